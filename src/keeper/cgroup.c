@@ -1,0 +1,387 @@
+/* cgroup.c - see cgroup.h */
+#include "cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dir.h"
+#include "proc.h"
+
+static const char *const v1_names[V1_COUNT] = { [V1_PIDS] = "pids", [V1_MEMORY] = "memory" };
+
+/* Is `word` one of the comma-separated words in list[0..len)? */
+static bool has_word(const char *list, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list, *end = list + len; p < end;) {
+		const char *comma = memchr(p, ',', (size_t)(end - p));
+		size_t l = (size_t)((comma ? comma : end) - p);
+		if (l == n && memcmp(p, word, n) == 0)
+			return true;
+		p += l + 1;
+	}
+	return false;
+}
+
+/* Our path in the hierarchy of `controller`: a line "ID:CONTROLLERS:PATH", CONTROLLERS empty for v2. */
+static const char *own_path(const char *cgroups, const char *controller, size_t *out_len)
+{
+	for (const char *line = cgroups; line && *line;) {
+		const char *end = strchrnul(line, '\n');
+		const char *first = memchr(line, ':', (size_t)(end - line));
+		const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+
+		if (second) {
+			size_t len = (size_t)(second - first - 1);
+			if (controller ? has_word(first + 1, len, controller) : len == 0 && *line == '0') {
+				*out_len = (size_t)(end - second - 1);
+				return second + 1;
+			}
+		}
+		line = *end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+/* One line of mountinfo: "ID PARENT DEV ROOT MOUNTPOINT OPTIONS... - TYPE SOURCE SUPEROPTIONS". */
+struct mount {
+	char root[CGROUP_PATH_MAX], point[CGROUP_PATH_MAX], type[16], super[256];
+};
+
+static bool mount_parse(const char *line, size_t len, struct mount *m)
+{
+	char text[2048];
+	char *sep;
+
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, line, len);
+	text[len] = '\0';
+	sep = strstr(text, " - ");
+	if (!sep)
+		return false;
+	*sep = '\0';
+	_Static_assert(CGROUP_PATH_MAX == 512, "the widths below");
+	return sscanf(text, "%*s %*s %*s %511s %511s", m->root, m->point) == 2 &&
+	       sscanf(sep + 3, "%15s %*s %255s", m->type, m->super) == 2;
+}
+
+int cgroup_locate(const char *mountinfo, const char *cgroups, const char *controller, char *out_dir,
+		  size_t size)
+{
+	size_t path_len;
+	const char *path = own_path(cgroups, controller, &path_len);
+	int result = -ENOENT;
+
+	if (!path || path_len == 0 || path[0] != '/')
+		return -ENOENT;
+	for (const char *line = mountinfo; *line;) {
+		const char *end = strchrnul(line, '\n');
+		struct mount m;
+
+		if (mount_parse(line, (size_t)(end - line), &m) &&
+		    (controller ? strcmp(m.type, "cgroup") == 0 && has_word(m.super, strlen(m.super), controller)
+				: strcmp(m.type, "cgroup2") == 0)) {
+			size_t root_len = strcmp(m.root, "/") == 0 ? 0 : strlen(m.root);
+			/* below the mount's root, and not above a cgroup namespace's ("/../x") */
+			if (path_len >= root_len && memcmp(path, m.root, root_len) == 0 &&
+			    (path_len == root_len || path[root_len] == '/') &&
+			    !(path_len >= 3 && memcmp(path, "/..", 3) == 0)) {
+				size_t rest = path_len - root_len;
+				if (rest == 1)	/* "/": the mount point itself */
+					rest = 0;
+				int n = snprintf(out_dir, size, "%s%.*s", m.point, (int)rest, path + root_len);
+				return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+			}
+			result = -EXDEV;
+		}
+		line = *end ? end + 1 : end;
+	}
+	return result;
+}
+
+/* The texts are for start-up only: large, and needed once. */
+static int locate(const char *controller, char *out_dir, size_t size)
+{
+	static char mountinfo[65536], cgroups[8192];
+
+	if (!mountinfo[0] &&
+	    (proc_read_file(AT_FDCWD, "/proc/self/mountinfo", mountinfo, sizeof(mountinfo)) < 0 ||
+	     proc_read_file(AT_FDCWD, "/proc/self/cgroup", cgroups, sizeof(cgroups)) < 0))
+		return -ENOENT;
+	return cgroup_locate(mountinfo, cgroups, controller, out_dir, size);
+}
+
+int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size)
+{
+	int r = locate(NULL, out_dir, size);
+
+	if (r == -ENOENT)
+		snprintf(why, why_size, "no cgroup v2 is mounted");
+	else if (r == -EXDEV)
+		snprintf(why, why_size, "our own cgroup is not below the mounted one");
+	else if (r < 0)
+		snprintf(why, why_size, "cannot tell our cgroup: %s", strerror(-r));
+	return r;
+}
+
+/* mkdir DIR/killick-ID and open it. */
+static int make_at(const char *dir, const char *id, char *out_path, char *why, size_t why_size)
+{
+	int fd, n = snprintf(out_path, CGROUP_PATH_MAX, "%s/killick-%s", dir, id);
+
+	if (n < 0 || n >= CGROUP_PATH_MAX) {
+		snprintf(why, why_size, "the path of our cgroup is too long");
+		return -ENAMETOOLONG;
+	}
+	if (mkdir(out_path, 0755) < 0) {
+		int error = errno;
+		snprintf(why, why_size, "cannot make a cgroup in '%s': %s", dir, strerror(error));
+		return -error;
+	}
+	fd = open(out_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		int error = errno;
+		rmdir(out_path);
+		snprintf(why, why_size, "cannot open '%s': %s", out_path, strerror(error));
+		return -error;
+	}
+	return fd;
+}
+
+int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
+{
+	char dir[CGROUP_PATH_MAX];
+	int fd, r = cgroup_find(dir, sizeof(dir), why, why_size);
+
+	if (r < 0)
+		return r;
+	fd = make_at(dir, id, cg->path, why, why_size);
+	if (fd < 0)
+		return fd;
+	if (faccessat(fd, "cgroup.kill", W_OK, AT_EACCESS) < 0) {
+		snprintf(why, why_size, "'%s' has no cgroup.kill that we may write (Linux 5.14 has it)", dir);
+		close(fd);
+		rmdir(cg->path);
+		return -EOPNOTSUPP;
+	}
+	cg->fd = fd;
+	return 0;
+}
+
+static int write_at(int dirfd, const char *name, const char *text)
+{
+	int r = 0, fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static int write_limit(int dirfd, const char *name, unsigned long long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", value);
+	return write_at(dirfd, name, text);
+}
+
+/* The limits as v2 writes them. The parent may have the controller without handing it on: ask, it costs nothing. */
+static int limit_v2(int fd, const struct cgroup_limits *lim)
+{
+	int r = 0;
+
+	if (lim->max_procs) {
+		if (faccessat(fd, "pids.max", F_OK, 0) < 0)
+			write_at(fd, "../cgroup.subtree_control", "+pids");
+		r = write_limit(fd, "pids.max", lim->max_procs);
+	}
+	if (r == 0 && lim->memory) {
+		if (faccessat(fd, "memory.max", F_OK, 0) < 0)
+			write_at(fd, "../cgroup.subtree_control", "+memory");
+		r = write_limit(fd, "memory.max", lim->memory);
+		/* when memory runs out the tree goes, not a random limb; both files are optional */
+		write_at(fd, "memory.oom.group", "1");
+		write_at(fd, "memory.swap.max", "0");
+	}
+	return r;
+}
+
+/* In a delegation like D/owner, D/tree-1: we live in D/owner, controllers are on in D. */
+static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_limits *lim)
+{
+	char dir[CGROUP_PATH_MAX], path[CGROUP_PATH_MAX], why[200];
+	char *slash;
+	int fd, r;
+
+	snprintf(dir, sizeof(dir), "%s", cg->path);
+	for (int up = 0; up < 2; up++) {
+		slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			return -ENOTSUP;
+		*slash = '\0';
+	}
+	fd = make_at(dir, id, path, why, sizeof(why));
+	if (fd < 0)
+		return fd;
+	r = limit_v2(fd, lim);
+	if (r < 0) {
+		close(fd);
+		rmdir(path);
+		return r;
+	}
+	close(cg->fd);
+	rmdir(cg->path);
+	cg->fd = fd;
+	memcpy(cg->path, path, sizeof(cg->path));
+	return 0;
+}
+
+static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long long value, char *why,
+		    size_t why_size)
+{
+	static const char *const files[V1_COUNT] = { "pids.max", "memory.limit_in_bytes" };
+	char dir[CGROUP_PATH_MAX];
+	int fd, r = locate(v1_names[which], dir, sizeof(dir));
+
+	if (r < 0) {
+		snprintf(why, why_size, "no %s controller is in reach", v1_names[which]);
+		return -ENOTSUP;
+	}
+	fd = make_at(dir, id, cg->v1_paths[which], why, why_size);
+	if (fd < 0)
+		return -ENOTSUP;
+	r = write_limit(fd, files[which], value);
+	if (r < 0) {
+		snprintf(why, why_size, "cannot write '%s/%s': %s", cg->v1_paths[which], files[which], strerror(-r));
+		close(fd);
+		rmdir(cg->v1_paths[which]);
+		return -ENOTSUP;
+	}
+	cg->v1_fds[which] = fd;
+	return 0;
+}
+
+int cgroup_limit(struct cgroup *cg, const char *id, const struct cgroup_limits *lim, char *why,
+		 size_t why_size)
+{
+	int r = 0;
+
+	if (cg->fd >= 0 && (limit_v2(cg->fd, lim) == 0 || limit_one_up(cg, id, lim) == 0))
+		return 0;
+	if (lim->max_procs)
+		r = limit_v1(cg, id, V1_PIDS, lim->max_procs, why, why_size);
+	if (r == 0 && lim->memory)
+		r = limit_v1(cg, id, V1_MEMORY, lim->memory, why, why_size);
+	return r;
+}
+
+int cgroup_enter(const struct cgroup *cg)
+{
+	return cg->fd >= 0 ? write_at(cg->fd, "cgroup.procs", "0") : 0;
+}
+
+int cgroup_enter_limits(const struct cgroup *cg)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < V1_COUNT; i++) {
+		if (cg->v1_fds[i] >= 0)
+			r = write_at(cg->v1_fds[i], "cgroup.procs", "0");
+	}
+	return r;
+}
+
+int cgroup_members(const struct cgroup *cg, pid_t *pids, int max)
+{
+	char text[16384];
+	int n = 0;
+
+	if (cg->fd < 0 || proc_read_file(cg->fd, "cgroup.procs", text, sizeof(text)) < 0)
+		return 0;
+	for (char *p = text; *p && n < max;) {
+		long pid = strtol(p, &p, 10);
+		if (pid > 0)	/* 0: it is not in our pid namespace */
+			pids[n++] = (pid_t)pid;
+		while (*p == '\n')
+			p++;
+	}
+	return n;
+}
+
+void cgroup_kill(const struct cgroup *cg)
+{
+	if (cg->fd >= 0)
+		write_at(cg->fd, "cgroup.kill", "1");
+}
+
+bool cgroup_is_empty(const struct cgroup *cg)
+{
+	char text[256];
+	ssize_t n;
+
+	if (cg->fd < 0)
+		return true;
+	n = proc_read_file(cg->fd, "cgroup.events", text, sizeof(text));
+	if (n < 0)
+		return n == -ENOENT || n == -ENODEV;	/* removed: nobody can be in it */
+	return strstr(text, "populated 0") != NULL;
+}
+
+/* rmdir NAME in dirfd after everything below it. Depth is bounded: a server may nest as it likes, we need not. */
+static int remove_below(int dirfd, const char *name, int depth);
+
+static int remove_entry(void *ctx, int dirfd, const char *name)
+{
+	int depth = *(int *)ctx;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		remove_below(dirfd, name, depth + 1);
+	return 0;
+}
+
+static int remove_below(int dirfd, const char *name, int depth)
+{
+	int fd;
+
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	if (depth > 16)
+		return -ELOOP;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	dir_each(fd, remove_entry, &depth);
+	close(fd);
+	return unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+int cgroup_remove(struct cgroup *cg)
+{
+	int r = 0;
+
+	if (cg->fd >= 0) {
+		close(cg->fd);
+		cg->fd = -1;
+		r = remove_below(AT_FDCWD, cg->path, 0);
+	}
+	for (int i = 0; i < V1_COUNT; i++) {
+		if (cg->v1_fds[i] < 0)
+			continue;
+		close(cg->v1_fds[i]);
+		cg->v1_fds[i] = -1;
+		if (rmdir(cg->v1_paths[i]) < 0 && errno != ENOENT && r == 0)
+			r = -errno;
+	}
+	return r;
+}

@@ -1,0 +1,59 @@
+/* exec.c - see exec.h */
+#include "exec.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char **exec_room(char **argv)
+{
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	return malloc((n + 2) * sizeof(*argv));
+}
+
+static int try(const char *path, char **argv, char **envp, char **room)
+{
+	execve(path, argv, envp);
+	if (errno != ENOEXEC)
+		return -errno;
+	room[0] = "sh";
+	room[1] = (char *)path;
+	for (size_t i = 1;; i++) {
+		room[i + 1] = argv[i];
+		if (!argv[i])
+			break;
+	}
+	execve("/bin/sh", room, envp);
+	return -ENOEXEC;
+}
+
+int exec_command(char **argv, char **envp, char **room)
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+	bool denied = false;
+
+	if (strchr(argv[0], '/'))
+		return try(argv[0], argv, envp, room);
+	for (dir = dir ? dir : "/bin:/usr/bin";; dir++) {
+		size_t len = strcspn(dir, ":");
+		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "", argv[0]);
+		int r = n < 0 || (size_t)n >= sizeof(path) ? -ENOENT : try(path, argv, envp, room);
+
+		/* go on where execvp does: not here, not reachable, or not for us */
+		if (r == -EACCES)
+			denied = true;
+		else if (r != -ENOENT && r != -ENOTDIR && r != -ESTALE && r != -ENODEV && r != -ETIMEDOUT)
+			return r;
+		dir += len;
+		if (!*dir)
+			return denied ? -EACCES : -ENOENT;
+	}
+}

@@ -1,0 +1,344 @@
+/* hold.c - see hold.h */
+#include "hold.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "namespace.h"
+#include "report.h"
+#include "signals.h"
+#include "step.h"
+
+#define RETRY_MS 1000		/* how often to try again what survived the budget */
+
+enum state { RUNNING, EOF_WAIT, TERM_WAIT, KILLING };
+enum event { EV_STDIN, EV_TERM, EV_OWNER, EV_WATCH, EV_EXIT, EV_TIMEOUT };
+
+enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_STDIN, FD_NEWS, FD_COUNT };
+
+struct hold {
+	struct keeper *k;
+	enum state state;
+	long long deadline_us;		/* 0: none */
+	bool failed;			/* the server never ran; the watch has been told */
+	struct pollfd fds[FD_COUNT];	/* fd -1: nothing (more) to learn there */
+};
+
+/* --- the state machine --- */
+
+static void go(struct hold *h, enum state state, unsigned wait_ms)
+{
+	static const char *const names[] = { "running", "eof-wait", "term-wait", "killing" };
+
+	assert(state > h->state);	/* the end has one direction */
+	keeper_log(h->k, "event=state from=%s to=%s", names[h->state], names[state]);
+	h->state = state;
+	h->deadline_us = state == KILLING ? 0 : clock_us() + wait_ms * 1000LL;
+}
+
+static unsigned orphan_grace_ms(const struct hold *h)
+{
+	unsigned grace = h->k->opt.grace_ms;
+
+	return grace < ORPHAN_GRACE_MS ? grace : ORPHAN_GRACE_MS;
+}
+
+/* SIGCONT after it: a stopped process keeps SIGTERM pending until somebody wakes it. */
+static void terminate(struct hold *h, unsigned wait_ms)
+{
+	tree_signal(&h->k->tree, SIGTERM, true);
+	tree_signal(&h->k->tree, SIGCONT, true);
+	h->k->need = NEED_TERM;
+	go(h, TERM_WAIT, wait_ms);
+	STEP(HOLD_TERMED);
+}
+
+static void hold_step(struct hold *h, enum event ev)
+{
+	struct keeper *k = h->k;
+	unsigned grace = k->opt.grace_ms, brief = orphan_grace_ms(h);
+	long long brief_end = clock_us() + brief * 1000LL;
+
+	if (h->state == KILLING)
+		return;
+	switch (ev) {
+	case EV_STDIN:
+		keeper_stopping(k, WHY_STDIN, 2 * grace);
+		if (h->state == RUNNING) {
+			k->need = NEED_EOF;
+			go(h, EOF_WAIT, grace);
+		}
+		break;
+	case EV_TERM:
+		keeper_stopping(k, WHY_SIGNAL, grace);
+		if (h->state == TERM_WAIT)	/* asked again: pass it on, the budget stays */
+			tree_signal(&k->tree, SIGTERM, true);
+		else
+			terminate(h, grace);
+		break;
+	case EV_OWNER:
+	case EV_WATCH:
+		keeper_stopping(k, ev == EV_OWNER ? WHY_OWNER : WHY_WATCH, brief);
+		if (h->state != TERM_WAIT)
+			terminate(h, brief);
+		else if (h->deadline_us > brief_end)
+			h->deadline_us = brief_end;
+		break;
+	case EV_TIMEOUT:
+		if (h->state == EOF_WAIT) {
+			terminate(h, grace);
+		} else {
+			k->need = NEED_KILL;
+			go(h, KILLING, 0);
+		}
+		break;
+	case EV_EXIT:
+		keeper_stopping(k, h->failed ? WHY_FAILED : WHY_EXIT, 0);
+		STEP(HOLD_EXITED);
+		go(h, KILLING, 0);
+		break;
+	}
+	STEP(HOLD_STOPPING);
+}
+
+/* --- what the kernel tells us, as events --- */
+
+static void tell_watch(struct hold *h, enum msg_kind kind, int a, int b)
+{
+	struct msg m = { .kind = kind, .a = a, .b = b };
+
+	if (h->fds[FD_CTL].fd >= 0)
+		send(h->fds[FD_CTL].fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void forget(struct hold *h, int which)
+{
+	h->fds[which].fd = -1;
+}
+
+static void fail(struct hold *h, enum failure what, int error)
+{
+	h->failed = true;
+	tell_watch(h, MSG_FAILED, what, error);
+}
+
+/* The server runs: exec succeeded. From here on stdout and stderr are its alone: whoever reads them sees EOF when it
+ * closes them, not when we end. */
+static void started(struct hold *h)
+{
+	struct keeper *k = h->k;
+	struct proc_stat st = { .start = 0 };
+
+	stdio_drop(STDOUT_FILENO);
+	stdio_drop(STDERR_FILENO);
+	tell_watch(h, MSG_STARTED, k->server, 0);
+	proc_stat_get(k->server, &st);
+	record_add(k->record_fd, "server", "%d %llu", k->server, st.start);
+	keeper_log(k, "event=start pid=%d level=%s owner=%d", k->server, level_name(k->tree.level), k->owner.pid);
+	STEP(HOLD_STARTED);
+}
+
+static void on_news(struct hold *h)
+{
+	struct keeper *k = h->k;
+	struct tree_word w;
+	ssize_t n;
+
+	while ((n = read(h->fds[FD_NEWS].fd, &w, sizeof(w))) == sizeof(w)) {
+		switch (w.news) {
+		case NEWS_PID:
+			k->server = w.value;
+			break;
+		case NEWS_OUTSIDE:
+			keeper_note(k, "cgroup: cannot start the server in '%s': %s", k->tree.cg.path, strerror(w.value));
+			cgroup_remove(&k->tree.cg);
+			if (k->tree.level == LEVEL_CGROUP)
+				k->tree.level = LEVEL_KEEPER;
+			record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
+			break;
+		case NEWS_PROC:
+			keeper_note(k, "namespace: no /proc of its own: %s", strerror(w.value));
+			break;
+		case NEWS_FAILED_CGROUP:
+			fail(h, FAILURE_CGROUP, w.value);
+			break;
+		case NEWS_FAILED_LIMIT:
+			fail(h, FAILURE_LIMIT, w.value);
+			break;
+		case NEWS_FAILED_EXEC:
+			fail(h, FAILURE_EXEC, w.value);
+			break;
+		}
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	close(h->fds[FD_NEWS].fd);
+	forget(h, FD_NEWS);
+	if (!h->failed)
+		started(h);
+}
+
+static void on_ctl(struct hold *h)
+{
+	struct msg m;
+	ssize_t n;
+
+	while ((n = recv(h->fds[FD_CTL].fd, &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
+		if (m.kind != MSG_SIGNAL)
+			continue;
+		if (m.a == SIGTERM)
+			hold_step(h, EV_TERM);
+		else	/* a group without a shell above it ignores SIGTSTP; the intent is to stop */
+			tree_signal(&h->k->tree, m.a == SIGTSTP ? SIGSTOP : m.a, m.b);
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	forget(h, FD_CTL);
+	hold_step(h, EV_WATCH);
+}
+
+/* Somebody may signal us by pid; SIGTERM means the same as to the watch, the rest means nothing. */
+static void on_signals(struct hold *h)
+{
+	struct signalfd_siginfo si;
+	bool was_alive = !h->k->tree.exited;
+
+	while (read(h->fds[FD_SIGNALS].fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGTERM)
+			hold_step(h, EV_TERM);
+	}
+	tree_reap(&h->k->tree);
+	if (was_alive && h->k->tree.exited) {
+		if (h->fds[FD_NEWS].fd >= 0)
+			on_news(h);	/* its last words, before its death is judged */
+		hold_step(h, EV_EXIT);
+	}
+}
+
+static int time_left_ms(const struct hold *h)
+{
+	long long left = h->deadline_us - clock_us();
+
+	if (!h->deadline_us)
+		return -1;
+	return left <= 0 ? 0 : (int)((left + 999) / 1000);
+}
+
+static void loop(struct hold *h)
+{
+	while (h->state != KILLING) {
+		int n = poll(h->fds, FD_COUNT, time_left_ms(h));
+
+		if (n < 0 && errno != EINTR)
+			hold_step(h, EV_WATCH);	/* cannot happen; if it does, do not hold on */
+		if (n <= 0) {
+			if (time_left_ms(h) == 0)
+				hold_step(h, EV_TIMEOUT);
+			continue;
+		}
+		/* the server's own end first: it decides what the others still mean */
+		if (h->fds[FD_NEWS].revents)
+			on_news(h);
+		if (h->fds[FD_SIGNALS].revents)
+			on_signals(h);
+		if (h->fds[FD_CTL].revents && h->fds[FD_CTL].fd >= 0)
+			on_ctl(h);
+		if (h->fds[FD_OWNER].revents) {
+			forget(h, FD_OWNER);
+			hold_step(h, EV_OWNER);
+		}
+		if (h->fds[FD_STDIN].revents) {
+			forget(h, FD_STDIN);
+			hold_step(h, EV_STDIN);
+		}
+	}
+}
+
+/* --- a life --- */
+
+static void spawn(struct hold *h)
+{
+	struct keeper *k = h->k;
+	struct tree_spec spec = {
+		.argv = k->opt.argv,
+		.envp = k->envp,
+		.sh_argv = k->sh_argv,
+		.nproc = k->nproc,
+		.own_proc = k->tree.pidns,
+		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs || k->opt.limits.memory,
+	};
+	int fd, clone_errno, r = tree_spawn(&k->tree, &spec, &fd, &clone_errno);
+
+	if (r < 0) {
+		fail(h, FAILURE_FORK, -r);
+		keeper_stopping(k, WHY_FAILED, 0);
+		return;
+	}
+	STEP(HOLD_CLONED);
+	if (clone_errno)
+		keeper_note(k, "clone3: %s; the server was forked and moved", strerror(clone_errno));
+	h->fds[FD_NEWS].fd = fd;
+}
+
+/* Everything is over but what cannot be killed (a process in a disk wait, a setuid one without a cgroup): it has been
+ * named; we stay until it is gone, because nobody else will. */
+static void outlast_survivors(struct hold *h)
+{
+	record_add(h->k->record_fd, "survivors", "%d", 1);
+	forget(h, FD_CTL);
+	while (tree_kill(&h->k->tree, RETRY_MS) > 0)
+		;
+	keeper_log(h->k, "event=empty-at-last");
+}
+
+_Noreturn void hold_run(struct keeper *k, int ctl)
+{
+	struct hold h = { .k = k, .state = RUNNING };
+	int r, survivors;
+
+	STEP(HOLD_BEGIN);
+	setsid();	/* a kill of the client's group must not reach us */
+	if (k->tree.level != LEVEL_GROUP)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	h.fds[FD_SIGNALS] = (struct pollfd){ .fd = signals_fd(), .events = POLLIN };
+	h.fds[FD_CTL] = (struct pollfd){ .fd = ctl, .events = POLLIN };
+	h.fds[FD_OWNER] = (struct pollfd){ .fd = k->owner_fd, .events = POLLIN };
+	/* POLLHUP of a pipe needs no asking; a socket that the client half-closed says POLLRDHUP only */
+	h.fds[FD_STDIN] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLRDHUP };
+	h.fds[FD_NEWS] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	STEP(HOLD_READY);
+
+	if (k->tree.pidns && (r = namespace_settle(&k->ns)) < 0) {
+		fail(&h, FAILURE_NAMESPACE, -r);
+		keeper_clean(k);
+		_exit(0);
+	}
+	if (poll(&h.fds[FD_OWNER], 1, 0) > 0)	/* gone already: begin nothing */
+		keeper_stopping(k, WHY_OWNER, 0);
+	else
+		spawn(&h);
+	if (k->tree.main)
+		loop(&h);
+	survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
+	STEP(HOLD_PROVED);
+	report_end(k, survivors);
+	if (survivors) {
+		tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, survivors);
+		outlast_survivors(&h);
+	}
+	keeper_clean(k);
+	STEP(HOLD_CLEAN);
+	tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, 0);
+	STEP(HOLD_DONE);
+	if (!k->tree.pidns)
+		kill(getppid(), SIGCONT);	/* a stopped watch must see the end as well */
+	_exit(0);
+}

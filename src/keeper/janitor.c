@@ -1,0 +1,282 @@
+/* janitor.c - see janitor.h */
+#include "janitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "clock.h"
+#include "dir.h"
+#include "proc.h"
+
+/* One picture of all processes. Static: untouched pages cost nothing, and the watch may not allocate. */
+#define TABLE_MAX 32768
+struct entry {
+	pid_t pid, ppid, session;
+	bool member;
+	unsigned long long start;
+};
+static struct entry table[TABLE_MAX];
+static int table_len;
+
+static int table_add(void *ctx, int dirfd, const char *name)
+{
+	struct proc_stat st;
+	pid_t pid = (pid_t)atoi(name);
+
+	(void)ctx;
+	(void)dirfd;
+	if (pid > 0 && table_len < TABLE_MAX && proc_stat_get(pid, &st) == 0 && st.state != 'X' &&
+	    (st.state != 'Z' || st.threads > 1))	/* a dead main thread is not a dead process */
+		table[table_len++] = (struct entry){ st.pid, st.ppid, st.session, false, st.start };
+	return 0;
+}
+
+static void table_read(void)
+{
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	table_len = 0;
+	if (fd < 0)
+		return;
+	dir_each(fd, table_add, NULL);
+	close(fd);
+}
+
+static void mark_pid(pid_t pid)
+{
+	for (int i = 0; i < table_len; i++) {
+		if (table[i].pid == pid)
+			table[i].member = true;
+	}
+}
+
+static const struct entry *table_find(pid_t pid)
+{
+	for (int i = 0; i < table_len; i++) {
+		if (table[i].pid == pid)
+			return &table[i];
+	}
+	return NULL;
+}
+
+static void mark_cgroup(int fd, int depth);
+
+static int mark_cgroup_entry(void *ctx, int dirfd, const char *name)
+{
+	int depth = *(int *)ctx, fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	mark_cgroup(fd, depth + 1);
+	close(fd);
+	return 0;
+}
+
+/* Members of the cgroup and of those below it. */
+static void mark_cgroup(int fd, int depth)
+{
+	const struct cgroup cg = { .fd = fd };
+	static pid_t pids[4096];
+	int n = cgroup_members(&cg, pids, (int)(sizeof(pids) / sizeof(pids[0])));
+
+	for (int i = 0; i < n; i++)
+		mark_pid(pids[i]);
+	if (depth < 16)
+		dir_each(fd, mark_cgroup_entry, &depth);
+}
+
+/* A session's number stays taken while it has a member, so members of session S are the server's unless S is now the
+ * pid of somebody younger. */
+static bool session_is_servers(const struct record *rec)
+{
+	const struct entry *e = table_find(rec->server.pid);
+
+	return rec->server.pid && (!e || e->start == rec->server.start);
+}
+
+/* Mark what belongs to the tree of a record that nobody keeps. */
+static void mark_lost(const struct record *rec)
+{
+	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
+	bool session = session_is_servers(rec);
+	int fd = rec->cgroup[0] ? open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		mark_cgroup(fd, 0);
+		close(fd);
+	}
+	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, rec->tree);
+	for (int i = 0; i < table_len; i++) {
+		if ((session && table[i].session == rec->server.pid) || proc_has_env(table[i].pid, tag))
+			table[i].member = true;
+	}
+}
+
+/* Whoever descends from a member is one. */
+static int mark_descendants(void)
+{
+	int members = 0;
+
+	for (bool more = true; more;) {
+		more = false;
+		members = 0;
+		for (int i = 0; i < table_len; i++) {
+			const struct entry *parent = table[i].member ? NULL : table_find(table[i].ppid);
+			if (parent && parent->member)
+				table[i].member = more = true;
+			members += table[i].member;
+		}
+	}
+	return members;
+}
+
+static bool same_boot(const struct record *rec)
+{
+	char boot[64];
+
+	if (proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) < 0)
+		return true;
+	boot[strcspn(boot, "\n")] = '\0';
+	return strcmp(boot, rec->boot) == 0;
+}
+
+static int find_members(const struct record *rec)
+{
+	int members;
+
+	table_len = 0;
+	if (!same_boot(rec))
+		return 0;
+	table_read();
+	if (!rec->kept) {
+		mark_lost(rec);
+		return mark_descendants();
+	}
+	/* kept: the tree is what hangs below the keepers; they themselves are not the tree */
+	mark_pid(rec->hold ? rec->hold : rec->watch);
+	members = mark_descendants();
+	for (int i = 0; i < table_len; i++) {
+		if (table[i].member && (table[i].pid == rec->hold || table[i].pid == rec->watch)) {
+			table[i].member = false;
+			members--;
+		}
+	}
+	return members;
+}
+
+int janitor_members(const struct record *rec, pid_t *pids, int max)
+{
+	int n = find_members(rec), stored = 0;
+
+	for (int i = 0; i < table_len && stored < max; i++) {
+		if (table[i].member)
+			pids[stored++] = table[i].pid;
+	}
+	return n;
+}
+
+/* Kill exactly the process that the picture shows: hold on to it, look again who it is, then strike. */
+static bool kill_entry(const struct entry *e)
+{
+	int fd = (int)syscall(SYS_pidfd_open, e->pid, 0);
+	struct proc_stat st;
+	bool struck;
+
+	if (fd < 0)
+		return false;
+	struck = proc_stat_get(e->pid, &st) == 0 && st.start == e->start &&
+		 syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+	close(fd);
+	return struck;
+}
+
+static int kill_members(void)
+{
+	pid_t self = getpid();
+	int struck = 0;
+
+	for (int i = 0; i < table_len; i++) {
+		if (table[i].member && table[i].pid != self)
+			struck += kill_entry(&table[i]);
+	}
+	return struck;
+}
+
+/* End one lost tree. Returns the number that is left after the budget. */
+static int sweep_one(const struct record *rec, int *ended)
+{
+	long long deadline = clock_us() + JANITOR_BUDGET_MS * 1000LL;
+	struct cgroup cg = CGROUP_NONE;
+	int first = -1, left;
+
+	if (rec->cgroup[0] && same_boot(rec)) {
+		cg.fd = open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		snprintf(cg.path, sizeof(cg.path), "%s", rec->cgroup);
+	}
+	for (;;) {
+		left = find_members(rec);
+		if (first < 0)
+			first = left;
+		if ((left == 0 && cgroup_is_empty(&cg)) || clock_us() >= deadline)
+			break;
+		cgroup_kill(&cg);
+		kill_members();
+		poll(NULL, 0, 2);	/* they are not our children: nothing tells us, so look again soon */
+	}
+	*ended += first - left;
+	if (left == 0) {
+		cgroup_remove(&cg);
+		for (int i = 0; i < 2; i++) {
+			if (rec->limit[i][0] && same_boot(rec))
+				rmdir(rec->limit[i]);
+		}
+	} else if (cg.fd >= 0) {
+		close(cg.fd);
+	}
+	return left;
+}
+
+struct sweep {
+	bool dry_run;
+	janitor_fn fn;
+	void *ctx;
+	struct janitor_result *result;
+};
+
+static int sweep_record(void *ctx, const struct record *rec, int dirfd, int fd)
+{
+	struct sweep *s = ctx;
+	int left;
+
+	(void)fd;
+	if (rec->kept)
+		return 0;
+	s->result->trees++;
+	if (s->fn)
+		s->fn(s->ctx, rec, find_members(rec), false);
+	if (s->dry_run)
+		return 0;
+	left = sweep_one(rec, &s->result->ended);
+	s->result->survivors += left;
+	if (left == 0)
+		record_remove(dirfd, rec->tree);
+	if (s->fn)
+		s->fn(s->ctx, rec, left, true);
+	return 0;
+}
+
+int janitor_sweep(bool dry_run, janitor_fn fn, void *ctx, struct janitor_result *out)
+{
+	struct sweep s = { .dry_run = dry_run, .fn = fn, .ctx = ctx, .result = out };
+
+	memset(out, 0, sizeof(*out));
+	return record_each(sweep_record, &s);
+}

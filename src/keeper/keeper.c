@@ -1,0 +1,306 @@
+/* keeper.c - see keeper.h */
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "exec.h"
+#include "exits.h"
+#include "line.h"
+#include "proc.h"
+#include "report.h"
+#include "step.h"
+
+void keeper_say(const char *fmt, ...)
+{
+	struct line l;
+	va_list ap;
+
+	line_init(&l);
+	line_add(&l, "killick: ");
+	va_start(ap, fmt);
+	line_vadd(&l, fmt, ap);
+	va_end(ap);
+	line_flatten(&l);	/* what the user gave us may hold anything; this is one line */
+	line_add(&l, "\n");
+	line_write(&l, STDERR_FILENO);
+}
+
+void keeper_note(struct keeper *k, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (k->note_count == KEEPER_NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(k->notes[k->note_count++], sizeof(k->notes[0]), fmt, ap);
+	va_end(ap);
+}
+
+void keeper_log(const struct keeper *k, const char *fmt, ...)
+{
+	struct timespec now;
+	struct line l;
+	va_list ap;
+
+	if (k->log_fd < 0)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	line_init(&l);
+	line_add(&l, "time=%lld.%03ld tree=%s name=%s ", (long long)now.tv_sec, now.tv_nsec / 1000000, k->id,
+		 k->opt.name);
+	va_start(ap, fmt);
+	line_vadd(&l, fmt, ap);
+	va_end(ap);
+	line_flatten(&l);
+	line_add(&l, "\n");
+	line_write(&l, k->log_fd);
+}
+
+/* The client's environment without what was meant for us alone (socket activation), plus the tree's tag. */
+static char **server_environment(char **from, const char *id)
+{
+	static const char *const dropped[] = { "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=", "NOTIFY_SOCKET=",
+					       TREE_ENV "=" };
+	static char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
+	size_t count = 0, n = 0;
+	char **to;
+
+	while (from[count])
+		count++;
+	to = malloc((count + 2) * sizeof(*to));
+	if (!to)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t d = 0;
+		while (d < sizeof(dropped) / sizeof(dropped[0]) &&
+		       strncmp(from[i], dropped[d], strlen(dropped[d])) != 0)
+			d++;
+		if (d == sizeof(dropped) / sizeof(dropped[0]))
+			to[n++] = from[i];
+	}
+	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, id);
+	to[n++] = tag;
+	to[n] = NULL;
+	return to;
+}
+
+/* A file to append to, or the number of a descriptor the client opened for us. */
+static int open_output(const char *option, const char *where, bool may_be_fd)
+{
+	bool is_fd = may_be_fd && where[strspn(where, "0123456789")] == '\0';
+	int fd = is_fd ? fcntl(atoi(where), F_DUPFD_CLOEXEC, 3)
+		       : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+
+	if (fd < 0)
+		keeper_say("%s: cannot write to %s'%s': %s", option, is_fd ? "descriptor " : "", where,
+			   strerror(errno));
+	return fd;
+}
+
+int keeper_init(struct keeper *k, const struct options *opt, char **environment)
+{
+	const struct cgroup none = CGROUP_NONE;
+	unsigned char raw[TREE_ID_LEN / 2];
+
+	memset(k, 0, sizeof(*k));
+	k->opt = *opt;
+	k->begun_us = clock_us();
+	k->tree.cg = none;
+	k->owner_fd = k->record_fd = k->record_dirfd = k->report_fd = k->log_fd = -1;
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw)) {
+		keeper_say("no random numbers for the tree's id: %s", strerror(errno));
+		return EXIT_UNAVAILABLE;
+	}
+	for (size_t i = 0; i < sizeof(raw); i++)
+		snprintf(k->id + 2 * i, 3, "%02x", raw[i]);
+	k->envp = server_environment(environment, k->id);
+	k->sh_argv = exec_room(opt->argv);
+	if (!k->envp || !k->sh_argv) {
+		keeper_say("out of memory");
+		return EXIT_TRY_AGAIN;
+	}
+	if (opt->report && (k->report_fd = open_output("--report", opt->report, true)) < 0)
+		return EXIT_USAGE;
+	if (opt->log && (k->log_fd = open_output("--log", opt->log, false)) < 0)
+		return EXIT_USAGE;
+	return 0;
+}
+
+static int find_owner(struct keeper *k)
+{
+	bool parent = k->opt.owner == OWNER_PARENT;
+	pid_t pid = parent ? getppid() : k->opt.owner_pid;
+	struct proc_stat st;
+	struct stat in;
+
+	if (k->opt.owner == OWNER_STDIN) {
+		if (fstat(STDIN_FILENO, &in) < 0 || S_ISREG(in.st_mode) || S_ISDIR(in.st_mode) || S_ISBLK(in.st_mode)) {
+			keeper_say("--owner stdin: stdin is closed or a file and can never hang up; give it a pipe, or use --owner PID");
+			return EXIT_USAGE;
+		}
+		return 0;
+	}
+	if (pid == 0) {		/* a parent in an outer pid namespace has no number here */
+		keeper_note(k, "owner: our parent is outside of this pid namespace; only stdin tells of its end");
+		return 0;
+	}
+	k->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (k->owner_fd < 0 && errno == ESRCH && !parent) {
+		keeper_say("--owner %d: there is no such process", pid);
+		return EXIT_USAGE;
+	}
+	if (k->owner_fd < 0)
+		keeper_note(k, "owner: pidfd_open: %s; only stdin tells of its end", strerror(errno));
+	/* Died before we could hold on to it: the pidfd may be another's, and there is nobody to serve. */
+	if (parent && getppid() != pid)
+		return EXIT_UNAVAILABLE;
+	k->owner.pid = pid;
+	if (proc_stat_get(pid, &st) == 0)
+		k->owner.start = st.start;
+	return 0;
+}
+
+/* Limits without a cgroup controller: a user namespace counts its own processes (Linux 5.14), so there RLIMIT_NPROC
+ * is about this tree alone; elsewhere it would count everything that this user runs. */
+static bool can_limit_in_namespace(const struct keeper *k)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	if (k->tree.level != LEVEL_NAMESPACE || geteuid() == 0 || k->opt.limits.memory)
+		return false;
+	return uname(&u) == 0 && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 14));
+}
+
+static int set_limits(struct keeper *k)
+{
+	const struct cgroup_limits *lim = &k->opt.limits;
+	char why[240];
+
+	if (!lim->max_procs && !lim->memory)
+		return 0;
+	if (cgroup_limit(&k->tree.cg, k->id, lim, why, sizeof(why)) == 0)
+		return 0;
+	cgroup_remove(&k->tree.cg);
+	if (can_limit_in_namespace(k)) {
+		k->nproc = lim->max_procs + 1;	/* the hold is in there as well */
+		keeper_note(k, "max-procs: by the user namespace, as there is no pids controller (%s)", why);
+		return 0;
+	}
+	if (lim->memory)
+		keeper_say("--memory cannot be kept here: %s; run as root or in a delegated cgroup, or leave it out "
+			   "('killick doctor' tells more)", why);
+	else
+		keeper_say("--max-procs cannot be kept here: %s; run as root or in a delegated cgroup, try --contain namespace, "
+			   "or leave it out ('killick doctor' tells more)", why);
+	return EXIT_UNAVAILABLE;
+}
+
+static int choose_level(struct keeper *k)
+{
+	enum level asked = k->opt.contain;
+	char why[240];
+
+	k->tree.level = asked == LEVEL_AUTO ? LEVEL_KEEPER : asked;
+	if (asked == LEVEL_AUTO || asked == LEVEL_CGROUP || asked == LEVEL_NAMESPACE) {
+		if (cgroup_make(&k->tree.cg, k->id, why, sizeof(why)) == 0) {
+			if (asked == LEVEL_AUTO)
+				k->tree.level = LEVEL_CGROUP;
+		} else if (asked == LEVEL_CGROUP) {
+			keeper_say("--contain cgroup is not possible here: %s; use --contain auto, or see 'killick doctor'", why);
+			return EXIT_UNAVAILABLE;
+		} else {
+			keeper_note(k, "cgroup: %s", why);
+		}
+	}
+	return set_limits(k);
+}
+
+static void begin_record(struct keeper *k)
+{
+	struct record rec = {
+		.owner = k->owner,
+		.watch = getpid(),
+		.grace_ms = k->opt.grace_ms,
+		.started_ms = clock_boot_ms(),
+	};
+	struct line cmd;
+	int r;
+
+	memcpy(rec.tree, k->id, sizeof(rec.tree));
+	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", rec.boot, sizeof(rec.boot));
+	rec.boot[strcspn(rec.boot, "\n")] = '\0';
+	record_text(rec.name, sizeof(rec.name), k->opt.name);
+	record_text(rec.session, sizeof(rec.session), k->opt.session ? k->opt.session : "");
+	record_text(rec.level, sizeof(rec.level), level_name(k->tree.level));
+	if (k->tree.cg.fd >= 0)
+		record_text(rec.cgroup, sizeof(rec.cgroup), k->tree.cg.path);
+	for (int i = 0; i < V1_COUNT; i++) {
+		if (k->tree.cg.v1_fds[i] >= 0)
+			record_text(rec.limit[i], sizeof(rec.limit[i]), k->tree.cg.v1_paths[i]);
+	}
+	report_command(&k->opt, &cmd);
+	record_text(rec.command, sizeof(rec.command), cmd.text);
+	r = record_open(&rec, &k->record_dirfd);
+	if (r < 0)
+		keeper_note(k, "record: %s; 'killick ps' and the janitor do not see this tree", strerror(-r));
+	else
+		k->record_fd = r;
+}
+
+int keeper_prepare(struct keeper *k)
+{
+	int r = find_owner(k);
+
+	if (r)
+		return r;
+	STEP(WATCH_OWNER);
+	r = choose_level(k);
+	if (r)
+		return r;
+	STEP(WATCH_CGROUP);
+	begin_record(k);
+	STEP(WATCH_RECORD);
+	return 0;
+}
+
+void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
+{
+	long long now_ms = clock_boot_ms();
+
+	if (k->stop_us)
+		return;
+	k->stop_us = clock_us();
+	k->why = why;
+	record_add(k->record_fd, "stopping", "%lld %lld %s", now_ms, now_ms + budget_ms + KILL_BUDGET_MS,
+		   report_why(why));
+	keeper_log(k, "event=stop why=%s", report_why(why));
+}
+
+void keeper_clean(struct keeper *k)
+{
+	int r = cgroup_remove(&k->tree.cg);
+
+	if (r < 0)
+		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path, strerror(-r));
+	if (k->record_fd >= 0) {
+		record_remove(k->record_dirfd, k->id);
+		close(k->record_fd);
+		close(k->record_dirfd);
+		k->record_fd = k->record_dirfd = -1;
+	}
+}

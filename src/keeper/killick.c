@@ -1,0 +1,128 @@
+/* killick.c - the small program: `run` and help; every other verb is the large program's.
+ *
+ * Static and libc only, so that a server behind `killick run` starts as if nothing were in front of it.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exits.h"
+#include "keeper.h"
+#include "line.h"
+#include "options.h"
+#include "step.h"
+#include "watch.h"
+
+extern char **environ;
+
+static const char usage[] =
+	"killick holds a stdio MCP server to its owner: when the owner ends, however it ends,\n"
+	"the server and everything it ever started is gone.\n"
+	"\n"
+	"  killick run [options] -- CMD ARGS...  run a server, held        (killick run --help)\n"
+	"  killick ps [--json] [--tree]          the trees that are held for this user\n"
+	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
+	"  killick doctor                        what this machine can promise, and stray servers\n"
+	"  killick demo                          see the difference, in under 15 seconds\n"
+	"  killick --version\n"
+	"\n"
+	"Start here: put 'killick run --' in front of the command in your client's MCP config.\n"
+	"'man killick' has the whole story.\n";
+
+static const char run_usage[] =
+	"usage: killick run [options] -- CMD ARGS...\n"
+	"\n"
+	"Runs CMD with our stdin, stdout and stderr and ends as it ends. CMD and everything it\n"
+	"starts is ended when CMD exits, when stdin hangs up, when our parent dies or is killed,\n"
+	"and when this process gets SIGTERM or is killed.\n"
+	"\n"
+	"  --grace TIME       wait this long after stdin hung up, and again after SIGTERM (2s);\n"
+	"                     at most 500ms once the owner is dead\n"
+	"  --contain LEVEL    auto, namespace, cgroup, keeper or group (auto: cgroup or keeper)\n"
+	"  --owner WHO        parent, stdin or a process id (parent)\n"
+	"  --max-procs N      at most N processes and threads in the tree\n"
+	"  --memory SIZE      at most SIZE of memory for the tree, such as 512M\n"
+	"  --name NAME        how 'killick ps' calls it (the command's name)\n"
+	"  --session TAG      a tag of yours, shown by 'killick ps'\n"
+	"  --log FILE         append what happens, a line an event\n"
+	"  --report FILE|FD   append one JSON line when all is over: how it ended and how we know\n"
+	"\n"
+	"Exit status: CMD's own; 64 usage, 69 asked for more than this machine can do,\n"
+	"126 cannot run CMD, 127 CMD not found.\n";
+
+static int print(const char *text)
+{
+	return write(STDOUT_FILENO, text, strlen(text)) < 0 ? EXIT_TRY_AGAIN : 0;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options opt;
+	struct line why;
+
+	if (argc > 0 && is_help(argv[0]))
+		return print(run_usage);
+	if (options_parse(argc, argv, &opt, &why) < 0) {
+		keeper_say("run: %s", why.text);
+		return EXIT_USAGE;
+	}
+	return watch_run(&opt, environ);
+}
+
+/* The large program is beside us in a build tree and in ../libexec when installed. */
+static int dispatch(char **argv)
+{
+	static const char *const places[] = { "%s/killick-more", "%s/../libexec/killick/killick-more" };
+	char self[PATH_MAX], path[PATH_MAX + 64];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		n = 0;
+	self[n] = '\0';
+	for (size_t i = 0; n > 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), places[i], i == 0 ? dirname(self) : self);
+		execv(path, argv);
+	}
+	execv(KILLICK_LIBEXEC "/killick-more", argv);
+	keeper_say("%s: cannot start 'killick-more', the program behind this verb: %s; reinstall killick", argv[1],
+		   strerror(errno));
+	return EXIT_UNAVAILABLE;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const verbs[] = { "ps", "reap", "doctor", "demo", "zoo" };
+
+	if (argc < 2) {
+		line_write(&(struct line){ .len = 0 }, STDERR_FILENO);
+		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)
+			return EXIT_TRY_AGAIN;
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "run") == 0)
+		return run(argc - 2, argv + 2);
+	if (is_help(argv[1]) || strcmp(argv[1], "help") == 0)
+		return print(usage);
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
+		return print("killick " KILLICK_VERSION "\n");
+#ifdef KILLICK_STEPS
+	if (strcmp(argv[1], "steps") == 0) {
+		step_list();
+		return 0;
+	}
+#endif
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(argv[1], verbs[i]) == 0)
+			return dispatch(argv);
+	}
+	keeper_say("unknown verb '%s'; 'killick --help' lists them", argv[1]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,18 @@
+/* report.h - how a tree ended, for people and programs: the JSON line of --report and the last line of --log.
+ * Threads: one.  Blocking: as writing to the report does.  Allocates: never.
+ */
+#pragma once
+
+#include "keeper.h"
+#include "line.h"
+
+/* Write both, where they were asked for. `survivors` is tree_kill's answer. */
+void report_end(const struct keeper *k, int survivors);
+
+/* The command as one text, arguments joined by spaces. */
+void report_command(const struct options *opt, struct line *out);
+
+const char *report_why(enum why why);
+
+/* "TERM" for SIGTERM; "SIG37" style numbers for those without a name. Valid until the next call. */
+const char *report_signal(int sig);

@@ -1,0 +1,188 @@
+/* held.c - see held.h */
+#include "held.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../t.h"
+
+void held_start_with(struct held *h, const char *const *words, int in, int out)
+{
+	const char *argv[64] = { t_program("KILLICK", "build/killick"), "run", "--report", h->report };
+	int pin[2] = { in, -1 }, pout[2] = { -1, out }, perr[2], n = 4;
+
+	while (*words && n < 63)
+		argv[n++] = *words++;
+	argv[n] = NULL;
+	snprintf(h->report, sizeof(h->report), "%s/report", t_audit.dir);
+	OK((in >= 0 || pipe2(pin, O_CLOEXEC) == 0) && (out >= 0 || pipe2(pout, O_CLOEXEC) == 0) &&
+	   pipe2(perr, O_CLOEXEC) == 0);
+	h->watch = t_spawn((char *const *)(void *)argv, (int[]){ pin[0], pout[1], perr[1] });
+	if (in < 0)
+		close(pin[0]);
+	if (out < 0)
+		close(pout[1]);
+	close(perr[1]);
+	h->in = pin[1];
+	h->out = pout[0];
+	h->err = perr[0];
+}
+
+void held_start(struct held *h, const char *const *words)
+{
+	held_start_with(h, words, -1, -1);
+}
+
+bool held_line(struct held *h, char *line, int size)
+{
+	int len = 0;
+
+	while (len < size - 1 && t_wait_fd(h->out, POLLIN, HELD_MS)) {
+		if (read(h->out, line + len, 1) <= 0)
+			break;
+		if (line[len] == '\n') {
+			line[len] = '\0';
+			return true;
+		}
+		len++;
+	}
+	line[len] = '\0';
+	return false;
+}
+
+void held_expect(struct held *h, const char *line)
+{
+	char got[512];
+
+	held_line(h, got, sizeof(got));
+	STREQ(got, line);
+}
+
+void held_eof(struct held *h)
+{
+	if (h->in >= 0)
+		close(h->in);
+	h->in = -1;
+}
+
+int held_status(struct held *h)
+{
+	int status = t_wait_child(h->watch, HELD_MS);
+
+	if (status == -1)
+		FAIL("killick run (pid %d) has not ended", h->watch);
+	return status;
+}
+
+static void slurp(int fd, char *text, int size)
+{
+	int len = 0;
+	ssize_t n;
+
+	while (len < size - 1 && (n = read(fd, text + len, (size_t)(size - 1 - len))) > 0)
+		len += (int)n;
+	text[len] = '\0';
+}
+
+bool held_reported(struct held *h, const char *want)
+{
+	char text[16384];
+	int fd = open(h->report, O_RDONLY | O_CLOEXEC);
+
+	OK(fd >= 0);
+	slurp(fd, text, sizeof(text));
+	close(fd);
+	if (!strstr(text, want))
+		t_note("no %s in report: %s", want, text);
+	return strstr(text, want) != NULL;
+}
+
+void held_errors(struct held *h, char *text, int size)
+{
+	slurp(h->err, text, size);
+}
+
+void held_done(struct held *h)
+{
+	held_eof(h);
+	if (h->out >= 0)
+		close(h->out);
+	close(h->err);
+	h->out = h->err = -1;
+}
+
+static pid_t first_child(pid_t pid)
+{
+	char path[64], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	slurp(fd, text, sizeof(text));
+	close(fd);
+	return (pid_t)atoi(text);
+}
+
+pid_t held_hold(const struct held *h)
+{
+	double end = t_now_ms() + HELD_MS;
+	pid_t pid;
+
+	while ((pid = first_child(h->watch)) == 0 && t_now_ms() < end)
+		poll(NULL, 0, 1);
+	OK(pid > 0);
+	return pid;
+}
+
+bool held_lives(pid_t pid)
+{
+	char path[64], text[512] = "";
+	const char *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	slurp(fd, text, sizeof(text));
+	close(fd);
+	state = strrchr(text, ')');
+	return state && state[2] != 'Z' && state[2] != 'X';
+}
+
+bool held_wait_gone(pid_t pid)
+{
+	double end = t_now_ms() + HELD_MS;
+
+	while (held_lives(pid) && t_now_ms() < end)
+		poll(NULL, 0, 1);
+	return !held_lives(pid);
+}
+
+pid_t held_pid_from(const char *path)
+{
+	double end = t_now_ms() + HELD_MS;
+
+	for (;;) {
+		char text[32] = "";
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			slurp(fd, text, sizeof(text));
+			close(fd);
+		}
+		if (strchr(text, '\n'))
+			return (pid_t)atoi(text);
+		if (t_now_ms() >= end)
+			FAIL("nothing in %s", path);
+		poll(NULL, 0, 1);
+	}
+}

@@ -1,0 +1,99 @@
+/* probe.c - a server that says what it was given: the test of "exactly what the client gave".
+ *
+ *	probe fds | signals | umask | cwd | env NAME | stdio
+ * prints one line. probe wait SIGNAL... prints "ready", then the name of each signal that arrives, until EOF.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fds(void)
+{
+	for (int fd = 0; fd < 1024; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			printf("%d ", fd);
+	}
+	puts("");
+	return 0;
+}
+
+/* Every signal that is not at its default, and every blocked one. */
+static int signals(void)
+{
+	sigset_t mask;
+	int odd = 0;
+
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	for (int sig = 1; sig < NSIG; sig++) {
+		struct sigaction sa;
+		if (sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL)
+			printf("%d:ignored ", sig), odd++;
+		if (sigismember(&mask, sig) == 1)
+			printf("%d:blocked ", sig), odd++;
+	}
+	puts(odd ? "" : "default");
+	return 0;
+}
+
+static int stdio_flags(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		printf("%s ", fcntl(fd, F_GETFL) & O_NONBLOCK ? "nonblock" : "block");
+	puts("");
+	return 0;
+}
+
+static int wait_for(int argc, char **argv)
+{
+	struct pollfd fd[2] = { { .fd = 0, .events = POLLIN } };
+	sigset_t set;
+	char byte;
+
+	sigemptyset(&set);
+	for (int i = 0; i < argc; i++)
+		sigaddset(&set, atoi(argv[i]));
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd[1] = (struct pollfd){ .fd = signalfd(-1, &set, 0), .events = POLLIN };
+	puts("ready");
+	for (;;) {
+		struct signalfd_siginfo si;
+		poll(fd, 2, -1);
+		if (fd[1].revents && read(fd[1].fd, &si, sizeof(si)) == sizeof(si))
+			printf("%u\n", si.ssi_signo);
+		if (fd[0].revents && read(0, &byte, 1) <= 0)
+			return 0;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	char text[4096];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (strcmp(what, "fds") == 0)
+		return fds();
+	if (strcmp(what, "signals") == 0)
+		return signals();
+	if (strcmp(what, "stdio") == 0)
+		return stdio_flags();
+	if (strcmp(what, "umask") == 0)
+		return printf("%03o\n", umask(0)) < 0;
+	if (strcmp(what, "cwd") == 0)
+		return puts(getcwd(text, sizeof(text))) < 0;
+	if (strcmp(what, "env") == 0 && argc > 2)
+		return puts(getenv(argv[2]) ? getenv(argv[2]) : "(unset)") < 0;
+	if (strcmp(what, "wait") == 0)
+		return wait_for(argc - 2, argv + 2);
+	fprintf(stderr, "probe: unknown question '%s'\n", what);
+	return 64;
+}

@@ -1,0 +1,109 @@
+/* proc.c - what /proc says, also of processes that are called to confuse. */
+#include "keeper/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../t.h"
+
+#define REST " 0 -1 4194304 10 20 30 40 5 6 7 8 20 0 3 0 987654 1000000 42 18446744073709551615 1 1 0 0"
+
+TEST(proc_stat_of_an_ordinary_process)
+{
+	struct proc_stat st;
+
+	EQ(proc_stat_parse("77 (node) S 1 76 75" REST, &st), 0);
+	EQ(st.pid, 77);
+	EQ(st.ppid, 1);
+	EQ(st.pgrp, 76);
+	EQ(st.session, 75);
+	EQ(st.state, 'S');
+	STREQ(st.comm, "node");
+	EQ(st.cpu_ticks, 11);
+	EQ(st.threads, 3);
+	EQ(st.start, 987654);
+	EQ(st.rss_pages, 42);
+}
+
+TEST(proc_stat_of_a_name_made_to_confuse)
+{
+	struct proc_stat st;
+
+	EQ(proc_stat_parse("77 (a) R 9 9 9) Z 5 6 7" REST, &st), 0);
+	STREQ(st.comm, "a) R 9 9 9");
+	EQ(st.state, 'Z');
+	EQ(st.ppid, 5);
+	EQ(proc_stat_parse("77 (a\nb) S 1 2 3" REST, &st), 0);
+	STREQ(st.comm, "a\nb");
+}
+
+TEST(proc_stat_of_what_is_none)
+{
+	struct proc_stat st = { .pid = 5 };
+
+	EQ(proc_stat_parse("", &st), -EINVAL);
+	EQ(proc_stat_parse(")(", &st), -EINVAL);
+	EQ(proc_stat_parse("77 (x) S 1 2", &st), -EINVAL);
+	EQ(proc_stat_parse("x (x) S 1 2 3" REST, &st), -EINVAL);
+	EQ(st.pid, 5);
+}
+
+TEST(proc_stat_of_ourselves)
+{
+	struct proc_stat st, again;
+
+	prctl(PR_SET_NAME, ") R 1 (");
+	EQ(proc_stat_get(0, &st), 0);
+	EQ(st.pid, getpid());
+	EQ(st.ppid, getppid());
+	EQ(st.session, getsid(0));
+	STREQ(st.comm, ") R 1 (");
+	EQ(proc_stat_get(getpid(), &again), 0);
+	OK(st.start == again.start);
+	EQ(proc_stat_get(4194304, &st), -ESRCH);	/* above any pid_max */
+}
+
+static pid_t sleeper(char **envp)
+{
+	int fds[2];
+	char byte;
+
+	OK(pipe2(fds, O_CLOEXEC) == 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		execve("/bin/sleep", (char *[]){ "sleep", "600", NULL }, envp);
+		_exit(127);
+	}
+	close(fds[1]);
+	OK(read(fds[0], &byte, 1) == 0);	/* closed by exec: its environment is the new one */
+	close(fds[0]);
+	return pid;
+}
+
+TEST(proc_environment_is_matched_whole)
+{
+	static char big[5000] = "BIG=";
+
+	memset(big + 4, 'x', sizeof(big) - 5);
+	memcpy(big + 2000, "KILLICK_TREE=inside", 19);	/* inside of another value: no match */
+	char *envp[] = { "A=1", big, "XKILLICK_TREE=1", "KILLICK_TREE=0123456789abcdef", "Z=2", NULL };
+	pid_t pid = sleeper(envp);
+
+	OK(proc_has_env(pid, "KILLICK_TREE=0123456789abcdef"));
+	OK(proc_has_env(pid, "A=1"));
+	OK(proc_has_env(pid, "Z=2"));
+	OK(!proc_has_env(pid, "KILLICK_TREE=0123456789abcde"));
+	OK(!proc_has_env(pid, "KILLICK_TREE=0123456789abcdeff"));
+	OK(!proc_has_env(pid, "KILLICK_TREE=1"));
+	OK(!proc_has_env(pid, "KILLICK_TREE=inside"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	OK(!proc_has_env(pid, "A=1"));
+}

@@ -1,0 +1,150 @@
+/* record.c - the record says what was said, and its lock says who is there. */
+#include "keeper/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../t.h"
+
+static const struct record sample = {
+	.tree = "0123456789abcdef",
+	.boot = "b",
+	.name = "a name",
+	.session = "s",
+	.level = "cgroup",
+	.cgroup = "/sys/fs/cgroup/x",
+	.limit = { "", "/sys/fs/cgroup/memory/x" },
+	.command = "npx -y thing=1",
+	.owner = { 10, 100 },
+	.watch = 11,
+	.grace_ms = 2000,
+	.started_ms = 123456,
+};
+
+static void own_dir(void)
+{
+	static char dir[160];
+
+	snprintf(dir, sizeof(dir), "%s/run", t_audit.dir);
+	setenv("KILLICK_RUNTIME_DIR", dir, 1);
+}
+
+static int count;
+static struct record last;
+
+static int take(void *ctx, const struct record *rec, int dirfd, int fd)
+{
+	(void)ctx;
+	(void)dirfd;
+	(void)fd;
+	count++;
+	last = *rec;
+	return 0;
+}
+
+TEST(record_comes_back_as_written)
+{
+	int dirfd;
+
+	own_dir();
+	int fd = record_open(&sample, &dirfd);
+	OK(fd >= 0);
+	EQ(record_add(fd, "hold", "%d", 12), 0);
+	EQ(record_add(fd, "server", "%d %d", 13, 130), 0);
+	EQ(record_add(fd, "stopping", "5 6 %s", "owner"), 0);
+	EQ(record_add(fd, "unknown", "later versions may say more"), 0);
+	EQ(record_each(take, NULL), 0);
+	EQ(count, 1);
+	OK(last.kept);
+	STREQ(last.tree, sample.tree);
+	STREQ(last.name, sample.name);
+	STREQ(last.session, sample.session);
+	STREQ(last.level, sample.level);
+	STREQ(last.cgroup, sample.cgroup);
+	STREQ(last.limit[0], "");
+	STREQ(last.limit[1], sample.limit[1]);
+	STREQ(last.command, sample.command);
+	EQ(last.owner.pid, 10);
+	EQ(last.owner.start, 100);
+	EQ(last.watch, 11);
+	EQ(last.hold, 12);
+	EQ(last.server.pid, 13);
+	EQ(last.server.start, 130);
+	EQ(last.started_ms, 123456);
+	EQ(last.stopping_ms, 5);
+	EQ(last.deadline_ms, 6);
+	STREQ(last.why, "owner");
+	record_remove(dirfd, sample.tree);
+	close(fd);
+	close(dirfd);
+	EQ(record_each(take, NULL), 0);
+	EQ(count, 1);
+}
+
+/* The lock belongs to the open file, not to a process: it goes with the last holder, however that ends. */
+TEST(record_is_kept_while_any_holder_lives)
+{
+	int dirfd, fds[2];
+
+	own_dir();
+	int fd = record_open(&sample, &dirfd);
+	OK(fd >= 0 && pipe2(fds, O_CLOEXEC) == 0);
+	pid_t other = fork();
+	if (other == 0) {
+		char byte;
+		close(fds[1]);
+		_exit(read(fds[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	close(fds[0]);
+	close(fd);
+	EQ(record_each(take, NULL), 0);
+	OK(last.kept);
+	close(fds[1]);
+	EQ(t_wait_child(other, 5000), 0);
+	EQ(record_each(take, NULL), 0);
+	EQ(count, 2);
+	OK(!last.kept);
+	record_remove(dirfd, sample.tree);
+	close(dirfd);
+}
+
+TEST(record_fields_are_one_line)
+{
+	char field[8];
+
+	record_text(field, sizeof(field), "a\nb=c\x01" "defgh");
+	STREQ(field, "a b=c d");
+}
+
+TEST(record_cut_off_in_the_middle_is_not_believed)
+{
+	struct record r;
+
+	EQ(record_parse("killick-record 1\nwatch=12\nserver=9999 1", &r), 0);
+	EQ(r.watch, 12);
+	EQ(r.server.pid, 0);
+	EQ(record_parse("killick-record 2\nwatch=12\n", &r), -EINVAL);
+	EQ(record_parse("", &r), -EINVAL);
+	EQ(record_parse("killick-record 1\n=\n==\nno\nwatch=x\nname=\n", &r), 0);
+	EQ(r.watch, 0);
+}
+
+TEST(record_only_in_a_directory_that_is_ours_alone)
+{
+	char dir[160];
+	int dirfd;
+
+	own_dir();
+	snprintf(dir, sizeof(dir), "%s", getenv("KILLICK_RUNTIME_DIR"));
+	OK(mkdir(dir, 0700) == 0 && chmod(dir, 0777) == 0);
+	EQ(record_open(&sample, &dirfd), -EPERM);
+	OK(rmdir(dir) == 0 && symlink("/", dir) == 0);
+	OK(record_open(&sample, &dirfd) < 0);
+	OK(unlink(dir) == 0);
+}
