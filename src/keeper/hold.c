@@ -244,11 +244,9 @@ static void loop(struct hold *h)
 				hold_step(h, EV_TIMEOUT);
 			continue;
 		}
-		/* the server's own end first: it decides what the others still mean */
+		/* what may have made the server exit comes before its exit: the first reason counts */
 		if (h->fds[FD_NEWS].revents)
 			on_news(h);
-		if (h->fds[FD_SIGNALS].revents)
-			on_signals(h);
 		if (h->fds[FD_CTL].revents && h->fds[FD_CTL].fd >= 0)
 			on_ctl(h);
 		if (h->fds[FD_OWNER].revents) {
@@ -259,6 +257,8 @@ static void loop(struct hold *h)
 			forget(h, FD_STDIN);
 			hold_step(h, EV_STDIN);
 		}
+		if (h->fds[FD_SIGNALS].revents)
+			on_signals(h);
 	}
 }
 
@@ -338,7 +338,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	STEP(HOLD_CLEAN);
 	tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, 0);
 	STEP(HOLD_DONE);
-	if (!k->tree.pidns)
+	if (h.fds[FD_CTL].fd >= 0 && !k->tree.pidns)
 		kill(getppid(), SIGCONT);	/* a stopped watch must see the end as well */
 	_exit(0);
 }

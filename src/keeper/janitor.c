@@ -102,12 +102,22 @@ static bool session_is_servers(const struct record *rec)
 	return rec->server.pid && (!e || e->start == rec->server.start);
 }
 
+/* Is this path one that cgroup_make makes for this tree? A record is a file, and files can be forged. */
+static bool is_our_cgroup(const char *path, const char *tree)
+{
+	char name[16 + TREE_ID_LEN];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, sizeof(name), "killick-%s", tree);
+	return slash && strcmp(slash + 1, name) == 0;
+}
+
 /* Mark what belongs to the tree of a record that nobody keeps. */
 static void mark_lost(const struct record *rec)
 {
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
 	bool session = session_is_servers(rec);
-	int fd = rec->cgroup[0] ? open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = is_our_cgroup(rec->cgroup, rec->tree) ? open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
 		mark_cgroup(fd, 0);
@@ -210,14 +220,13 @@ static int kill_members(void)
 	return struck;
 }
 
-/* End one lost tree. Returns the number that is left after the budget. */
-static int sweep_one(const struct record *rec, int *ended)
+/* End one lost tree. Returns the number that is left at the deadline. */
+static int sweep_one(const struct record *rec, long long deadline_us, int *ended)
 {
-	long long deadline = clock_us() + JANITOR_BUDGET_MS * 1000LL;
 	struct cgroup cg = CGROUP_NONE;
 	int first = -1, left;
 
-	if (rec->cgroup[0] && same_boot(rec)) {
+	if (is_our_cgroup(rec->cgroup, rec->tree) && same_boot(rec)) {
 		cg.fd = open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		snprintf(cg.path, sizeof(cg.path), "%s", rec->cgroup);
 	}
@@ -225,7 +234,7 @@ static int sweep_one(const struct record *rec, int *ended)
 		left = find_members(rec);
 		if (first < 0)
 			first = left;
-		if ((left == 0 && cgroup_is_empty(&cg)) || clock_us() >= deadline)
+		if ((left == 0 && cgroup_is_empty(&cg)) || clock_us() >= deadline_us)
 			break;
 		cgroup_kill(&cg);
 		kill_members();
@@ -235,7 +244,7 @@ static int sweep_one(const struct record *rec, int *ended)
 	if (left == 0) {
 		cgroup_remove(&cg);
 		for (int i = 0; i < 2; i++) {
-			if (rec->limit[i][0] && same_boot(rec))
+			if (is_our_cgroup(rec->limit[i], rec->tree))
 				rmdir(rec->limit[i]);
 		}
 	} else if (cg.fd >= 0) {
@@ -245,38 +254,37 @@ static int sweep_one(const struct record *rec, int *ended)
 }
 
 struct sweep {
-	bool dry_run;
-	janitor_fn fn;
-	void *ctx;
-	struct janitor_result *result;
+	struct janitor *j;
+	long long deadline_us;
 };
 
 static int sweep_record(void *ctx, const struct record *rec, int dirfd, int fd)
 {
 	struct sweep *s = ctx;
+	struct janitor *j = s->j;
 	int left;
 
 	(void)fd;
 	if (rec->kept)
 		return 0;
-	s->result->trees++;
-	if (s->fn)
-		s->fn(s->ctx, rec, find_members(rec), false);
-	if (s->dry_run)
+	j->trees++;
+	if (j->fn)
+		j->fn(j->ctx, rec, find_members(rec), false);
+	if (j->dry_run)
 		return 0;
-	left = sweep_one(rec, &s->result->ended);
-	s->result->survivors += left;
+	left = sweep_one(rec, s->deadline_us, &j->ended);
+	j->survivors += left;
 	if (left == 0)
 		record_remove(dirfd, rec->tree);
-	if (s->fn)
-		s->fn(s->ctx, rec, left, true);
+	if (j->fn)
+		j->fn(j->ctx, rec, left, true);
 	return 0;
 }
 
-int janitor_sweep(bool dry_run, janitor_fn fn, void *ctx, struct janitor_result *out)
+int janitor_sweep(struct janitor *j)
 {
-	struct sweep s = { .dry_run = dry_run, .fn = fn, .ctx = ctx, .result = out };
+	struct sweep s = { .j = j, .deadline_us = clock_us() + j->budget_ms * 1000LL };
 
-	memset(out, 0, sizeof(*out));
+	j->trees = j->ended = j->survivors = 0;
 	return record_each(sweep_record, &s);
 }

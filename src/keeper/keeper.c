@@ -66,7 +66,7 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 	va_end(ap);
 	line_flatten(&l);
 	line_add(&l, "\n");
-	line_write(&l, k->log_fd);
+	line_offer(&l, k->log_fd, 0);
 }
 
 /* The client's environment without what was meant for us alone (socket activation), plus the tree's tag. */
@@ -102,7 +102,7 @@ static int open_output(const char *option, const char *where, bool may_be_fd)
 {
 	bool is_fd = may_be_fd && where[strspn(where, "0123456789")] == '\0';
 	int fd = is_fd ? fcntl(atoi(where), F_DUPFD_CLOEXEC, 3)
-		       : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+		       : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 
 	if (fd < 0)
 		keeper_say("%s: cannot write to %s'%s': %s", option, is_fd ? "descriptor " : "", where,

@@ -2,6 +2,7 @@
 #include "line.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,6 +88,15 @@ void line_flatten(struct line *l)
 		if ((unsigned char)l->text[i] < 0x20 || l->text[i] == 0x7f)
 			l->text[i] = ' ';
 	}
+}
+
+void line_offer(const struct line *l, int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	/* a pipe that polls writable takes PIPE_BUF bytes without blocking; one of ours is O_NONBLOCK besides */
+	if (poll(&p, 1, timeout_ms) == 1 && (p.revents & POLLOUT))
+		line_write(l, fd);
 }
 
 int line_write(const struct line *l, int fd)

@@ -32,5 +32,8 @@ void line_json(struct line *l, const char *s);
 /* Control characters become spaces: what users and servers name may hold anything, a line is one line. */
 void line_flatten(struct line *l);
 
+/* Write the line to somebody who may not read it: not at all unless fd takes it within timeout_ms. */
+void line_offer(const struct line *l, int fd, int timeout_ms);
+
 /* Write the whole line to fd, going on after EINTR and short writes. -errno on failure. */
 int line_write(const struct line *l, int fd);

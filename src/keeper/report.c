@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "proc.h"
 
+#define REPORT_MS   1000	/* how long the end may wait for the reader of the report */
 #define COMMAND_MAX 1000	/* bytes of the command that a report shows */
 
 const char *report_why(enum why why)
@@ -155,5 +156,5 @@ void report_end(const struct keeper *k, int survivors)
 		line_add(&l, "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"survivors\":%s}\n", k->id,
 			 survivors ? "[null]" : "[]");
 	}
-	line_write(&l, k->report_fd);
+	line_offer(&l, k->report_fd, REPORT_MS);
 }

@@ -33,6 +33,14 @@ int signals_fd(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+void stdio_ensure(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_RDWR);	/* the lowest free number is this one */
+	}
+}
+
 void stdio_drop(int fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -8,5 +8,9 @@ void signals_block(void);
 /* A non-blocking signalfd (CLOEXEC) for all of them. Each process makes its own: it reads the signals of the reader. */
 int signals_fd(void);
 
+/* Open /dev/null for each standard descriptor that the client left closed: no descriptor of ours may become the
+ * server's stdin. */
+void stdio_ensure(void);
+
 /* Put /dev/null in the place of a standard descriptor, so that the server holds the only copy. */
 void stdio_drop(int fd);

@@ -130,7 +130,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)	/* it died before the line above: nobody would tell us */
 		_exit(127);
-	say(fd, NEWS_PID, pid_in_proc());
+	say(fd, NEWS_PID, t->pidns ? pid_in_proc() : getpid());
 	if (!inside && (r = cgroup_enter(&t->cg)) < 0) {
 		if (spec->need_cgroup)
 			give_up(fd, NEWS_FAILED_CGROUP, -r);

@@ -21,6 +21,8 @@
 #include "signals.h"
 #include "step.h"
 
+#define SWEEP_MS 250	/* for other people's leftovers; our own tree has to wait that long if the hold dies meanwhile */
+
 struct watch {
 	struct keeper *k;
 	pid_t hold;
@@ -36,8 +38,9 @@ struct watch {
 static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 {
 	/* The terminal signals a whole group at once; a client that names one pid means one process. */
-	struct msg m = { .kind = MSG_SIGNAL, .a = (int)si->ssi_signo, .b = si->ssi_code == SI_KERNEL };
+	struct msg m = { .kind = MSG_SIGNAL, .a = (int)si->ssi_signo };
 
+	m.b = si->ssi_code == SI_KERNEL || si->ssi_signo == SIGCONT;	/* who was stopped together wakes together */
 	STEP(WATCH_SIGNAL);
 	send(w->ctl, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (si->ssi_signo == SIGTSTP)
@@ -52,14 +55,16 @@ static void on_started(struct watch *w, pid_t server)
 		w->k->tree.main = server;	/* ours to wait for, should the hold die */
 	stdio_drop(STDERR_FILENO);
 	STEP(WATCH_STARTED);
-	janitor_sweep(false, NULL, NULL, &(struct janitor_result){ 0 });
+	janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
 }
 
-static void on_ctl(struct watch *w)
+/* False: hung up; the hold's death follows as SIGCHLD. */
+static bool on_ctl(struct watch *w)
 {
 	struct msg m;
+	ssize_t n;
 
-	while (recv(w->ctl, &m, sizeof(m), MSG_DONTWAIT) == sizeof(m)) {
+	while ((n = recv(w->ctl, &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
 		switch (m.kind) {
 		case MSG_STARTED:
 			on_started(w, m.a);
@@ -80,6 +85,7 @@ static void on_ctl(struct watch *w)
 			break;
 		}
 	}
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 /* False: the hold is gone. A stopped one is woken: nobody has a right to stop it. */
@@ -109,9 +115,7 @@ static void loop(struct watch *w)
 		struct signalfd_siginfo si;
 
 		poll(fds, 2, -1);
-		if (fds[1].revents & POLLIN)
-			on_ctl(w);
-		else if (fds[1].revents)	/* hung up: the hold's death follows as SIGCHLD */
+		if (fds[1].revents && !on_ctl(w))
 			fds[1].fd = -1;
 		while (read(w->signals, &si, sizeof(si)) == sizeof(si)) {
 			if (si.ssi_signo != SIGCHLD)
@@ -221,6 +225,7 @@ int watch_run(const struct options *opt, char **environment)
 	struct watch w = { .k = &keeper };
 	int r;
 
+	stdio_ensure();
 	signals_block();
 	STEP(WATCH_BEGIN);
 	r = keeper_init(w.k, opt, environment);

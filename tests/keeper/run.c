@@ -395,6 +395,7 @@ TEST(leftovers_go_when_the_server_exits)
 	EQ(WEXITSTATUS(held_status(&h)), 3);
 	OK(held_reported(&h, "\"survivors\":[]"));
 	OK(held_reported(&h, "\"proof\":[\"waitid\""));
+	OK(!held_reported(&h, "}\n{"));	/* one report: the hold did it all, the watch found nothing to add */
 	EQ(audit_count(&t_audit), 0);
 	held_done(&h);
 }
@@ -539,6 +540,37 @@ TEST(a_stopped_watch_sees_the_end)
 	held_eof(&h);
 	EQ(held_status(&h), 0);
 	held_done(&h);
+}
+
+/* Clients kill the group they made; the hold must be outside of it. */
+TEST(a_group_kill_does_not_reach_the_hold)
+{
+	const char *file = scratch("daemon");
+	char script[300];
+	struct held h;
+	int out[2];
+
+	OK(pipe2(out, O_CLOEXEC) == 0);
+	snprintf(h.report, sizeof(h.report), "%s/report", t_audit.dir);
+	h.watch = fork();
+	if (h.watch == 0) {
+		setpgid(0, 0);
+		dup2(out[1], 1);
+		snprintf(script, sizeof(script), "setsid sh -c 'echo $$ >%s; sleep 600; :' & echo up; sleep 600", file);
+		execl(t_program("KILLICK", "build/killick"), "killick", "run", "--report", h.report, "--", "sh", "-c", script,
+		      (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	h.out = out[0];
+	held_expect(&h, "up");
+	pid_t hold = held_hold(&h), daemon = held_pid_from(file);
+	OK(kill(-h.watch, SIGKILL) == 0);
+	EQ(WTERMSIG(held_status(&h)), SIGKILL);
+	OK(t_wait_child(hold, HELD_MS) == 0);	/* it came to us, did its work and left in peace */
+	OK(!held_lives(daemon));
+	OK(held_reported(&h, "\"why\":\"watch\""));
+	close(h.out);
 }
 
 TEST(one_killick_inside_another)
