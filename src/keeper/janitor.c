@@ -193,54 +193,115 @@ int janitor_members(const struct record *rec, pid_t *pids, int max)
 	return n;
 }
 
-/* Kill exactly the process that the picture shows: hold on to it, look again who it is, then strike. */
-static bool kill_entry(const struct entry *e)
-{
-	int fd = (int)syscall(SYS_pidfd_open, e->pid, 0);
-	struct proc_stat st;
-	bool struck;
+/* --- the hunt: a lost tree may fork faster than a picture of all processes is made --- */
 
-	if (fd < 0)
-		return false;
-	struck = proc_stat_get(e->pid, &st) == 0 && st.start == e->start &&
-		 syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
-	close(fd);
-	return struck;
+/* Bits by pid. `known`: looked at and no member; `struck`: killed by us. Static and sparse, as the table is. */
+#define PID_MAX 4194304
+static unsigned char known[PID_MAX / 8], struck[PID_MAX / 8];
+
+static bool bit(const unsigned char *bits, pid_t pid)
+{
+	return pid > 0 && pid < PID_MAX && (bits[pid / 8] >> (pid % 8) & 1);
 }
 
-static int kill_members(void)
+static void set_bit(unsigned char *bits, pid_t pid)
 {
-	pid_t self = getpid();
-	int struck = 0;
+	if (pid > 0 && pid < PID_MAX)
+		bits[pid / 8] |= (unsigned char)(1 << (pid % 8));
+}
 
-	for (int i = 0; i < table_len; i++) {
-		if (table[i].member && table[i].pid != self)
-			struck += kill_entry(&table[i]);
+struct hunt {
+	const struct record *rec;
+	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
+	bool session;		/* members of the server's session are ours */
+	int found;		/* in this round */
+	int total;
+};
+
+/* Alive, and of this tree? */
+static bool hunted(const struct hunt *h, const struct proc_stat *st)
+{
+	if (st->state == 'X' || (st->state == 'Z' && st->threads <= 1))
+		return false;
+	return (h->session && st->session == h->rec->server.pid) || bit(struck, st->ppid) || bit(struck, st->pid) ||
+	       proc_has_env(st->pid, h->tag);
+}
+
+/* Hold on to the process first, then ask who it is: the answer is about the one that is struck. */
+static int hunt_one(void *ctx, int dirfd, const char *name)
+{
+	struct hunt *h = ctx;
+	pid_t pid = (pid_t)atoi(name);
+	struct proc_stat st;
+	int fd;
+
+	(void)dirfd;
+	if (pid <= 1 || pid == getpid() || bit(known, pid))
+		return 0;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return 0;
+	if (proc_stat_get(pid, &st) < 0 || !hunted(h, &st)) {
+		set_bit(known, pid);
+	} else {
+		h->found++;
+		if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0 && !bit(struck, pid)) {
+			set_bit(struck, pid);
+			h->total++;
+		}
 	}
-	return struck;
+	close(fd);
+	return 0;
+}
+
+/* Strike members where they are found, round after round. Most rounds look only at pids that are new since the last, so
+ * a round is one read of /proc. A process that forks and exits for ever may be missed by one read: nobody is left when
+ * QUIET_ROUNDS in a row, one of which looked at everybody, found none. */
+#define QUIET_ROUNDS 16
+
+static int hunt(const struct record *rec, const struct cgroup *cg, long long deadline_us)
+{
+	struct hunt h = { .rec = rec };
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	snprintf(h.tag, sizeof(h.tag), "%s=%s", TREE_ENV, rec->tree);
+	memset(struck, 0, sizeof(struck));
+	for (int round = 0, quiet = 0; quiet < QUIET_ROUNDS && clock_us() < deadline_us; round++) {
+		if (round % QUIET_ROUNDS == 0) {
+			memset(known, 0, sizeof(known));
+			table_read();
+			h.session = session_is_servers(rec);
+		}
+		h.found = 0;
+		cgroup_kill(cg);
+		dir_each(fd, hunt_one, &h);
+		quiet = h.found || !cgroup_is_empty(cg) ? 0 : quiet + 1;
+	}
+	close(fd);
+	return h.total;
 }
 
 /* End one lost tree. Returns the number that is left at the deadline. */
 static int sweep_one(const struct record *rec, long long deadline_us, int *ended)
 {
 	struct cgroup cg = CGROUP_NONE;
-	int first = -1, left;
+	int left = 0;
 
-	if (is_our_cgroup(rec->cgroup, rec->tree) && same_boot(rec)) {
+	if (!same_boot(rec))
+		return 0;
+	if (is_our_cgroup(rec->cgroup, rec->tree)) {
 		cg.fd = open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		snprintf(cg.path, sizeof(cg.path), "%s", rec->cgroup);
+		*ended += find_members(rec);
+		for (int i = 0; cg.fd >= 0 && i < 50 && !cgroup_is_empty(&cg); i++) {
+			cgroup_kill(&cg);
+			poll(NULL, 0, 1);	/* they are not our children: nothing tells us, so look again soon */
+		}
 	}
-	for (;;) {
-		left = find_members(rec);
-		if (first < 0)
-			first = left;
-		if ((left == 0 && cgroup_is_empty(&cg)) || clock_us() >= deadline_us)
-			break;
-		cgroup_kill(&cg);
-		kill_members();
-		poll(NULL, 0, 2);	/* they are not our children: nothing tells us, so look again soon */
-	}
-	*ended += first - left;
+	*ended += hunt(rec, &cg, deadline_us);
+	left = find_members(rec);
 	if (left == 0) {
 		cgroup_remove(&cg);
 		for (int i = 0; i < 2; i++) {

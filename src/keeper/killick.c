@@ -102,13 +102,14 @@ int main(int argc, char **argv)
 	static const char *const verbs[] = { "ps", "reap", "doctor", "demo", "zoo" };
 
 	if (argc < 2) {
-		line_write(&(struct line){ .len = 0 }, STDERR_FILENO);
 		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)
 			return EXIT_TRY_AGAIN;
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "run") == 0)
 		return run(argc - 2, argv + 2);
+	if (strcmp(argv[1], "help") == 0 && argc > 2)
+		return strcmp(argv[2], "run") == 0 ? print(run_usage) : dispatch(argv);
 	if (is_help(argv[1]) || strcmp(argv[1], "help") == 0)
 		return print(usage);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)

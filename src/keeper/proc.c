@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dir.h"
+
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 {
 	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
@@ -68,42 +70,71 @@ int proc_stat_get(pid_t pid, struct proc_stat *out)
 	return proc_stat_parse(text, out);
 }
 
-bool proc_has_env(pid_t pid, const char *entry)
+/* Look through the NUL-separated entries of fd by a window: what may be the start of the entry stays for the next read.
+ * *out_len is how much there was. */
+static bool search(int fd, const char *entry, size_t *out_len)
 {
-	char path[40], buf[4096];
+	char buf[4096];
 	size_t want = strlen(entry) + 1, have = 0;
-	bool found = false;
+	bool whole = true;	/* the window begins where an entry begins */
+	ssize_t n;
+
+	*out_len = 0;
+	while ((n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
+		size_t at = 0;
+
+		have += (size_t)n;
+		*out_len += (size_t)n;
+		for (char *nul; at < have && (nul = memchr(buf + at, '\0', have - at)); whole = true) {
+			size_t len = (size_t)(nul - (buf + at)) + 1;
+			if (whole && len == want && memcmp(buf + at, entry, want) == 0)
+				return true;
+			at += len;
+		}
+		if (at == 0 && have == sizeof(buf)) {	/* longer than the window: not what we look for */
+			whole = false;
+			have = 0;
+		} else {
+			memmove(buf, buf + at, have - at);
+			have -= at;
+		}
+	}
+	return false;
+}
+
+struct env_search {
+	const char *entry;
+	bool found;
+};
+
+static int search_thread(void *ctx, int dirfd, const char *name)
+{
+	struct env_search *s = ctx;
+	char path[64];
+	size_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%.32s/environ", name);
+	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	s->found = search(fd, s->entry, &len);
+	close(fd);
+	return s->found || len > 0;	/* one answer is enough: threads share it */
+}
+
+bool proc_has_env(pid_t pid, const char *entry)
+{
+	struct env_search s = { .entry = entry };
+	char path[40];
+	int fd;
+
+	/* By its threads: a process whose main thread has exited shows no environment in its own name. */
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	/* A window over the file: what may be the start of the entry is kept for the next read. */
-	for (bool at_start = true; !found;) {
-		ssize_t n = read(fd, buf + have, sizeof(buf) - have);
-		if (n <= 0)
-			break;
-		have += (size_t)n;
-		size_t i = 0;
-		while (i < have) {
-			char *nul = memchr(buf + i, '\0', have - i);
-			if (!nul)
-				break;
-			if (at_start && (size_t)(nul - (buf + i)) + 1 == want &&
-			    memcmp(buf + i, entry, want) == 0)
-				found = true;
-			i = (size_t)(nul - buf) + 1;
-			at_start = true;
-		}
-		if (i == 0 && have == sizeof(buf)) {	/* a variable longer than the window: not ours */
-			at_start = false;
-			have = 0;
-			continue;
-		}
-		memmove(buf, buf + i, have - i);
-		have -= i;
-	}
+	dir_each(fd, search_thread, &s);
 	close(fd);
-	return found;
+	return s.found;
 }

@@ -1,0 +1,20 @@
+/* err.c - see err.h */
+#include "err.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int err_set(struct err *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(code < 0);
+	if (!e)
+		return code;
+	e->code = code;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return code;
+}

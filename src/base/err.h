@@ -1,0 +1,15 @@
+/* err.h - what went wrong, by value: reporting an error never allocates. */
+#pragma once
+
+struct err {
+	int code;       /* negative errno */
+	char text[240]; /* a sentence for people, without the errno's name */
+};
+#define ERR_INIT                                                                                   \
+	{                                                                                          \
+		.code = 0                                                                          \
+	}
+
+/* Fill in e (which may be NULL) and return code, so that `return err_set(e, -errno, ...)` says it
+ * all. */
+int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

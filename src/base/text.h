@@ -1,0 +1,32 @@
+/* text.h - text for people: how wide it is, where it may be cut, and nothing in it that a terminal
+ * would obey.
+ *
+ * Names and command lines come from processes we do not trust. text_clean is the only door from
+ * them to a terminal. Widths need a UTF-8 LC_CTYPE to be right beyond ASCII; text_set_utf8(false)
+ * makes everything else a '?'.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* May output hold more than ASCII? False until said otherwise. Said once, at the start. */
+void text_set_utf8(bool on);
+bool text_is_utf8(void);
+
+/* Copy len bytes as one printable line: NUL, newline and tab become a space; other control
+ * characters, broken UTF-8 and (in an ASCII locale) all beyond ASCII become '?'. Trailing spaces
+ * go. What does not fit is cut. */
+void text_clean(const char *in, size_t len, char *out, size_t size);
+
+/* Terminal columns of s. */
+size_t text_width(const char *s);
+
+/* Copy s cut to at most `columns`, with a mark at the end when it was cut. */
+void text_cut(const char *s, size_t columns, char *out, size_t size);
+
+/* "512K", "1.2M", "120M", "3.4G": five characters at most. */
+const char *text_size(unsigned long long bytes, char out[16]);
+
+/* "0ms", "850ms", "3.2s", "45s", "12m", "3h12m", "2d4h": six characters at most below 100 days. */
+const char *text_span(long long ms, char out[24]);

@@ -1,0 +1,357 @@
+/* doctor.c - `killick doctor`: what can be promised on this machine, what would promise more, and
+ * who else leaks. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cli.h"
+#include "orphan.h"
+#include "probe.h"
+#include "trees.h"
+
+enum { COMMAND_MAX = 8192, LABEL_WIDTH = 14 };
+
+const char doctor_help[] =
+	"usage: killick doctor [--json]\n"
+	"       killick doctor --reap PID\n"
+	"\n"
+	"Say how well `killick run` can hold a server on this machine, why not better,\n"
+	"and the command that would raise it. Each answer comes from doing the thing,\n"
+	"not from reading settings.\n"
+	"\n"
+	"Then list MCP-looking orphans of other programs: processes of this user that\n"
+	"look like an MCP server, whose client is gone, and that killick does not hold.\n"
+	"They are only listed.\n"
+	"\n"
+	"  --reap PID   end the listed orphan PID and its descendants: SIGTERM, 2 s,\n"
+	"               SIGKILL\n"
+	"  --json       all facts, as one JSON object\n"
+	"\n"
+	"Levels, best first: namespace (opt in), cgroup, keeper, group (opt in, best\n"
+	"effort).\n"
+	"\n"
+	"Exit status: 0; 64 usage, or PID is not in the list; 75 the orphan did not end.\n";
+
+struct findings {
+	struct utsname kernel;
+	struct probe ns, cgroup, keeper, max_procs, memory, records;
+	const char *level; /* what `killick run` uses when not asked for another */
+	struct trees trees;
+	struct orphan *orphans;
+	size_t orphan_count;
+	size_t abandoned, overdue;
+};
+
+static void findings_done(struct findings *f)
+{
+	mem_drop(&f->orphans);
+	trees_done(&f->trees);
+}
+
+static int look(struct findings *f)
+{
+	int r;
+
+	uname(&f->kernel);
+	probe_namespace(&f->ns);
+	probe_cgroup(&f->cgroup);
+	probe_keeper(&f->keeper);
+	probe_max_procs(&f->max_procs);
+	probe_memory(&f->memory);
+	probe_records(&f->records);
+	f->level = f->cgroup.works ? "cgroup" : f->keeper.works ? "keeper" : "group";
+	r = trees_read(&f->trees);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < f->trees.count; i++) {
+		f->abandoned += f->trees.list[i].state == HELD_ABANDONED;
+		f->overdue += f->trees.list[i].state == HELD_OVERDUE;
+	}
+	f->orphan_count = orphans_find(&f->trees, &f->orphans);
+	return 0;
+}
+
+/* Print text behind a label, in lines that fit. Commands are never broken: they are there to be
+ * copied. */
+static void fact(const char *label, const char *text, bool whole)
+{
+	size_t width = cli_width() ? cli_width() : 100, room = width - LABEL_WIDTH - 2;
+	char clean[1200];
+	const char *at = clean;
+
+	text_clean(text, strlen(text), clean, sizeof(clean));
+	do {
+		size_t len = strlen(at), n = len;
+
+		if (!whole && len > room) {
+			for (n = room; n > room / 2 && at[n] != ' ' && at[n - 1] != '/';)
+				n--;
+		}
+		printf("  %-*s%.*s\n", LABEL_WIDTH, label, (int)n, at);
+		label = "";
+		at += n;
+		at += *at == ' ';
+	} while (*at);
+}
+
+static void fact_probe(const char *label, const struct probe *p)
+{
+	char text[1100];
+
+	snprintf(text, sizeof(text), "%s: %s", p->works ? "yes" : "no", p->how);
+	fact(label, text, false);
+}
+
+static void heading(const char *text)
+{
+	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+/* The levels above this one, and the one command for each. */
+static void print_raise(const struct findings *f)
+{
+	const char *label = "raise it:";
+
+	if (!f->cgroup.works && *f->cgroup.raise) {
+		fact(label, "to level cgroup with", false);
+		fact("", f->cgroup.raise, true);
+		label = "or:";
+	}
+	if (f->ns.works) {
+		fact(label, "to level namespace, for one server, with", false);
+		fact("", "killick run --contain namespace -- CMD", true);
+	} else if (*f->ns.raise) {
+		fact(label, "make level namespace possible with", false);
+		fact("", f->ns.raise, true);
+	} else if (!f->cgroup.works && !*f->cgroup.raise) {
+		fact(label, "we know no command for that; the reasons are above", false);
+	}
+}
+
+static void print_trees(const struct findings *f)
+{
+	char text[200];
+
+	if (!f->trees.count)
+		snprintf(text, sizeof(text), "none");
+	else
+		snprintf(text, sizeof(text), "%zu, abandoned %zu, overdue %zu%s", f->trees.count,
+			 f->abandoned, f->overdue, f->abandoned ? " (end them: killick reap)" : "");
+	fact("trees", text, false);
+}
+
+static void add_orphan(struct table *table, const struct findings *f, const struct orphan *o)
+{
+	char text[COMMAND_MAX], size[16], cpu[24], age[24];
+
+	table_addf(table, "%d", o->proc->st.pid);
+	table_add(table, text_span(proc_age_ms(&f->trees.procs, o->proc), age));
+	table_addf(table, "%zu", o->family);
+	table_add(table, text_size(o->rss, size));
+	table_add(table, text_span(o->cpu_ms, cpu));
+	proc_command(o->proc, text, sizeof(text));
+	if (*o->unit)
+		table_addf(table, "[%s] %s", o->unit, text);
+	else
+		table_add(table, text);
+}
+
+static void print_orphans(const struct findings *f)
+{
+	static const struct table_col cols[] = {
+		{ .title = "PID", .right = true },   { .title = "AGE", .right = true },
+		{ .title = "PROCS", .right = true }, { .title = "RSS", .right = true },
+		{ .title = "CPU", .right = true },   { .title = "COMMAND", .min = 20 },
+	};
+	AUTO(table_done) struct table table = TABLE_INIT(cols);
+	bool unsure = false, units = false;
+
+	heading("MCP-looking orphans of other programs");
+	if (!f->orphan_count) {
+		puts("  none");
+		return;
+	}
+	for (size_t i = 0; i < f->orphan_count; i++) {
+		add_orphan(&table, f, &f->orphans[i]);
+		unsure |= f->orphans[i].unsure;
+		units |= *f->orphans[i].unit != '\0';
+	}
+	table_print(&table, stdout, 2, cli_width());
+	if (unsure)
+		fact("careful:", "pid 1 here is no init we know; what hangs from it may be its own",
+		     false);
+	if (units)
+		fact("careful:", "[x.service] is run by systemd and may be meant to be there",
+		     false);
+	puts("\n  They were not touched. To end one: killick doctor --reap PID");
+}
+
+static void print_findings(const struct findings *f)
+{
+	char text[1100];
+
+	snprintf(text, sizeof(text), "%s %s, %s, uid %u", f->kernel.sysname, f->kernel.release,
+		 f->kernel.machine, geteuid());
+	printf("killick %s on %s\n", KILLICK_VERSION, text);
+	heading("containment");
+	snprintf(text, sizeof(text), "%s", f->level);
+	fact("level here", text, false);
+	fact_probe("namespace", &f->ns);
+	fact_probe("cgroup", &f->cgroup);
+	fact_probe("keeper", &f->keeper);
+	print_raise(f);
+	heading("limits");
+	fact_probe("--max-procs", &f->max_procs);
+	if (!f->max_procs.works && *f->max_procs.raise)
+		fact("", f->max_procs.raise, true);
+	fact_probe("--memory", &f->memory);
+	heading("state");
+	fact_probe("records", &f->records);
+	if (*f->records.raise)
+		fact("", f->records.raise, true);
+	print_trees(f);
+	print_orphans(f);
+}
+
+static void json_probe(struct json *j, const char *key, const struct probe *p)
+{
+	json_open(j, key, '{');
+	json_bool(j, "works", p->works);
+	json_str(j, "how", p->how);
+	json_str(j, "raise", p->raise);
+	json_close(j);
+}
+
+static void json_orphan(struct json *j, const struct findings *f, const struct orphan *o)
+{
+	char command[COMMAND_MAX];
+
+	proc_command(o->proc, command, sizeof(command));
+	json_open(j, NULL, '{');
+	json_int(j, "pid", o->proc->st.pid);
+	json_int(j, "ppid", o->parent->st.pid);
+	json_str(j, "parent", o->parent->st.comm);
+	json_bool(j, "unsure", o->unsure);
+	json_str(j, "unit", o->unit);
+	json_int(j, "processes", (long long)o->family);
+	json_int(j, "age_ms", proc_age_ms(&f->trees.procs, o->proc));
+	json_int(j, "rss_bytes", (long long)o->rss);
+	json_int(j, "cpu_ms", o->cpu_ms);
+	json_str(j, "command", command);
+	json_close(j);
+}
+
+static void print_json(const struct findings *f)
+{
+	struct json j = JSON_INIT(stdout);
+
+	json_open(&j, NULL, '{');
+	json_str(&j, "killick", KILLICK_VERSION);
+	json_str(&j, "kernel", f->kernel.release);
+	json_int(&j, "uid", geteuid());
+	json_str(&j, "level", f->level);
+	json_open(&j, "levels", '{');
+	json_probe(&j, "namespace", &f->ns);
+	json_probe(&j, "cgroup", &f->cgroup);
+	json_probe(&j, "keeper", &f->keeper);
+	json_close(&j);
+	json_open(&j, "limits", '{');
+	json_probe(&j, "max_procs", &f->max_procs);
+	json_probe(&j, "memory", &f->memory);
+	json_close(&j);
+	json_probe(&j, "records", &f->records);
+	json_open(&j, "trees", '{');
+	json_int(&j, "count", (long long)f->trees.count);
+	json_int(&j, "abandoned", (long long)f->abandoned);
+	json_int(&j, "overdue", (long long)f->overdue);
+	json_close(&j);
+	json_open(&j, "orphans", '[');
+	for (size_t i = 0; i < f->orphan_count; i++)
+		json_orphan(&j, f, &f->orphans[i]);
+	json_close(&j);
+	json_close(&j);
+	json_end(&j);
+}
+
+/* End one orphan, and only one that is in the list as it is now. */
+static int reap_orphan(const char *value, bool as_json)
+{
+	AUTO(findings_done) struct findings f = { .level = NULL };
+	struct json j = JSON_INIT(stdout);
+	struct err e = ERR_INIT;
+	char *end, command[COMMAND_MAX];
+	long pid;
+	int r;
+
+	errno = 0;
+	pid = strtol(value, &end, 10);
+	if (errno || *end || end == value || pid < 2 || pid > 4194304)
+		return cli_usage("doctor", "--reap needs the PID of a listed orphan, not '%.40s'",
+				 value);
+	r = trees_read(&f.trees);
+	if (r < 0) {
+		cli_say("doctor", "cannot read /proc: %s", strerror(-r));
+		return EXIT_UNAVAILABLE;
+	}
+	f.orphan_count = orphans_find(&f.trees, &f.orphans);
+	for (size_t i = 0; i < f.orphan_count; i++) {
+		if (f.orphans[i].proc->st.pid != pid)
+			continue;
+		proc_command(f.orphans[i].proc, command, sizeof(command));
+		r = orphan_end(&f.trees.procs, &f.orphans[i], &e);
+		if (r < 0) {
+			cli_say("doctor", "%s (%s)", e.text, strerror(-r));
+			return EXIT_TRY_AGAIN;
+		}
+		if (!as_json) {
+			printf("ended %ld and %d below it: %s\n", pid, r - 1, command);
+			return cli_finish("doctor", EXIT_SUCCESS);
+		}
+		json_open(&j, NULL, '{');
+		json_int(&j, "pid", pid);
+		json_int(&j, "ended", r);
+		json_str(&j, "command", command);
+		json_close(&j);
+		json_end(&j);
+		return cli_finish("doctor", EXIT_SUCCESS);
+	}
+	cli_say("doctor",
+		"process %ld is not in the list of orphans, so it was not touched; see 'killick "
+		"doctor'",
+		pid);
+	return EXIT_USAGE;
+}
+
+int verb_doctor(int argc, char **argv)
+{
+	AUTO(findings_done) struct findings f = { .level = NULL };
+	const char *reap = NULL;
+	bool as_json = false;
+	const struct cli_option options[] = {
+		{ .name = "json", .flag = &as_json },
+		{ .name = "reap", .value = &reap },
+		{ .name = NULL },
+	};
+	int status, r;
+
+	if (!cli_options(argc, argv, doctor_help, options, &status))
+		return status;
+	if (reap)
+		return reap_orphan(reap, as_json);
+	r = look(&f);
+	if (r < 0) {
+		cli_say("doctor", "cannot read /proc: %s", strerror(-r));
+		return EXIT_UNAVAILABLE;
+	}
+	if (as_json)
+		print_json(&f);
+	else
+		print_findings(&f);
+	return cli_finish("doctor", EXIT_SUCCESS);
+}

@@ -1,0 +1,253 @@
+/* orphan.c - see orphan.h */
+#include "orphan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "keeper/clock.h"
+#include "mcp_look.h"
+
+enum { FAMILY_MAX = 4096, TERM_MS = 2000, KILL_MS = 3000, ROUND_MS = 50 };
+
+bool orphan_is_collector(const char *comm)
+{
+	static const char *const names[] = {
+		"systemd",     "init",      "tini",     "tini-static",   "dumb-init", "catatonit",
+		"docker-init", "s6-svscan", "runsvdir", "runit",         "conmon",    "launchd",
+		"openrc-init", "upstart",   "sinit",    "SessionLeader",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(comm, names[i]) == 0)
+			return true;
+	/* containerd-shim-runc-v2, and WSL's Relay(123) */
+	return strncmp(comm, "containerd-shim", 15) == 0 || strncmp(comm, "Relay(", 6) == 0;
+}
+
+/* "foo.service" when the process is part of such a unit that is not the user manager itself. */
+static void find_unit(pid_t pid, char *out, size_t size)
+{
+	char path[64], text[2048], *line, *slash, *end;
+
+	*out = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	if (proc_read_file(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return;
+	line = strstr(text, "0::");
+	if (!line || (line != text && line[-1] != '\n'))
+		return;
+	end = strchrnul(line, '\n');
+	*end = '\0';
+	slash = strrchr(line, '/');
+	if (slash && strlen(slash) > 9 && strcmp(slash + strlen(slash) - 8, ".service") == 0 &&
+	    strncmp(slash, "/user@", 6) != 0)
+		text_clean(slash + 1, strlen(slash + 1), out, size);
+}
+
+static bool is_orphan(const struct trees *ts, const struct proc *p, struct orphan *out)
+{
+	const struct proc *parent = procs_find(&ts->procs, p->st.ppid);
+
+	if (p->uid != geteuid() || p->st.pid == 1 || p->st.state == 'Z' || !parent ||
+	    p->args_len == 0)
+		return false;
+	*out = (struct orphan){ .proc = p, .parent = parent };
+	if (!orphan_is_collector(parent->st.comm)) {
+		if (parent->st.pid != 1)
+			return false;
+		out->unsure = true;
+	}
+	return mcp_look(p->args, p->args_len) && !trees_have(ts, p->st.pid);
+}
+
+static void count_family(const struct procs *ps, struct orphan *o)
+{
+	AUTO(mem_drop) pid_t *pids = mem_grow(NULL, FAMILY_MAX, sizeof(*pids));
+
+	o->family = procs_family(ps, o->proc->st.pid, pids, FAMILY_MAX);
+	for (size_t i = 0; i < o->family; i++) {
+		const struct proc *p = procs_find(ps, pids[i]);
+
+		o->rss += proc_rss(p);
+		o->cpu_ms += proc_cpu_ms(p);
+	}
+}
+
+size_t orphans_find(const struct trees *ts, struct orphan **out_list)
+{
+	struct orphan *list = NULL, o;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ts->procs.count; i++) {
+		if (!is_orphan(ts, &ts->procs.list[i], &o))
+			continue;
+		count_family(&ts->procs, &o);
+		find_unit(o.proc->st.pid, o.unit, sizeof(o.unit));
+		list = mem_grow(list, count + 1, sizeof(*list));
+		list[count++] = o;
+	}
+	*out_list = list;
+	return count;
+}
+
+/* A pidfd for exactly the process in the picture, or -1 when that one is gone. */
+static int open_same(const struct proc *p)
+{
+	AUTO(fd_drop) int fd = (int)syscall(SYS_pidfd_open, p->st.pid, 0);
+	struct proc_stat now;
+
+	if (fd < 0 || proc_stat_get(p->st.pid, &now) < 0 || now.start != p->st.start)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* The processes being ended, each named for ever by pid and start. */
+struct hunt {
+	struct prey {
+		pid_t pid;
+		unsigned long long start;
+		bool leads_session, leads_group;
+		int fd; /* -1: ended */
+	} * list;
+	size_t count;
+	int denied; /* errno of the last refused signal */
+};
+
+static void hunt_done(struct hunt *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		fd_drop(&h->list[i].fd);
+	free(h->list);
+	h->list = NULL;
+	h->count = 0;
+}
+
+static bool hunt_add(struct hunt *h, const struct proc *p)
+{
+	int fd = p->st.state == 'Z' ? -1 : open_same(p);
+
+	if (fd < 0)
+		return false;
+	h->list = mem_grow(h->list, h->count + 1, sizeof(*h->list));
+	h->list[h->count++] = (struct prey){ p->st.pid, p->st.start, p->st.session == p->st.pid,
+					     p->st.pgrp == p->st.pid, fd };
+	return true;
+}
+
+/* Does p belong to what we hunt: is it a child of one of them, or in a session or group that one of
+ * them leads? The number of a dead leader is nobody else's as long as its session or group has
+ * members. */
+static bool hunt_claims(const struct hunt *h, const struct procs *ps, const struct proc *p)
+{
+	bool claimed = false;
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct prey *q = &h->list[i];
+		const struct proc *now = procs_find(ps, q->pid);
+
+		if (q->pid == p->st.pid && q->start == p->st.start)
+			return false; /* known */
+		if (now && now->st.start != q->start)
+			continue; /* the number is a stranger's by now */
+		claimed |= now && p->st.ppid == q->pid;
+		claimed |= q->leads_session && p->st.session == q->pid;
+		claimed |= q->leads_group && p->st.pgrp == q->pid;
+	}
+	return claimed && p->uid == geteuid();
+}
+
+/* Take in all that belongs to the hunt in this picture. Returns how many were new. */
+static size_t hunt_gather(struct hunt *h, const struct procs *ps)
+{
+	size_t before = h->count, round;
+
+	do {
+		round = h->count;
+		for (size_t i = 0; i < ps->count && h->count < FAMILY_MAX; i++)
+			if (hunt_claims(h, ps, &ps->list[i]))
+				hunt_add(h, &ps->list[i]);
+	} while (h->count != round);
+	return h->count - before;
+}
+
+static void hunt_signal(struct hunt *h, int sig)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (h->list[i].fd >= 0 &&
+		    syscall(SYS_pidfd_send_signal, h->list[i].fd, sig, NULL, 0) < 0 &&
+		    errno != ESRCH)
+			h->denied = errno;
+}
+
+/* Wait until all have exited, for at most so long. Returns how many are left. */
+static size_t hunt_wait(struct hunt *h, long long budget_ms)
+{
+	AUTO(mem_drop) struct pollfd *polls = mem_grow(NULL, h->count, sizeof(*polls));
+	long long end_us = clock_us() + budget_ms * 1000, left_us;
+	size_t alive;
+
+	do {
+		left_us = end_us - clock_us();
+		for (size_t i = 0; i < h->count; i++)
+			polls[i] = (struct pollfd){ .fd = h->list[i].fd, .events = POLLIN };
+		poll(polls, h->count, left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
+		alive = 0;
+		for (size_t i = 0; i < h->count; i++) {
+			if (h->list[i].fd >= 0 && polls[i].revents)
+				fd_drop(&h->list[i].fd);
+			alive += h->list[i].fd >= 0;
+		}
+	} while (alive && left_us > 0);
+	return alive;
+}
+
+/* Kill, look for what was born in the meantime, again, until nothing is left or the budget is. */
+static size_t hunt_kill(struct hunt *h)
+{
+	long long end_us = clock_us() + KILL_MS * 1000LL;
+	size_t left, born;
+
+	do {
+		AUTO(procs_done) struct procs ps = PROCS_INIT;
+
+		hunt_signal(h, SIGKILL);
+		left = hunt_wait(h, ROUND_MS);
+		born = procs_read(&ps) == 0 ? hunt_gather(h, &ps) : 0;
+	} while ((left || born) && clock_us() < end_us);
+	return left + born;
+}
+
+int orphan_end(const struct procs *ps, const struct orphan *o, struct err *e)
+{
+	AUTO(hunt_done) struct hunt h = { .list = NULL };
+	pid_t self = getpid();
+	size_t left;
+
+	assert(o->proc->st.pid > 1);
+	if (!hunt_add(&h, o->proc))
+		return err_set(e, -ESRCH, "process %d has ended by itself", o->proc->st.pid);
+	hunt_gather(&h, ps);
+	for (size_t i = 0; i < h.count; i++)
+		if (h.list[i].pid == self)
+			return err_set(e, -EBUSY, "this very command runs below process %d",
+				       o->proc->st.pid);
+	hunt_signal(&h, SIGTERM);
+	hunt_signal(&h, SIGCONT); /* a stopped process gets its SIGTERM only now */
+	hunt_wait(&h, TERM_MS);
+	left = hunt_kill(&h);
+	if (left)
+		return err_set(e, h.denied ? -h.denied : -ETIMEDOUT,
+			       "%zu of %zu processes did not end", left, h.count);
+	return (int)h.count;
+}

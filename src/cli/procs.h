@@ -1,0 +1,47 @@
+/* procs.h - the processes of this machine, as /proc showed them at one moment.
+ *
+ * Life: procs_read -> look -> procs_done. A picture, not a handle: who acts on it opens a pidfd and
+ * compares `start`.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "keeper/proc.h"
+
+struct proc {
+	struct proc_stat st;
+	uid_t uid;       /* effective; not known of a zombie */
+	char *args;      /* arguments as in /proc/PID/cmdline, each with its NUL; cut at 16 KiB */
+	size_t args_len; /* 0: a kernel thread, a zombie, or not ours to see */
+};
+
+struct procs {
+	struct proc *list; /* by rising pid */
+	size_t count;
+	long long now_ms; /* CLOCK_BOOTTIME at the start of reading */
+};
+#define PROCS_INIT                                                                                 \
+	{                                                                                          \
+		.list = NULL                                                                       \
+	}
+
+int procs_read(struct procs *ps);
+void procs_done(struct procs *ps);
+
+/* NULL when there was none. */
+const struct proc *procs_find(const struct procs *ps, pid_t pid);
+
+/* The process that `pid` and `start` name for ever, or NULL when it is gone. A zombie is gone. */
+const struct proc *procs_find_who(const struct procs *ps, pid_t pid, unsigned long long start);
+
+/* Collect `root` and all its descendants; returns how many there are, at most max are stored. */
+size_t procs_family(const struct procs *ps, pid_t root, pid_t *out_pids, size_t max);
+
+/* The command line as one clean line, or [name] when there is none. */
+void proc_command(const struct proc *p, char *out, size_t size);
+
+long long proc_age_ms(const struct procs *ps, const struct proc *p);
+long long proc_cpu_ms(const struct proc *p);
+unsigned long long proc_rss(const struct proc *p); /* bytes */

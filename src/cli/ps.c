@@ -1,0 +1,301 @@
+/* ps.c - `killick ps`: every tree of this user, with its owner, its processes and what they cost.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cli.h"
+#include "forest.h"
+#include "trees.h"
+
+enum { COMMAND_MAX = 8192 };
+
+const char ps_help[] =
+	"usage: killick ps [--tree] [--json]\n"
+	"\n"
+	"List the trees of this user: each server that `killick run` holds, and all it\n"
+	"has started.\n"
+	"\n"
+	"  --tree   draw the processes of each tree\n"
+	"  --json   all facts, as one JSON array\n"
+	"\n"
+	"OWNER is the program the server belongs to, or `gone`. PROCS, RSS and CPU count\n"
+	"the server and everything it started that is still there. RSS adds up what each\n"
+	"process has in memory; what they share counts more than once. STATE is one of\n"
+	"  running    the owner is using it\n"
+	"  stopping   its end has begun; behind it, why: stdin, owner, signal, exit,\n"
+	"             watch or hold\n"
+	"  overdue    its end should be over by now; its keeper still works on it\n"
+	"  abandoned  both its keepers were killed; `killick reap` ends it, and so does\n"
+	"             the next `killick run`\n"
+	"\n"
+	"Exit status: 0, also when there are no trees; 64 usage.\n";
+
+static const char *level_of(const struct held *t)
+{
+	return *t->rec.level ? t->rec.level : "?";
+}
+
+/* "running", or "stopping (stdin)". */
+static void state_text(const struct held *t, char out[64])
+{
+	char why[24];
+
+	text_clean(t->rec.why, strlen(t->rec.why), why, sizeof(why));
+	if (*why && t->state != HELD_RUNNING && t->state != HELD_ABANDONED)
+		snprintf(out, 64, "%s (%s)", held_state_name(t->state), why);
+	else
+		snprintf(out, 64, "%s", held_state_name(t->state));
+}
+
+static const struct proc *owner_of(const struct trees *ts, const struct held *t)
+{
+	return procs_find_who(&ts->procs, t->rec.owner.pid, t->rec.owner.start);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "claude", or "node cli.js" where the program alone says little. Threads and titles make the
+ * kernel's name a worse guess: node's is MainThread. */
+static void program_text(const struct proc *p, char *out, size_t size)
+{
+	static const char *const interpreters[] = { "node",    "bun",  "deno", "python",
+						    "python3", "ruby", "sh",   "bash" };
+	const char *program, *next;
+	char text[256];
+
+	if (!p->args_len) {
+		text_clean(p->st.comm, strlen(p->st.comm), out, size);
+		return;
+	}
+	program = base_name(p->args);
+	next = p->args + strlen(p->args) + 1;
+	snprintf(text, sizeof(text), "%.100s", program);
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
+		if (strcmp(program, interpreters[i]) == 0 && next < p->args + p->args_len &&
+		    *next != '-')
+			snprintf(text, sizeof(text), "%.100s %.100s", program, base_name(next));
+	text_clean(text, strlen(text), out, size);
+}
+
+/* "4711 claude" or "gone": pid and program, without path and arguments. */
+static void owner_text(const struct trees *ts, const struct held *t, char *out, size_t size)
+{
+	const struct proc *p = owner_of(ts, t);
+	char name[256];
+
+	if (!p) {
+		snprintf(out, size, "%s", t->rec.owner.pid ? "gone" : "-");
+		return;
+	}
+	program_text(p, name, sizeof(name));
+	snprintf(out, size, "%d %s", p->st.pid, name);
+}
+
+static void add_row(struct table *table, const struct trees *ts, const struct held *t)
+{
+	char text[COMMAND_MAX], size[16], cpu[24], age[24], state[64];
+
+	held_title(&t->rec, text, sizeof(text));
+	table_add(table, text);
+	owner_text(ts, t, text, sizeof(text));
+	table_add(table, text);
+	table_addf(table, "%d", t->rec.server.pid);
+	table_addf(table, "%zu", t->count);
+	table_add(table, text_size(t->rss, size));
+	table_add(table, text_span(t->cpu_ms, cpu));
+	table_add(table, text_span(t->age_ms, age));
+	table_add(table, level_of(t));
+	state_text(t, state);
+	table_add(table, state);
+	text_clean(t->rec.session, strlen(t->rec.session), text, sizeof(text));
+	table_add(table, text);
+	text_clean(t->rec.command, strlen(t->rec.command), text, sizeof(text));
+	table_add(table, text);
+}
+
+static void print_table(const struct trees *ts)
+{
+	static const struct table_col cols[] = {
+		{ .title = "NAME", .min = 10 },
+		{ .title = "OWNER", .min = 12 },
+		{ .title = "SERVER", .right = true },
+		{ .title = "PROCS", .right = true },
+		{ .title = "RSS", .right = true },
+		{ .title = "CPU", .right = true },
+		{ .title = "AGE", .right = true },
+		{ .title = "LEVEL" },
+		{ .title = "STATE", .min = 9 },
+		{ .title = "SESSION", .drop = true, .min = 8 },
+		{ .title = "COMMAND", .drop = true, .min = 12 },
+	};
+	AUTO(table_done) struct table table = TABLE_INIT(cols);
+
+	for (size_t i = 0; i < ts->count; i++)
+		add_row(&table, ts, &ts->list[i]);
+	table_print(&table, stdout, 0, cli_width());
+}
+
+struct drawing {
+	const struct trees *ts;
+	const struct held *tree;
+};
+
+static void draw_process(void *ctx, size_t index, const char *prefix)
+{
+	const struct drawing *d = ctx;
+	const struct proc *p = procs_find(&d->ts->procs, d->tree->pids[index]);
+	char command[COMMAND_MAX], size[16], line[COMMAND_MAX + 512], cut[COMMAND_MAX + 512];
+	size_t width = cli_width();
+
+	proc_command(p, command, sizeof(command));
+	snprintf(line, sizeof(line), "%s%d  %s  %s", prefix, p->st.pid,
+		 text_size(proc_rss(p), size), command);
+	text_cut(line, width ? width : sizeof(cut), cut, sizeof(cut));
+	puts(cut);
+}
+
+static void print_tree(const struct trees *ts, const struct held *t)
+{
+	AUTO(mem_drop) struct forest_node *nodes = mem_grow(NULL, t->count, sizeof(*nodes));
+	struct drawing d = { ts, t };
+	char name[128], owner[300], session[64], state[64], size[16], cpu[24], age[24], line[1024],
+		cut[1024];
+	size_t width = cli_width();
+
+	held_title(&t->rec, name, sizeof(name));
+	state_text(t, state);
+	owner_text(ts, t, owner, sizeof(owner));
+	text_clean(t->rec.session, strlen(t->rec.session), session, sizeof(session));
+	snprintf(line, sizeof(line), "%s  %s, %s, up %s, cpu %s, %s in %zu process%s, owner %s%s%s",
+		 name, state, level_of(t), text_span(t->age_ms, age), text_span(t->cpu_ms, cpu),
+		 text_size(t->rss, size), t->count, t->count == 1 ? "" : "es", owner,
+		 *session ? ", session " : "", session);
+	text_cut(line, width ? width : sizeof(cut), cut, sizeof(cut));
+	if (cli_has_colour())
+		printf("\033[1m%.*s\033[0m%s\n", (int)strlen(name), cut, cut + strlen(name));
+	else
+		puts(cut);
+	for (size_t i = 0; i < t->count; i++)
+		nodes[i] = (struct forest_node){ t->pids[i],
+						 procs_find(&ts->procs, t->pids[i])->st.ppid };
+	forest_draw(nodes, t->count, "", true, draw_process, &d);
+}
+
+static void json_process(struct json *j, const struct procs *ps, const struct proc *p)
+{
+	char command[COMMAND_MAX];
+
+	proc_command(p, command, sizeof(command));
+	json_open(j, NULL, '{');
+	json_int(j, "pid", p->st.pid);
+	json_int(j, "ppid", p->st.ppid);
+	json_str(j, "state", (char[]){ p->st.state, '\0' });
+	json_int(j, "threads", p->st.threads);
+	json_int(j, "rss_bytes", (long long)proc_rss(p));
+	json_int(j, "cpu_ms", proc_cpu_ms(p));
+	json_int(j, "age_ms", proc_age_ms(ps, p));
+	json_str(j, "command", command);
+	json_close(j);
+}
+
+static void json_owner(struct json *j, const struct trees *ts, const struct held *t)
+{
+	const struct proc *p = owner_of(ts, t);
+	char command[COMMAND_MAX];
+
+	if (!t->rec.owner.pid) {
+		json_null(j, "owner");
+		return;
+	}
+	json_open(j, "owner", '{');
+	json_int(j, "pid", t->rec.owner.pid);
+	json_bool(j, "alive", p != NULL);
+	if (p)
+		proc_command(p, command, sizeof(command));
+	json_str(j, "command", p ? command : NULL);
+	json_close(j);
+}
+
+static void json_tree(struct json *j, const struct trees *ts, const struct held *t)
+{
+	json_open(j, NULL, '{');
+	json_str(j, "tree", t->rec.tree);
+	json_str(j, "name", t->rec.name);
+	json_str(j, "session", t->rec.session);
+	json_str(j, "command", t->rec.command);
+	json_str(j, "level", t->rec.level);
+	json_str(j, "state", held_state_name(t->state));
+	json_str(j, "why", t->rec.why);
+	json_owner(j, ts, t);
+	json_int(j, "watch", t->rec.watch);
+	json_int(j, "hold", t->rec.hold);
+	json_int(j, "server", t->rec.server.pid);
+	json_str(j, "cgroup", t->rec.cgroup);
+	json_int(j, "grace_ms", t->rec.grace_ms);
+	json_int(j, "age_ms", t->age_ms);
+	if (t->rec.deadline_ms)
+		json_int(j, "due_in_ms", t->rec.deadline_ms - ts->procs.now_ms);
+	else
+		json_null(j, "due_in_ms");
+	json_int(j, "rss_bytes", (long long)t->rss);
+	json_int(j, "cpu_ms", t->cpu_ms);
+	json_int(j, "survivors", t->rec.survivors);
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < t->count; i++)
+		json_process(j, &ts->procs, procs_find(&ts->procs, t->pids[i]));
+	json_close(j);
+	json_close(j);
+}
+
+static void print_json(const struct trees *ts)
+{
+	struct json j = JSON_INIT(stdout);
+
+	json_open(&j, NULL, '[');
+	for (size_t i = 0; i < ts->count; i++)
+		json_tree(&j, ts, &ts->list[i]);
+	json_close(&j);
+	json_end(&j);
+}
+
+int verb_ps(int argc, char **argv)
+{
+	AUTO(trees_done) struct trees ts = TREES_INIT;
+	bool as_json = false, as_tree = false;
+	const struct cli_option options[] = {
+		{ .name = "json", .flag = &as_json },
+		{ .name = "tree", .flag = &as_tree },
+		{ .name = NULL },
+	};
+	int status, r;
+
+	if (!cli_options(argc, argv, ps_help, options, &status))
+		return status;
+	r = trees_read(&ts);
+	if (r < 0) {
+		cli_say("ps", "cannot read /proc: %s", strerror(-r));
+		return EXIT_UNAVAILABLE;
+	}
+	if (as_json)
+		print_json(&ts);
+	else if (ts.count == 0)
+		puts("no trees: nothing is held by killick for this user. Put `killick run --` in "
+		     "front of a\n"
+		     "server's command to hold it; `killick demo` shows what that does.");
+	else if (as_tree)
+		for (size_t i = 0; i < ts.count; i++)
+			print_tree(&ts, &ts.list[i]);
+	else
+		print_table(&ts);
+	return cli_finish("ps", EXIT_SUCCESS);
+}

@@ -1,0 +1,509 @@
+/* verbs.c - the verbs of the second program as a user calls them: what they print, what they
+ * return, what they leave. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "t.h"
+
+enum { OUT_MAX = 262144, RUN_MS = 60000 };
+
+static char out[OUT_MAX]; /* of the last program, stdout and stderr */
+
+static const char *killick(void)
+{
+	return t_program("KILLICK", "build/killick");
+}
+
+static const char *more(void)
+{
+	return t_program("KILLICK_MORE", "build/killick-more");
+}
+
+/* A runtime directory of our own, so that no other tree is seen and no janitor of others sees ours.
+ */
+static void own_records(void)
+{
+	static char dir[128];
+
+	snprintf(dir, sizeof(dir), "%s/records", t_audit.dir);
+	OK(mkdir(dir, 0700) == 0);
+	setenv("KILLICK_RUNTIME_DIR", dir, 1);
+}
+
+/* Read all of fd into `out`. */
+static void drain(int fd)
+{
+	double end = t_now_ms() + RUN_MS;
+	size_t len = 0;
+	ssize_t n;
+
+	for (;;) {
+		if (!t_wait_fd(fd, POLLIN, (int)(end - t_now_ms())))
+			FAIL("no end of output");
+		n = read(fd, out + len, sizeof(out) - 1 - len);
+		if (n <= 0) /* a pty gives EIO when the other side is closed */
+			break;
+		len += (size_t)n;
+	}
+	out[len] = '\0';
+	close(fd);
+}
+
+static int status_of(pid_t pid)
+{
+	int status = t_wait_child(pid, RUN_MS);
+
+	OK(status != -1);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Run killick with these words; its output is in `out`, its exit status is returned. */
+static int run(const char *first, ...)
+{
+	char *argv[16] = { (char *)killick(), (char *)first };
+	int fds[2], n = 2;
+	va_list ap;
+	pid_t pid;
+
+	va_start(ap, first);
+	while (n < 15 && (argv[n] = va_arg(ap, char *)))
+		n++;
+	va_end(ap);
+	OK(pipe2(fds, O_CLOEXEC) == 0);
+	pid = t_spawn(argv, (int[]){ -1, fds[1], fds[1] });
+	close(fds[1]);
+	drain(fds[0]);
+	return status_of(pid);
+}
+
+static bool has(const char *text)
+{
+	return strstr(out, text) != NULL;
+}
+
+/* A held server that has answered initialize: its tree stands. */
+struct server {
+	pid_t pid;
+	int in, out;
+};
+
+static struct server hold(const char *name, const char *mode, const char *inner)
+{
+	char *argv[] = { (char *)killick(),   (char *)"run",   (char *)"--name", (char *)name,
+			 (char *)"--session", (char *)"tag-7", (char *)"--",     (char *)more(),
+			 (char *)"zoo",       (char *)mode,    (char *)inner,    NULL };
+	static const char hello[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}\n";
+	struct server s;
+	char answer[512];
+	int in[2], from[2];
+
+	OK(pipe2(in, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
+	s.pid = t_spawn(argv, (int[]){ in[0], from[1], -1 });
+	close(in[0]);
+	close(from[1]);
+	s.in = in[1];
+	s.out = from[0];
+	OK(write(s.in, hello, sizeof(hello) - 1) == sizeof(hello) - 1);
+	OK(t_wait_fd(s.out, POLLIN, 8000));
+	OK(read(s.out, answer, sizeof(answer)) > 0);
+	return s;
+}
+
+static void let_go(struct server *s)
+{
+	close(s->in);
+	close(s->out);
+	status_of(s->pid);
+}
+
+/* The number behind "key": in the first object of the JSON in `out`. */
+static long number(const char *key)
+{
+	char text[64], *at;
+
+	snprintf(text, sizeof(text), "\"%s\":", key);
+	at = strstr(out, text);
+	if (!at)
+		FAIL("no %s in: %s", text, out);
+	return strtol(at + strlen(text), NULL, 10);
+}
+
+static size_t count(const char *text)
+{
+	size_t n = 0;
+
+	for (char *at = out; (at = strstr(at, text)); at++)
+		n++;
+	return n;
+}
+
+/* A JSON value and nothing behind it? Checked by structure only: strings, nesting, commas and
+ * colons. */
+static const char *json_value(const char *p, int depth);
+
+static const char *json_string(const char *p)
+{
+	if (!p || *p++ != '"')
+		return NULL;
+	for (; *p != '"'; p++) {
+		if ((unsigned char)*p < 0x20)
+			return NULL;
+		if (*p == '\\' && !strchr("\"\\/bfnrtu", *++p))
+			return NULL;
+	}
+	return p + 1;
+}
+
+static const char *json_members(const char *p, char close, int depth)
+{
+	p += strspn(p, "\n");
+	if (*p == close)
+		return p + 1;
+	for (;;) {
+		p += strspn(p, "\n");
+		if (close == '}') {
+			p = json_string(p);
+			if (!p || *p++ != ':')
+				return NULL;
+		}
+		p = json_value(p, depth + 1);
+		if (!p)
+			return NULL;
+		p += strspn(p, "\n");
+		if (*p == close)
+			return p + 1;
+		if (*p++ != ',')
+			return NULL;
+	}
+}
+
+static const char *json_value(const char *p, int depth)
+{
+	static const char *const words[] = { "true", "false", "null" };
+	char *end;
+
+	if (depth > 16)
+		return NULL;
+	if (*p == '{' || *p == '[')
+		return json_members(p + 1, *p == '{' ? '}' : ']', depth);
+	if (*p == '"')
+		return json_string(p);
+	for (size_t i = 0; i < 3; i++)
+		if (strncmp(p, words[i], strlen(words[i])) == 0)
+			return p + strlen(words[i]);
+	strtod(p, &end);
+	return end == p ? NULL : end;
+}
+
+static bool is_json(void)
+{
+	const char *end = json_value(out, 0);
+
+	return end && strcmp(end, "\n") == 0;
+}
+
+TEST(wrong_words_are_refused_with_one_line_and_64)
+{
+	static const char *const verbs[] = { "ps", "reap", "doctor", "demo" };
+
+	own_records();
+	for (size_t i = 0; i < 4; i++) {
+		char want[200];
+
+		EQ(run(verbs[i], "--x", NULL), 64);
+		snprintf(want, sizeof(want),
+			 "killick: %s: unknown option '--x'; try 'killick %s --help'\n", verbs[i],
+			 verbs[i]);
+		STREQ(out, want);
+		EQ(run(verbs[i], "--x=1", NULL), 64);
+		STREQ(out, want);
+		EQ(run(verbs[i], "word", NULL), 64);
+		snprintf(want, sizeof(want),
+			 "killick: %s: unexpected argument 'word'; try 'killick %s --help'\n",
+			 verbs[i], verbs[i]);
+		STREQ(out, want);
+	}
+	EQ(run("ps", "--json=yes", NULL), 64);
+	STREQ(out, "killick: ps: option '--json' takes no value; try 'killick ps --help'\n");
+	EQ(run("doctor", "--reap", NULL), 64);
+	STREQ(out, "killick: doctor: option '--reap' needs a value; try 'killick doctor --help'\n");
+	EQ(run("doctor", "--reap=12x", NULL), 64);
+	OK(has("not '12x'"));
+	EQ(run("doctor", "--reap", "-5", NULL), 64);
+	EQ(run("doctor", "--reap", "1", NULL), 64);
+}
+
+TEST(help_is_one_screen)
+{
+	static const char *const verbs[] = { "ps", "reap", "doctor", "demo" };
+
+	own_records();
+	for (size_t i = 0; i < 4; i++) {
+		char want[64];
+		size_t lines = 0;
+
+		EQ(run(verbs[i], "--help", NULL), 0);
+		snprintf(want, sizeof(want), "usage: killick %s", verbs[i]);
+		OK(strncmp(out, want, strlen(want)) == 0);
+		OK(has("Exit status: "));
+		for (char *rest = out, *line; (line = strsep(&rest, "\n")); lines++)
+			OK(strlen(line) <= 79);
+		OK(lines <= 24);
+	}
+}
+
+TEST(ps_without_trees)
+{
+	own_records();
+	EQ(run("ps", NULL), 0);
+	OK(strncmp(out, "no trees", 8) == 0);
+	EQ(run("ps", "--json", NULL), 0);
+	STREQ(out, "[]\n");
+	EQ(run("reap", NULL), 0);
+	OK(has("nothing to reap"));
+}
+
+TEST(ps_shows_a_tree, .timeout_ms = 40000)
+{
+	struct server s;
+
+	own_records();
+	setenv("LC_ALL", "C", 1);
+	s = hold("fs", "npx", "bg");
+	EQ(run("ps", "--json", NULL), 0);
+	OK(is_json());
+	OK(has("\"name\":\"fs\"") && has("\"session\":\"tag-7\"") && has("\"state\":\"running\""));
+	OK(has("\"alive\":true"));
+	EQ(number("watch"), s.pid);
+	EQ(count("\"ppid\":"), 3);
+	EQ(run("ps", NULL), 0);
+	OK(strncmp(out, "NAME ", 5) == 0);
+	OK(has("\nfs ") && has(" running ") && has(" tag-7 ") && has(" zoo npx bg\n"));
+	EQ(run("ps", "--tree", NULL), 0);
+	OK(has("fs  running, ") && has("in 3 processes") && has("\n`- ") && has("\n   `- ") &&
+	   has("\n      `- "));
+	setenv("LC_ALL", "C.UTF-8", 1);
+	EQ(run("ps", "--tree", NULL), 0);
+	OK(has("\n└─ "));
+	let_go(&s);
+	EQ(run("ps", NULL), 0);
+	OK(strncmp(out, "no trees", 8) == 0);
+}
+
+/* Run killick on a terminal of this size. */
+static int run_on_terminal(int width, const char *verb, const char *option)
+{
+	char *argv[] = { (char *)killick(), (char *)verb, (char *)option, NULL };
+	struct winsize ws = { .ws_row = 24, .ws_col = (unsigned short)width };
+	int master, slave;
+	pid_t pid;
+
+	OK(openpty(&master, &slave, NULL, NULL, &ws) == 0);
+	fcntl(master, F_SETFD, FD_CLOEXEC);
+	fcntl(slave, F_SETFD, FD_CLOEXEC);
+	setenv("TERM", "xterm", 1);
+	pid = t_spawn(argv, (int[]){ slave, slave, slave });
+	close(slave);
+	drain(master);
+	return status_of(pid);
+}
+
+TEST(ps_fits_the_terminal, .timeout_ms = 40000)
+{
+	struct server s;
+
+	own_records();
+	setenv("LC_ALL", "C", 1);
+	setenv("NO_COLOR", "1", 1);
+	s = hold("a-name-that-is-really-rather-long-for-what-it-is", "nestsub", NULL);
+	for (int i = 0; i < 2; i++) {
+		EQ(run_on_terminal(80, "ps", i ? "--tree" : NULL), 0);
+		OK(has("a-name-"));
+		for (char *rest = out, *line; (line = strsep(&rest, "\r\n"));)
+			if (strlen(line) > 80)
+				FAIL("%zu columns: %s", strlen(line), line);
+	}
+	let_go(&s);
+}
+
+/* The hold: the only child of the watch. */
+static pid_t hold_of(pid_t watch)
+{
+	EQ(run("ps", "--json", NULL), 0);
+	EQ(number("watch"), watch);
+	return (pid_t)number("hold");
+}
+
+TEST(reap_ends_what_nobody_keeps, .timeout_ms = 40000)
+{
+	struct server s;
+	pid_t inner;
+
+	own_records();
+	s = hold("lost", "daemon", NULL);
+	inner = hold_of(s.pid);
+	EQ(run("reap", NULL), 0); /* it is kept: not ours to end */
+	OK(has("nothing to reap"));
+	OK(kill(s.pid, SIGSTOP) == 0); /* so that neither sees the other die */
+	OK(kill(inner, SIGKILL) == 0 && kill(s.pid, SIGKILL) == 0);
+	status_of(s.pid);
+	close(s.in);
+	close(s.out);
+	OK(t_wait_child(inner, 5000) != -1); /* it came to us, the subreaper */
+	EQ(run("ps", NULL), 0);
+	OK(has("abandoned"));
+	EQ(run("reap", "--dry-run", NULL), 0);
+	OK(has("would end lost"));
+	OK(audit_count(&t_audit) > 0);
+	EQ(run("reap", "--json", NULL), 0);
+	OK(is_json() && has("\"name\":\"lost\"") && has("\"survivors\":0"));
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+		;
+	OK(audit_wait_empty(&t_audit, 2000, NULL));
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+		;
+	EQ(run("ps", NULL), 0);
+	OK(strncmp(out, "no trees", 8) == 0);
+}
+
+TEST(doctor_answers, .timeout_ms = 40000)
+{
+	own_records();
+	EQ(run("doctor", NULL), 0);
+	OK(has("level here") && has("--max-procs") && has("MCP-looking orphans"));
+	EQ(run("doctor", "--json", NULL), 0);
+	OK(is_json());
+	OK(has("\"level\":\"cgroup\"") || has("\"level\":\"keeper\""));
+	OK(has("\"keeper\":{\"works\":true"));
+}
+
+/* Start a program that sleeps under a name of our choice and ignores SIGTERM if asked to. */
+static pid_t sleeper(const char *name, bool stubborn)
+{
+	char *argv[] = { (char *)"bash", (char *)"-c", NULL, NULL };
+	char script[256];
+	int fds[2];
+	char c;
+	pid_t pid;
+
+	snprintf(script, sizeof(script),
+		 "%s exec -a %s %s -c '%s sleep 30 & echo x; read y </dev/zero; wait'",
+		 stubborn ? "trap '' TERM;" : "", name, "bash", "");
+	argv[2] = script;
+	OK(pipe2(fds, O_CLOEXEC) == 0);
+	pid = t_spawn(argv, (int[]){ -1, fds[1], -1 });
+	close(fds[1]);
+	OK(t_wait_fd(fds[0], POLLIN, 5000));
+	OK(read(fds[0], &c, 1) == 1);
+	close(fds[0]);
+	return pid;
+}
+
+TEST(doctor_ends_the_orphan_it_is_told_to_and_no_other, .timeout_ms = 40000)
+{
+	pid_t orphan, other;
+	char pid[16], want[64];
+
+	own_records();
+	prctl(PR_SET_NAME, "init"); /* to the doctor, our children are orphans now */
+	orphan = sleeper("mcp-server-lost", true);
+	other = sleeper("mcpelauncher", false);
+	EQ(run("doctor", "--json", NULL), 0);
+	snprintf(want, sizeof(want), "{\"pid\":%d,\"ppid\":%d,\"parent\":\"init\"", orphan,
+		 getpid());
+	OK(is_json() && has(want));
+	snprintf(want, sizeof(want), "{\"pid\":%d,", other);
+	OK(!has(want));
+	snprintf(pid, sizeof(pid), "%d", other);
+	EQ(run("doctor", "--reap", pid, NULL), 64);
+	OK(has("was not touched"));
+	EQ(kill(other, 0), 0);
+	snprintf(pid, sizeof(pid), "%d", orphan);
+	EQ(run("doctor", "--reap", pid, NULL), 0);
+	OK(has("ended ") && has(" 1 below it"));
+	EQ(status_of(orphan), 128 + SIGKILL);
+	while (waitpid(-1, NULL, WNOHANG) > 0) /* its sleep came to us */
+		;
+	EQ(kill(other, 0), 0);
+	kill(other, SIGKILL);
+	status_of(other);
+	audit_scrub(&t_audit); /* the other's sleep */
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+TEST(demo_leaves_nothing, .timeout_ms = 60000)
+{
+	double begin = t_now_ms();
+	size_t len;
+
+	own_records();
+	unsetenv("HOME");
+	setenv("LC_ALL", "C", 1);
+	EQ(run("demo", NULL), 0);
+	len = strlen(out);
+	OK(len > 13 && strcmp(out + len - 14, "\nsurvivors: 0\n") == 0);
+	OK(has("behind npx, with a child     1 process            nothing"));
+	OK(has("behind sh -c, never leaves   2 processes          nothing"));
+	OK(has("starts a daemon              1 process            nothing"));
+	OK(has("collects orphans of its own  6 processes          nothing"));
+	for (char *rest = out, *line; (line = strsep(&rest, "\n"));)
+		OK(strlen(line) <= 80);
+	EQ(audit_count(&t_audit), 0);
+	t_note("demo took %.1f s", (t_now_ms() - begin) / 1000);
+}
+
+/* End the demo by a signal once it shows its first trees. */
+static void interrupt_demo(int sig, int want)
+{
+	char *argv[] = { (char *)killick(), (char *)"demo", NULL };
+	double end = t_now_ms() + 15000;
+	size_t len = 0;
+	int fds[2];
+	pid_t pid;
+
+	OK(pipe2(fds, O_CLOEXEC) == 0);
+	pid = t_spawn(argv, (int[]){ -1, fds[1], -1 });
+	close(fds[1]);
+	for (out[0] = '\0'; !has("both servers"); out[len] = '\0') {
+		ssize_t n;
+
+		OK(t_wait_fd(fds[0], POLLIN, (int)(end - t_now_ms())));
+		n = read(fds[0], out + len, sizeof(out) - 1 - len);
+		OK(n > 0);
+		len += (size_t)n;
+	}
+	OK(audit_count(&t_audit) > 3);
+	OK(kill(pid, sig) == 0);
+	EQ(status_of(pid), want);
+	close(fds[0]);
+	OK(audit_wait_empty(&t_audit, 5000, NULL));
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) /* killed, it left its children to us */
+		;
+}
+
+TEST(interrupted_demo_leaves_nothing, .timeout_ms = 40000)
+{
+	own_records();
+	interrupt_demo(SIGINT, 128 + SIGINT);
+}
+
+TEST(killed_demo_leaves_nothing, .timeout_ms = 40000)
+{
+	own_records();
+	interrupt_demo(SIGKILL, 128 + SIGKILL);
+}
