@@ -1,0 +1,215 @@
+/* sessions.c - modes that leave: daemons, subreapers, namespaces, cgroups, other users, tracers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "zoo_internal.h"
+
+static void daemon_half(long arg)
+{
+	(void)arg;
+	setsid();
+	if (zoo_fork() != 0)
+		zoo_gone();
+	zoo_close_all();
+	zoo_ready();
+	zoo_linger();
+}
+
+void zoo_make_daemon(void)
+{
+	waitpid(zoo_child(daemon_half, 0), NULL, 0);
+	zoo_await(1);
+}
+
+int zoo_daemon(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	zoo_make_daemon();
+	return zoo_serve(ZOO_LEAVE);
+}
+
+/* A subreaper in the tree: its orphans come to it and not to the keeper, until it dies itself. */
+static void subreaper(long arg)
+{
+	(void)arg;
+	setsid();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	zoo_ignore_all();
+	for (int i = 0; i < 5; i++)
+		zoo_child(daemon_half, 0);
+	zoo_ready();
+	while (!zoo_expired())
+		if (wait(NULL) < 0)
+			zoo_nap_us(10000);
+}
+
+int zoo_nestsub(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	zoo_child(subreaper, 0);
+	zoo_await(6);
+	return zoo_serve(ZOO_LEAVE);
+}
+
+static void in_place(long arg)
+{
+	(void)arg;
+	setsid();
+	zoo_ready();
+}
+
+static void ns_init(long arg)
+{
+	(void)arg;
+	for (int i = 0; i < 4; i++)
+		zoo_child(in_place, 0);
+	in_place(0);
+}
+
+static void unsharer(long arg)
+{
+	(void)arg;
+	setsid();
+	if (unshare(CLONE_NEWUSER | CLONE_NEWPID) && unshare(CLONE_NEWPID))
+		fprintf(stderr, "killick-zoo: unshare: %s; the children stay in this namespace\n",
+			strerror(errno));
+	zoo_child(ns_init, 0);
+	zoo_ready();
+}
+
+int zoo_unshare(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	zoo_child(unsharer, 0);
+	zoo_await(6);
+	return zoo_serve(ZOO_LEAVE);
+}
+
+/* Where cgroup v2 is mounted, and the path of our cgroup in it. */
+static bool own_cgroup(char *out, size_t size)
+{
+	char line[1024], mount[512] = "", path[512] = "";
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %511s", mount) == 1)
+			break;
+	if (f)
+		fclose(f);
+	f = fopen("/proc/self/cgroup", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::", 3) && sscanf(line + 3, "%511[^\n]", path) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return *mount && *path && snprintf(out, size, "%s%s", mount, path) < (int)size;
+}
+
+/* Move into a cgroup beside our own. The directory cannot be removed by us: tell the auditor. */
+static void mover(long arg)
+{
+	char dir[1100], procs[1200], *slash;
+	struct timespec now;
+	int fd = -1;
+
+	(void)arg;
+	setsid();
+	if (own_cgroup(dir, sizeof(dir) - 40) && (slash = strrchr(dir, '/'))) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		snprintf(slash, 40, "/zoo-%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
+		snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir);
+		if (!mkdir(dir, 0755)) {
+			zoo_tell("cgroup", dir);
+			fd = open(procs, O_WRONLY | O_CLOEXEC);
+		}
+	}
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		fprintf(stderr, "killick-zoo: cgmove: cannot move here (%s); the child stays\n",
+			strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	zoo_ready();
+}
+
+int zoo_cgmove(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	zoo_child(mover, 0);
+	zoo_await(1);
+	return zoo_serve(ZOO_LEAVE);
+}
+
+extern char **environ;
+
+/* The set-uid copy of this program is somebody else's work (only root can make one). */
+int zoo_setuid(int argc, char **argv)
+{
+	const char *helper = argc > 0 && argv[0][0] == '/' ? argv[0] : getenv("ZOO_SETUID");
+	struct stat st;
+
+	if (!helper || stat(helper, &st) || !(st.st_mode & S_ISUID)) {
+		fprintf(stderr, "killick-zoo: setuid: needs ZOO_SETUID=FILE, a set-uid copy of this program\n");
+		return ZOO_CANNOT;
+	}
+	if (zoo_fork() == 0) {
+		setsid();
+		zoo_ready();
+		zoo_again(helper, "setuid", "+linger", environ);
+		_exit(1);
+	}
+	zoo_await(1);
+	return zoo_serve(ZOO_LEAVE);
+}
+
+/* Leave the old uid behind entirely, as sudo does: with the real uid still shared, kill(2) would be allowed. */
+int zoo_lingerer(int argc, char **argv)
+{
+	uid_t uid = geteuid();
+
+	(void)argc, (void)argv;
+	if (uid != getuid() && setresuid(uid, uid, uid))
+		perror("killick-zoo: setresuid");
+	zoo_linger();
+}
+
+static void tracer(long tracee)
+{
+	setsid();
+	zoo_ignore_all();
+	if (ptrace(PTRACE_SEIZE, (pid_t)tracee, NULL, NULL) ||
+	    ptrace(PTRACE_INTERRUPT, (pid_t)tracee, NULL, NULL))
+		fprintf(stderr, "killick-zoo: ptrace: %s; the child is not traced\n", strerror(errno));
+	else
+		waitpid((pid_t)tracee, NULL, __WALL); /* it is in its trace stop now, and stays there */
+	zoo_ready();
+}
+
+static void tracee(long arg)
+{
+	(void)arg;
+	setsid();
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	zoo_ready();
+}
+
+int zoo_ptrace(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	long victim = zoo_child(tracee, 0);
+
+	zoo_await(1);
+	zoo_child(tracer, victim);
+	zoo_await(2);
+	return zoo_serve(ZOO_LEAVE);
+}
