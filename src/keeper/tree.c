@@ -328,7 +328,10 @@ int tree_kill(struct tree *t, unsigned budget_ms)
 
 	for (;;) {
 		bool none = tree_reap(t);
-		if (none && cgroup_is_empty(&t->cg))
+		/* at level group our children say nothing of the group: strike it once, unless main's end did */
+		bool struck = t->level != LEVEL_GROUP || t->exited || t->killing;
+
+		if (none && struck && cgroup_is_empty(&t->cg))
 			break;
 		if (clock_us() >= deadline) {
 			n = tree_survivors(t, pids, 64);

@@ -1,0 +1,428 @@
+/* cell.c - see cell.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../t.h"
+#include "cell.h"
+
+/* How long after the last keeper's end something must live, without dying, to count as escaped. */
+#define SETTLE_MS 250
+
+const char *const cell_ending_names[END_COUNT] = {"term",  "eof",   "oterm", "okill",
+						  "wkill", "hkill", "both"};
+
+struct word { /* what the owner tells the cell */
+	char what; /* 'w' pid of the watch, 'r' ready, 'x' wait status of the watch */
+	int value;
+};
+
+static void tell(int fd, char what, int value)
+{
+	struct word w = {.what = what, .value = value};
+
+	if (write(fd, &w, sizeof(w)) != (ssize_t)sizeof(w))
+		_exit(1); /* the cell is gone */
+}
+
+int cell_pidfd(pid_t pid)
+{
+	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+bool cell_is_dead(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd < 0 || poll(&p, 1, 0) > 0;
+}
+
+void cell_signal(int pidfd, int sig)
+{
+	if (pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+}
+
+pid_t cell_first_child(pid_t pid)
+{
+	char path[64], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return 0;
+	(void)!read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return (pid_t)atoi(text);
+}
+
+/* The command line in front of the server. */
+static void compose(const struct cell_spec *s, const char **argv)
+{
+	static char grace[32];
+	int n = 0;
+
+	if (!strcmp(s->level, "tini")) {
+		argv[n++] = "tini";
+		argv[n++] = "-s";
+		argv[n++] = "--";
+	} else if (!strcmp(s->level, "bwrap")) {
+		static const char *const bwrap[] = {"bwrap", "--die-with-parent", "--unshare-pid",
+						    "--dev-bind", "/", "/", "--"};
+		for (size_t i = 0; i < sizeof(bwrap) / sizeof(*bwrap); i++)
+			argv[n++] = bwrap[i];
+	} else if (strcmp(s->level, "bare")) {
+		snprintf(grace, sizeof(grace), "%dms", s->grace_ms);
+		argv[n++] = s->killick;
+		argv[n++] = "run";
+		argv[n++] = "--grace";
+		argv[n++] = grace;
+		argv[n++] = "--contain";
+		argv[n++] = s->level;
+		argv[n++] = "--";
+	}
+	argv[n++] = s->zoo;
+	argv[n++] = s->mode;
+	argv[n] = NULL;
+}
+
+static bool is_killick(const struct cell_spec *s)
+{
+	return strcmp(s->level, "bare") && strcmp(s->level, "tini") && strcmp(s->level, "bwrap");
+}
+
+static const char hello[] =
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","
+	"\"capabilities\":{},\"clientInfo\":{\"name\":\"cell\",\"version\":\"1\"}}}\n";
+static const char go_on[] =
+	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
+	"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hang\",\"arguments\":{}}}\n";
+
+/* The owner: start, initialize, then wait for commands, output and the end of the program. */
+static _Noreturn void be_owner(struct cell *c, const char **argv, int say, int hear)
+{
+	int in[2], out[2], pidfd, status;
+	char buf[4096];
+	pid_t pid;
+
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	close(c->audit.fd);
+	close(c->audit.keep);
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		_exit(1);
+	pid = fork();
+	if (pid == 0) {
+		sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+		if (c->spec.own_group)
+			setpgid(0, 0);
+		audit_enter(&c->audit);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execvp(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	pidfd = cell_pidfd(pid);
+	tell(say, 'w', pid);
+	(void)!write(in[1], hello, sizeof(hello) - 1);
+	for (bool answered = false;;) {
+		struct pollfd p[3] = {{.fd = hear, .events = POLLIN},
+				      {.fd = out[0], .events = POLLIN},
+				      {.fd = pidfd, .events = POLLIN}};
+		poll(p, 3, -1);
+		if (p[1].revents && read(out[0], buf, sizeof(buf)) <= 0) {
+			close(out[0]);
+			out[0] = -1;
+		} else if (p[1].revents && !answered) {
+			answered = true;
+			(void)!write(in[1], go_on, sizeof(go_on) - 1);
+			tell(say, 'r', 0);
+		}
+		if (p[2].revents) {
+			waitpid(pid, &status, 0);
+			tell(say, 'x', status);
+			close(pidfd);
+			pidfd = -1;
+		}
+		if (p[0].revents && read(hear, buf, 1) <= 0)
+			_exit(0);
+		else if (p[0].revents) {
+			close(in[1]);
+		}
+	}
+}
+
+static bool trouble(struct cell *c, const char *what)
+{
+	snprintf(c->text, sizeof(c->text), "%s: %s", what, strerror(errno));
+	return false;
+}
+
+/* Take one word from the owner; false when none comes by the deadline or the owner is gone. */
+static bool hear_word(struct cell *c, int deadline_ms)
+{
+	struct word w;
+
+	if (!t_wait_fd(c->hear, POLLIN, deadline_ms) || read(c->hear, &w, sizeof(w)) != (ssize_t)sizeof(w))
+		return false;
+	if (w.what == 'w') {
+		c->watch = w.value;
+		c->watch_fd = cell_pidfd(c->watch);
+	} else if (w.what == 'r') {
+		c->ready = true;
+	} else if (w.what == 'x') {
+		c->status = w.value;
+	}
+	return true;
+}
+
+bool cell_start(struct cell *c, const struct cell_spec *spec)
+{
+	const char *argv[24];
+	char runtime[96];
+	int to[2], from[2];
+
+	*c = (struct cell){.spec = *spec, .owner_fd = -1, .watch_fd = -1, .hold_fd = -1, .server_fd = -1,
+			   .say = -1, .hear = -1, .status = -1};
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (audit_open(&c->audit))
+		return trouble(c, "auditor");
+	/* Chains and bombs leave a thousand orphans per second to us: let the kernel reap them. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	audit_cgroup(&c->audit);
+	snprintf(runtime, sizeof(runtime), "%s/run", c->audit.dir);
+	if (mkdir(runtime, 0700))
+		return trouble(c, "mkdir");
+	setenv("KILLICK_RUNTIME_DIR", runtime, 1);
+	if (spec->die_at)
+		setenv("KILLICK_DIE_AT", spec->die_at, 1);
+	else
+		unsetenv("KILLICK_DIE_AT");
+	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+		return trouble(c, "pipe");
+	compose(&c->spec, argv);
+	c->owner = fork();
+	if (c->owner < 0)
+		return trouble(c, "fork");
+	if (c->owner == 0) {
+		close(to[1]);
+		close(from[0]);
+		be_owner(c, argv, from[1], to[0]);
+	}
+	close(to[0]);
+	close(from[1]);
+	c->say = to[1];
+	c->hear = from[0];
+	c->owner_fd = cell_pidfd(c->owner);
+	unsetenv("KILLICK_DIE_AT");
+	return hear_word(c, 5000) && c->watch > 0 ? true : trouble(c, "owner");
+}
+
+bool cell_await(struct cell *c, int deadline_ms)
+{
+	double end = t_now_ms() + deadline_ms;
+
+	while (!c->ready && c->status == -1) {
+		double left = end - t_now_ms();
+
+		if (left <= 0 || !hear_word(c, (int)left + 1)) {
+			snprintf(c->text, sizeof(c->text), "no answer to initialize after %d ms", deadline_ms);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Looked up again once the pidfd is there, so that it never names a stranger. */
+int cell_child(pid_t parent, pid_t *out_pid)
+{
+	pid_t pid = cell_first_child(parent);
+	int fd = cell_pidfd(pid);
+
+	if (fd >= 0 && cell_first_child(parent) != pid) {
+		close(fd);
+		fd = -1;
+	}
+	*out_pid = fd >= 0 ? pid : 0;
+	return fd;
+}
+
+void cell_find(struct cell *c)
+{
+	pid_t parent = c->watch;
+
+	if (is_killick(&c->spec)) {
+		c->hold_fd = cell_child(c->watch, &c->hold);
+		parent = c->hold;
+	}
+	if (!strcmp(c->spec.level, "bare"))
+		c->server_fd = cell_pidfd(c->server = c->watch);
+	else
+		c->server_fd = cell_child(parent, &c->server);
+}
+
+void cell_await_stopped(pid_t pid)
+{
+	char path[64], text[512], *p;
+	double end = t_now_ms() + 1000;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	do {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+		if (fd >= 0)
+			close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		p = strrchr(text, ')');
+	} while (p && p[2] != 'T' && p[2] != 'Z' && t_now_ms() < end);
+}
+
+void cell_end(struct cell *c, enum cell_ending ending)
+{
+	switch (ending) {
+	case END_TERM:
+		cell_signal(c->watch_fd, SIGTERM);
+		break;
+	case END_EOF:
+		(void)!write(c->say, "e", 1);
+		break;
+	case END_OTERM:
+		cell_signal(c->owner_fd, SIGTERM);
+		break;
+	case END_OKILL:
+		cell_signal(c->owner_fd, SIGKILL);
+		break;
+	case END_WKILL:
+		cell_signal(c->watch_fd, SIGKILL);
+		break;
+	case END_HKILL:
+		cell_signal(c->hold_fd, SIGKILL);
+		break;
+	case END_BOTH:
+		/* Stopped first, so that neither sees the other die: that is what "at once" means. */
+		cell_signal(c->watch_fd, SIGSTOP);
+		cell_signal(c->hold_fd, SIGSTOP);
+		cell_await_stopped(c->watch);
+		cell_await_stopped(c->hold);
+		cell_signal(c->hold_fd, SIGKILL);
+		cell_signal(c->watch_fd, SIGKILL);
+		break;
+	case END_COUNT:
+		abort();
+	}
+	c->ended_at = t_now_ms();
+}
+
+/* Wait for empty until the deadline, or until no keeper is left to make it so. */
+static bool await_empty(struct cell *c, int deadline_ms)
+{
+	double alone_since = 0, took;
+
+	for (double now; (now = t_now_ms()) < c->ended_at + deadline_ms;) {
+		if (audit_wait_empty(&c->audit, 50, &took)) {
+			c->ms = now + took - c->ended_at;
+			return true;
+		}
+		if (is_killick(&c->spec) && !(cell_is_dead(c->watch_fd) && cell_is_dead(c->hold_fd)))
+			alone_since = 0;
+		else if (alone_since == 0)
+			alone_since = now;
+		else if (now - alone_since > SETTLE_MS && !audit_is_dying(&c->audit))
+			return false;
+	}
+	snprintf(c->text, sizeof(c->text), "keepers still at work after %d ms: ", deadline_ms);
+	return false;
+}
+
+/* Records and cgroups that nobody needs any more. */
+static bool litter(struct cell *c)
+{
+	char path[400];
+	struct dirent *e;
+	DIR *d;
+
+	*c->text = '\0';
+	snprintf(path, sizeof(path), "%s/run", c->audit.dir);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			snprintf(c->text, sizeof(c->text), "record '%s' was left", e->d_name);
+	if (d)
+		closedir(d);
+	if (audit_subgroup(&c->audit, "killick-", path, sizeof(path)))
+		snprintf(c->text, sizeof(c->text), "cgroup '%.300s' was left", path);
+	return *c->text != '\0';
+}
+
+static bool run_reap(struct cell *c)
+{
+	char *const argv[] = {(char *)(c->spec.reaper ? c->spec.reaper : c->spec.killick), (char *)"reap",
+			      NULL};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int stdio[3] = {null, null, -1};
+	int pidfd = cell_pidfd(t_spawn(argv, stdio));
+	bool ended = pidfd < 0 || t_wait_fd(pidfd, POLLIN, 8000);
+
+	close(null);
+	if (pidfd >= 0)
+		close(pidfd);
+	return ended;
+}
+
+bool cell_sweep(struct cell *c)
+{
+	return run_reap(c) && !litter(c);
+}
+
+enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor)
+{
+	size_t used;
+
+	if (c->ended_at == 0)
+		c->ended_at = t_now_ms();
+	if (await_empty(c, deadline_ms))
+		return is_killick(&c->spec) && !janitor && litter(c) ? CELL_LITTER : CELL_EMPTY;
+	c->ms = t_now_ms() - c->ended_at;
+	if (janitor && cell_is_dead(c->server_fd)) {
+		double before = c->ms;
+
+		c->ended_at = t_now_ms();
+		if (run_reap(c) && await_empty(c, deadline_ms)) {
+			c->ms += before;
+			return litter(c) ? CELL_LITTER : CELL_LATER;
+		}
+	} else if (janitor) {
+		snprintf(c->text, sizeof(c->text), "the main process lives: ");
+	}
+	used = strlen(c->text);
+	audit_describe(&c->audit, c->text + used, (int)(sizeof(c->text) - used));
+	return CELL_ESCAPE;
+}
+
+void cell_done(struct cell *c)
+{
+	int fds[] = {c->say, c->hear, c->owner_fd, c->watch_fd, c->hold_fd, c->server_fd};
+
+	if (c->owner_fd >= 0)
+		cell_signal(c->owner_fd, SIGKILL);
+	if (c->audit.fd >= 0)
+		audit_scrub(&c->audit);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	audit_close(&c->audit);
+}
