@@ -1,0 +1,21 @@
+// tap.mjs - results on stdout, as TAP.
+let count = 0;
+let failed = 0;
+
+export function result(ok, name, detail) {
+	count++;
+	failed += ok ? 0 : 1;
+	console.log(`${ok ? "ok" : "not ok"} ${count} - ${name}`);
+	if (detail)
+		console.log(`# ${detail}`);
+}
+
+export function bailOut(why, status) {
+	console.log(`Bail out! ${why}`);
+	process.exit(status);
+}
+
+export function finish() {
+	console.log(`1..${count}`);
+	process.exitCode = failed ? 1 : 0;
+}

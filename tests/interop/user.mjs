@@ -1,0 +1,81 @@
+// user.mjs - somebody to run clients as, and the servers they start.
+//
+// A user is { name, uid, home, places: { dir, killick, zoo } }. places are the programs' own, or
+// copies where that user cannot get at them (a checkout below /root, say).
+import {
+	chmodSync, chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), "killick-interop-"));
+chmodSync(scratch, 0o755);
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+
+// Opening goes by the effective user, access(2) would not.
+function canOpen(uid, path) {
+	const was = process.geteuid();
+	process.seteuid(uid);
+	try {
+		closeSync(openSync(path, "r"));
+		return true;
+	} catch {
+		return false;
+	} finally {
+		process.seteuid(was);
+	}
+}
+
+function placesFor(uid, killick, zoo) {
+	if (uid === process.getuid() || [here, killick, zoo].every((path) => canOpen(uid, path)))
+		return { dir: here, killick, zoo };
+	const copyOf = (path) => {
+		const copy = join(scratch, "copy", basename(path));
+		cpSync(path, copy, { recursive: true, verbatimSymlinks: true });
+		return copy;
+	};
+	return { dir: copyOf(here), killick: copyOf(killick), zoo: copyOf(zoo) };
+}
+
+export function makeUser(name, uid, { killick, zoo }) {
+	const home = join(scratch, name); // npx wants a home that it can write to
+	mkdirSync(home);
+	chownSync(home, uid, uid);
+	return { name, uid, home, places: placesFor(uid, killick, zoo) };
+}
+
+// An empty directory of that user's.
+export function makeDir(user) {
+	const dir = mkdtempSync(join(user.home, "dir-"));
+	chownSync(dir, user.uid, user.uid);
+	return dir;
+}
+
+const HANG = { name: "hang", arguments: {} };
+const LONG = { name: "trigger-long-running-operation", arguments: { duration: 60, steps: 2 } };
+
+function server(user, held, name, argv, more) {
+	const [command, ...args] = held ? [user.places.killick, "run", "--", ...argv] : argv;
+	return { name, command, args, cwd: user.places.dir, call: HANG, bounded: true, ...more };
+}
+
+// A server of the zoo, behind killick or not. `bounded`: ends by itself after 12 s.
+export function zooServer(user, mode, held) {
+	return server(user, held, mode, [user.places.zoo, mode]);
+}
+
+// Servers as people start them. Their stderr is of no interest: it tells how they were killed.
+export function npxServers(user, held) {
+	const quiet = { stderr: "ignore" };
+	return [
+		server(user, held, "npx --no-install",
+			["npx", "--no-install", "killick-interop-server"], quiet),
+		server(user, held, "npx --offline",
+			["npx", "--offline", "killick-interop-server"], quiet),
+		server(user, held, "npx server-everything",
+			["npx", "--no-install", "mcp-server-everything"],
+			{ ...quiet, call: LONG, bounded: false }),
+	];
+}
