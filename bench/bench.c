@@ -86,10 +86,10 @@ static void print(struct bench *b, const char *versions)
 	uname(&u);
 	strftime(day, sizeof(day), "%Y-%m-%d", gmtime(&now));
 	snprintf(header, sizeof(header),
-		 "# Benchmarks\n\n%s, Linux %s %s, %ld CPUs, as %s; %s%s%s.\n\n"
+		 "# Benchmarks\n\n%s, Linux %s %s, %ld CPUs, load %.1f before, as %s; %s%s%s.\n\n"
 		 "Every measure runs all peers interleaved, in another order each round; `bare "
 		 "again` is bare once more and shows the noise. Ratios are of medians.\n",
-		 day, u.release, u.machine, sysconf(_SC_NPROCESSORS_ONLN),
+		 day, u.release, u.machine, sysconf(_SC_NPROCESSORS_ONLN), b->load,
 		 getuid() ? "a user" : "root", versions,
 		 b->peers.missing[0] ? "; not working here: " : "", b->peers.missing);
 	report_print(&b->report, stdout, header);
@@ -156,6 +156,7 @@ int main(int argc, char **argv)
 		perror(b.fifo);
 		return 1;
 	}
+	getloadavg(&b.load, 1); /* other people's: this machine should be idle */
 	report_open(&b.report);
 	peer_find(&b.peers, b.killick, b.echo, text['p']);
 	bare = peer_named(&b.peers, "bare") >= 0;

@@ -16,6 +16,7 @@ struct bench {
 	char fifo[256];          /* held open by trees, see echo.c */
 	struct peers peers;
 	struct report report;
+	double load;    /* of the machine, before */
 	size_t percent; /* of the usual number of rounds */
 };
 

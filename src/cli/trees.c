@@ -41,12 +41,11 @@ void held_title(const struct record *rec, char *out, size_t size)
 	text_clean(text, len, out, size);
 }
 
-static int add_record(void *ctx, const struct record *rec, int dirfd, int fd)
+static int add_record(void *ctx, const struct record *rec, int dirfd)
 {
 	struct trees *ts = ctx;
 
 	(void)dirfd;
-	(void)fd;
 	ts->list = mem_grow(ts->list, ts->count + 1, sizeof(*ts->list));
 	ts->list[ts->count++] = (struct held){ .rec = *rec };
 	return 0;
@@ -95,7 +94,7 @@ int trees_read(struct trees *ts)
 	int r;
 
 	*ts = (struct trees)TREES_INIT;
-	record_each(add_record, ts);
+	record_each(RECORD_ALL, add_record, ts);
 	r = procs_read(&ts->procs);
 	if (r < 0) {
 		trees_done(ts);

@@ -283,6 +283,7 @@ static void spawn(struct hold *h)
 		return;
 	}
 	STEP(HOLD_CLONED);
+	k->server = k->tree.main;
 	if (clone_errno)
 		keeper_note(k, "clone3: %s; the server was forked and moved", strerror(clone_errno));
 	h->fds[FD_NEWS].fd = fd;

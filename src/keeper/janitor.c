@@ -21,7 +21,6 @@
 struct entry {
 	pid_t pid, ppid, session;
 	bool member;
-	unsigned long long start;
 };
 static struct entry table[TABLE_MAX];
 static int table_len;
@@ -35,7 +34,7 @@ static int table_add(void *ctx, int dirfd, const char *name)
 	(void)dirfd;
 	if (pid > 0 && table_len < TABLE_MAX && proc_stat_get(pid, &st) == 0 && st.state != 'X' &&
 	    (st.state != 'Z' || st.threads > 1))	/* a dead main thread is not a dead process */
-		table[table_len++] = (struct entry){ st.pid, st.ppid, st.session, false, st.start };
+		table[table_len++] = (struct entry){ st.pid, st.ppid, st.session, false };
 	return 0;
 }
 
@@ -93,13 +92,11 @@ static void mark_cgroup(int fd, int depth)
 		dir_each(fd, mark_cgroup_entry, &depth);
 }
 
-/* A session's number stays taken while it has a member, so members of session S are the server's unless S is now the
- * pid of somebody younger. */
-static bool session_is_servers(const struct record *rec)
+/* The tree was born in the hold's session. A session's number stays taken while it has a member; the hold is dead; so
+ * members of that session are the tree's, unless the number is the pid of somebody again. */
+static bool session_is_trees(const struct record *rec)
 {
-	const struct entry *e = table_find(rec->server.pid);
-
-	return rec->server.pid && (!e || e->start == rec->server.start);
+	return rec->hold && !table_find(rec->hold);
 }
 
 /* Is this path one that cgroup_make makes for this tree? A record is a file, and files can be forged. */
@@ -116,7 +113,7 @@ static bool is_our_cgroup(const char *path, const char *tree)
 static void mark_lost(const struct record *rec)
 {
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-	bool session = session_is_servers(rec);
+	bool session = session_is_trees(rec);
 	int fd = is_our_cgroup(rec->cgroup, rec->tree) ? open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
@@ -125,7 +122,7 @@ static void mark_lost(const struct record *rec)
 	}
 	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, rec->tree);
 	for (int i = 0; i < table_len; i++) {
-		if ((session && table[i].session == rec->server.pid) || proc_has_env(table[i].pid, tag))
+		if ((session && table[i].session == rec->hold) || proc_has_env(table[i].pid, tag))
 			table[i].member = true;
 	}
 }
@@ -213,7 +210,7 @@ static void set_bit(unsigned char *bits, pid_t pid)
 struct hunt {
 	const struct record *rec;
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-	bool session;		/* members of the server's session are ours */
+	bool session;		/* members of the hold's session are the tree's */
 	int found;		/* in this round */
 	int total;
 };
@@ -223,7 +220,7 @@ static bool hunted(const struct hunt *h, const struct proc_stat *st)
 {
 	if (st->state == 'X' || (st->state == 'Z' && st->threads <= 1))
 		return false;
-	return (h->session && st->session == h->rec->server.pid) || bit(struck, st->ppid) || bit(struck, st->pid) ||
+	return (h->session && st->session == h->rec->hold) || bit(struck, st->ppid) || bit(struck, st->pid) ||
 	       proc_has_env(st->pid, h->tag);
 }
 
@@ -272,7 +269,7 @@ static int hunt(const struct record *rec, const struct cgroup *cg, long long dea
 		if (round % QUIET_ROUNDS == 0) {
 			memset(known, 0, sizeof(known));
 			table_read();
-			h.session = session_is_servers(rec);
+			h.session = session_is_trees(rec);
 		}
 		h.found = 0;
 		cgroup_kill(cg);
@@ -319,15 +316,12 @@ struct sweep {
 	long long deadline_us;
 };
 
-static int sweep_record(void *ctx, const struct record *rec, int dirfd, int fd)
+static int sweep_record(void *ctx, const struct record *rec, int dirfd)
 {
 	struct sweep *s = ctx;
 	struct janitor *j = s->j;
 	int left;
 
-	(void)fd;
-	if (rec->kept)
-		return 0;
 	j->trees++;
 	if (j->fn)
 		j->fn(j->ctx, rec, find_members(rec), false);
@@ -347,5 +341,5 @@ int janitor_sweep(struct janitor *j)
 	struct sweep s = { .j = j, .deadline_us = clock_us() + j->budget_ms * 1000LL };
 
 	j->trees = j->ended = j->survivors = 0;
-	return record_each(sweep_record, &s);
+	return record_each(RECORD_FREE, sweep_record, &s);
 }

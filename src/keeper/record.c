@@ -218,6 +218,7 @@ static bool is_id(const char *name)
 }
 
 struct each {
+	enum record_which which;
 	record_fn fn;
 	void *ctx;
 	const char *name;	/* of the file: the id, also when the text says none */
@@ -231,6 +232,8 @@ static int each_record(int dirfd, int fd, const struct each *e)
 	struct stat st;
 	ssize_t n;
 
+	if (kept && e->which == RECORD_FREE)
+		return 0;
 	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
 		return 0;	/* removed between open and lock */
 	n = pread(fd, text, sizeof(text) - 1, 0);
@@ -241,7 +244,7 @@ static int each_record(int dirfd, int fd, const struct each *e)
 		return 0;	/* being born */
 	rec.kept = kept;
 	copy(rec.tree, sizeof(rec.tree), e->name, TREE_ID_LEN);
-	return e->fn(e->ctx, &rec, dirfd, fd);
+	return e->fn(e->ctx, &rec, dirfd);
 }
 
 static int each_name(void *ctx, int dirfd, const char *name)
@@ -260,9 +263,9 @@ static int each_name(void *ctx, int dirfd, const char *name)
 	return r;
 }
 
-int record_each(record_fn fn, void *ctx)
+int record_each(enum record_which which, record_fn fn, void *ctx)
 {
-	struct each e = { .fn = fn, .ctx = ctx };
+	struct each e = { .which = which, .fn = fn, .ctx = ctx };
 
 	for (const char *const *dir = record_dirs(); *dir; dir++) {
 		int r, fd = open_private(*dir);

@@ -66,8 +66,9 @@ void record_remove(int dirfd, const char *tree);
  * untouched. `kept` is not in the text: it is false. */
 int record_parse(const char *text, struct record *out);
 
-/* Call fn for every record of this user that can be read. fd is the open record; while fn runs for one with
- * kept == false, this process holds its lock, so no other janitor has it. fn returns 0 to go on, else record_each
- * stops and returns that. */
-typedef int (*record_fn)(void *ctx, const struct record *rec, int dirfd, int fd);
-int record_each(record_fn fn, void *ctx);
+/* Call fn for every record of this user that can be read, or only for those that nobody keeps: a hundred kept ones then
+ * cost little. While fn runs for one with kept == false, this process holds its lock, so no other janitor has it. fn
+ * returns 0 to go on, else record_each stops and returns that. */
+enum record_which { RECORD_ALL, RECORD_FREE };
+typedef int (*record_fn)(void *ctx, const struct record *rec, int dirfd);
+int record_each(enum record_which which, record_fn fn, void *ctx);

@@ -126,11 +126,12 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	int r;
 
 	STEP(CHILD_BOTH);
-	setsid();
+	setpgid(0, 0);	/* in the hold's session: a session of its own would cost every start a scheduler's autogroup */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)	/* it died before the line above: nobody would tell us */
 		_exit(127);
-	say(fd, NEWS_PID, t->pidns ? pid_in_proc() : getpid());
+	if (t->pidns)
+		say(fd, NEWS_PID, pid_in_proc());
 	if (!inside && (r = cgroup_enter(&t->cg)) < 0) {
 		if (spec->need_cgroup)
 			give_up(fd, NEWS_FAILED_CGROUP, -r);
@@ -189,7 +190,7 @@ void tree_signal(const struct tree *t, int sig, bool group)
 {
 	if (t->main == 0 || t->exited)
 		return;
-	/* before its setsid there is no such group yet; the process itself is always there until we reap it */
+	/* before its setpgid there is no such group yet; the process itself is always there until we reap it */
 	if (!group || kill(-t->main, sig) < 0)
 		kill(t->main, sig);
 }

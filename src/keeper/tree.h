@@ -4,7 +4,8 @@
  * process is single-threaded and reaps nothing else, three facts hold, and all of this file rests on them:
  *   - orphans of the tree become its children, so `no child` means `no descendant` (waitid ECHILD: the proof);
  *   - a child's pid, and the group of a child, cannot become another's before we reap it: killing by pid is safe;
- *   - the server began with setsid, so a group with a descendant in it has only descendants in it.
+ *   - the tree lives in a session that the hold began, or in one of its own making: a group that a descendant can be in
+ *     holds descendants only, and perhaps the hold itself, which never strikes its own group.
  *
  * Life: tree_spawn -> tree_signal ... -> tree_kill returns 0: no process of this tree exists.
  * Threads: one.  Blocking: tree_kill, for its budget.  Allocates: never.
@@ -39,7 +40,7 @@ struct tree_spec {		/* borrowed */
 
 /* What the new process says on its way to exec, over a pipe that closes when exec succeeds. */
 enum tree_news {
-	NEWS_PID,		/* value: its pid in the namespace of /proc; always the first */
+	NEWS_PID,		/* value: its pid in the namespace of /proc, where that is not ours */
 	NEWS_OUTSIDE,		/* value: errno; it could not enter the cgroup and goes on without */
 	NEWS_PROC,		/* value: errno; it has no /proc of its own */
 	NEWS_FAILED_CGROUP,	/* value: errno; this and the next two are final */

@@ -38,11 +38,10 @@ static void own_dir(void)
 static int count;
 static struct record last;
 
-static int take(void *ctx, const struct record *rec, int dirfd, int fd)
+static int take(void *ctx, const struct record *rec, int dirfd)
 {
 	(void)ctx;
 	(void)dirfd;
-	(void)fd;
 	count++;
 	last = *rec;
 	return 0;
@@ -59,7 +58,7 @@ TEST(record_comes_back_as_written)
 	EQ(record_add(fd, "server", "%d %d", 13, 130), 0);
 	EQ(record_add(fd, "stopping", "5 6 %s", "owner"), 0);
 	EQ(record_add(fd, "unknown", "later versions may say more"), 0);
-	EQ(record_each(take, NULL), 0);
+	EQ(record_each(RECORD_ALL, take, NULL), 0);
 	EQ(count, 1);
 	OK(last.kept);
 	STREQ(last.tree, sample.tree);
@@ -83,7 +82,7 @@ TEST(record_comes_back_as_written)
 	record_remove(dirfd, sample.tree);
 	close(fd);
 	close(dirfd);
-	EQ(record_each(take, NULL), 0);
+	EQ(record_each(RECORD_ALL, take, NULL), 0);
 	EQ(count, 1);
 }
 
@@ -103,11 +102,11 @@ TEST(record_is_kept_while_any_holder_lives)
 	}
 	close(fds[0]);
 	close(fd);
-	EQ(record_each(take, NULL), 0);
+	EQ(record_each(RECORD_ALL, take, NULL), 0);
 	OK(last.kept);
 	close(fds[1]);
 	EQ(t_wait_child(other, 5000), 0);
-	EQ(record_each(take, NULL), 0);
+	EQ(record_each(RECORD_ALL, take, NULL), 0);
 	EQ(count, 2);
 	OK(!last.kept);
 	record_remove(dirfd, sample.tree);
