@@ -55,7 +55,7 @@ int audit_open(struct audit *a)
 /* Read what zoo processes told; true once no process but us has the FIFO open. */
 static bool fifo_hung_up(struct audit *a, int wait_ms)
 {
-	struct pollfd p = {.fd = a->fd, .events = POLLIN};
+	struct pollfd p = { .fd = a->fd, .events = POLLIN };
 	char text[4096], *line, *save = NULL;
 	ssize_t n;
 
@@ -80,7 +80,8 @@ bool audit_own_cgroup(char *out, int size)
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %239s", mount) == 1)
+		if (strstr(line, " - cgroup2 ") &&
+		    sscanf(line, "%*s %*s %*s %*s %239s", mount) == 1)
 			break;
 	if (f)
 		fclose(f);
@@ -161,7 +162,8 @@ static bool cgroup_is_empty(struct audit *a)
 	return !*a->cgroup || slurp(path, text, sizeof(text)) <= 0 || strstr(text, "populated 0");
 }
 
-/* The state letter of /proc/.../stat; comm may hold anything, so from the last parenthesis. 0: no such process. */
+/* The state letter of /proc/.../stat; comm may hold anything, so from the last parenthesis. 0: no
+ * such process. */
 static char state_of(const char *dir)
 {
 	char path[96], text[512], *p;
@@ -187,7 +189,8 @@ static bool env_has_tag(const char *dir, const char *tag)
 	return false;
 }
 
-/* Look at every thread that is not a zombie: the main thread may be gone, and its environ with it. */
+/* Look at every thread that is not a zombie: the main thread may be gone, and its environ with it.
+ */
 static bool alive_with_tag(pid_t pid, const char *tag)
 {
 	char dir[64], task[96];
@@ -284,7 +287,7 @@ static void await_one(const pid_t *pids, int count, int wait_ms)
 		int fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
 
 		if (fd >= 0)
-			p[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+			p[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	}
 	poll(p, n, n ? wait_ms : 0);
 	while (n > 0)
@@ -312,15 +315,16 @@ bool audit_wait_empty(struct audit *a, int deadline_ms, double *out_elapsed_ms)
 		}
 		if (!cgroup_is_empty(a)) {
 			calm = 0;
-			poll(NULL, 0, slice < 2 ? slice : 2); /* its event comes late; look again soon */
+			poll(NULL, 0,
+			     slice < 2 ? slice : 2); /* its event comes late; look again soon */
 			continue;
 		}
-		/* A walk over /proc is not a snapshot: a process may fork ahead of it. Empty twice is empty, because
-		 * what forks without end holds the FIFO. */
+		/* A walk over /proc is not a snapshot: a process may fork ahead of it. Empty twice
+		 * is empty, because what forks without end holds the FIFO. */
 		if (calm == 0 && out_elapsed_ms)
 			*out_elapsed_ms = now_ms() - start;
 		if (++calm == 2) {
-				return true;
+			return true;
 		}
 	}
 	return false;
@@ -329,7 +333,7 @@ bool audit_wait_empty(struct audit *a, int deadline_ms, double *out_elapsed_ms)
 /* One thread: exiting, or with SIGKILL on its way. */
 static bool task_is_dying(const char *dir)
 {
-	char path[96], text[4096], *p, *end;
+	char path[128], text[4096], *p, *end;
 	unsigned flags = 0;
 
 	snprintf(path, sizeof(path), "%s/stat", dir);
@@ -399,7 +403,8 @@ void audit_describe(struct audit *a, char *out, int size)
 		snprintf(out + used, (size_t)(size - used), " and %d more", n - 6);
 }
 
-/* Through a pidfd, with the facts looked at again after it was opened: never a stranger with a recycled pid. */
+/* Through a pidfd, with the facts looked at again after it was opened: never a stranger with a
+ * recycled pid. */
 static void kill_checked(struct audit *a, pid_t pid)
 {
 	struct stat fifo;
@@ -435,7 +440,8 @@ int audit_scrub(struct audit *a)
 	/* Zoo processes fork only while this name exists: bombs and chains stand still now. */
 	snprintf(path, sizeof(path), "%s/fifo", a->dir);
 	unlink(path);
-	for (int wait_ms = 1; now_ms() - start < SCRUB_MS && !audit_wait_empty(a, wait_ms, NULL); wait_ms = 20) {
+	for (int wait_ms = 1; now_ms() - start < SCRUB_MS && !audit_wait_empty(a, wait_ms, NULL);
+	     wait_ms = 20) {
 		pid_t pids[MAX_SEEN];
 		int n = audit_list(a, pids, MAX_SEEN);
 

@@ -84,7 +84,8 @@ void t_eq(long long a, long long b, const char *sa, const char *sb, const char *
 		t_fail(file, line, "%s == %s: %lld is not %lld", sa, sb, a, b);
 }
 
-void t_streq(const char *a, const char *b, const char *sa, const char *sb, const char *file, int line)
+void t_streq(const char *a, const char *b, const char *sa, const char *sb, const char *file,
+	     int line)
 {
 	if (a != b && (!a || !b || strcmp(a, b)))
 		t_fail(file, line, "%s == %s: '%s' is not '%s'", sa, sb, a ? a : "(null)",
@@ -101,7 +102,7 @@ double t_now_ms(void)
 
 int t_wait_fd(int fd, int events, int timeout_ms)
 {
-	struct pollfd p = {.fd = fd, .events = (short)events};
+	struct pollfd p = { .fd = fd, .events = (short)events };
 	double end = t_now_ms() + timeout_ms;
 	int n;
 
@@ -188,7 +189,7 @@ static int left_behind(const bool *before)
 {
 	bool after[256];
 	char text[400];
-	siginfo_t si = {0};
+	siginfo_t si = { 0 };
 	int bad = 0;
 
 	open_fds(after);
@@ -288,8 +289,7 @@ static bool wanted(const char *name, int argc, char **argv, int from)
 	return false;
 }
 
-/* Weak: programs that make their tests from a table have a main of their own. */
-__attribute__((weak)) int main(int argc, char **argv)
+int t_main(int argc, char **argv)
 {
 	bool list = argc > 1 && !strcmp(argv[1], "--list");
 	int from = 1 + list;
@@ -299,7 +299,8 @@ __attribute__((weak)) int main(int argc, char **argv)
 		t_seed = strtoull(argv[from + 1], NULL, 0);
 		from += 2;
 	}
-	skip_reason = mmap(NULL, REASON_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	skip_reason =
+		mmap(NULL, REASON_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!list)
 		t_note("seed %llu", (unsigned long long)t_seed);
@@ -319,4 +320,10 @@ __attribute__((weak)) int main(int argc, char **argv)
 	if (!list && number == 0)
 		t_note("no test of that name");
 	return list ? 0 : number == 0 ? 64 : t_finish();
+}
+
+/* Weak: programs that make their tests from a table have a main of their own. */
+__attribute__((weak)) int main(int argc, char **argv)
+{
+	return t_main(argc, argv);
 }

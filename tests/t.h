@@ -1,16 +1,17 @@
 /* t.h - the test harness: TAP, a process per test, and nothing may be left behind.
  *
- *	#include "t.h"
- *	TEST(buf_refuses_to_grow) { OK(buf_add(&b, "x", 1) == 0); EQ(b.len, 1); STREQ(b.text, "x"); }
- *	TEST(slow_one, .timeout_ms = 60000) { ... if (!possible) SKIP("no cgroup here"); ... }
+ * #include "t.h"
+ * TEST(adds) { OK(buf_add(&b, "x", 1) == 0); EQ(b.len, 1); STREQ(b.text, "x"); }
+ * TEST(slow, .timeout_ms = 60000) { ... if (!possible) SKIP("no cgroup here"); ... }
  *
- * Each test runs in a process of its own, which is a subreaper and has t_audit open (audit.h): programs it starts carry
- * the tag. When the test returns, it fails if a descriptor was opened and not closed, if a child is left (also an
- * orphan of a child), or if a process with the tag lives. A failed check ends the test at once. A test that hangs is
- * killed with everything it started. Nothing here sleeps for luck: wait for events with t_wait_fd.
+ * Each test runs in a process of its own, which is a subreaper and has t_audit open (audit.h):
+ * programs it starts carry the tag. When the test returns, it fails if a descriptor was opened and
+ * not closed, if a child is left (also an orphan of a child), or if a process with the tag lives. A
+ * failed check ends the test at once. A test that hangs is killed with everything it started.
+ * Nothing here sleeps for luck: wait for events with t_wait_fd.
  *
- * Program: [--list] [--seed N] [NAME...]. Exit status 0 when nothing failed. Link with t.c and audit.c; a program with a
- * main of its own may use all functions too.
+ * Program: [--list] [--seed N] [NAME...]. Exit status 0 when nothing failed. Link with t.c and
+ * audit.c; a program with a main of its own may use all functions too.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ struct t_test {
 
 #define TEST(name_, ...)                                                                           \
 	static void name_(void);                                                                   \
-	static struct t_test t_test_##name_ = {.name = #name_, .fn = name_, ##__VA_ARGS__};        \
+	static struct t_test t_test_##name_ = { .name = #name_, .fn = name_, ##__VA_ARGS__ };      \
 	__attribute__((constructor)) static void t_register_##name_(void)                          \
 	{                                                                                          \
 		t_register(&t_test_##name_);                                                       \
@@ -43,10 +44,10 @@ struct t_test {
 		if (!(cond_))                                                                      \
 			t_fail(__FILE__, __LINE__, "%s", #cond_);                                  \
 	} while (0)
-#define EQ(a_, b_)         t_eq((long long)(a_), (long long)(b_), #a_, #b_, __FILE__, __LINE__)
-#define STREQ(a_, b_)      t_streq(a_, b_, #a_, #b_, __FILE__, __LINE__)
-#define FAIL(...)          t_fail(__FILE__, __LINE__, __VA_ARGS__)
-#define SKIP(...)          t_skip(__VA_ARGS__)
+#define EQ(a_, b_)    t_eq((long long)(a_), (long long)(b_), #a_, #b_, __FILE__, __LINE__)
+#define STREQ(a_, b_) t_streq(a_, b_, #a_, #b_, __FILE__, __LINE__)
+#define FAIL(...)     t_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define SKIP(...)     t_skip(__VA_ARGS__)
 
 extern struct audit t_audit; /* of the running test */
 
@@ -55,23 +56,27 @@ _Noreturn void t_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 _Noreturn void t_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void t_eq(long long a, long long b, const char *sa, const char *sb, const char *file, int line);
-void t_streq(const char *a, const char *b, const char *sa, const char *sb, const char *file, int line);
+void t_streq(const char *a, const char *b, const char *sa, const char *sb, const char *file,
+	     int line);
 /* A diagnostic line, in one write. */
 void t_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 double t_now_ms(void); /* CLOCK_MONOTONIC */
 /* Wait for poll events (POLLIN, ...) on fd. The events that came, 0 at the deadline. */
 int t_wait_fd(int fd, int events, int timeout_ms);
-/* Wait for the end of a child and reap it: its wait status, or -1 at the deadline (it is not killed). */
+/* Wait for the end of a child and reap it: its wait status, or -1 at the deadline (it is not
+ * killed). */
 int t_wait_child(pid_t pid, int timeout_ms);
-/* Start a program with the environment of this process. stdio: three descriptors, -1 for ours. Its pid; fails the test
- * when it cannot be executed. */
+/* Start a program with the environment of this process. stdio: three descriptors, -1 for ours. Its
+ * pid; fails the test when it cannot be executed. */
 pid_t t_spawn(char *const *argv, const int *stdio);
 /* The program under test: the value of environment variable `var`, or `otherwise`. */
 const char *t_program(const char *var, const char *otherwise);
 
 extern uint64_t t_seed;
 uint64_t t_random(void); /* splitmix64 from t_seed */
+/* For programs with a main of their own: run the registered tests as argv says; the exit status. */
+int t_main(int argc, char **argv);
 /* For programs with a main of their own: one TAP result line. skip: NULL, or why. */
 void t_result(bool ok, const char *name, const char *skip);
 int t_finish(void); /* prints the plan and the counts; the exit status */

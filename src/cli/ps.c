@@ -240,7 +240,7 @@ static void json_tree(struct json *j, const struct trees *ts, const struct held 
 	json_int(j, "watch", t->rec.watch);
 	json_int(j, "hold", t->rec.hold);
 	json_int(j, "server", t->rec.server.pid);
-	json_str(j, "cgroup", t->rec.cgroup);
+	json_str(j, "cgroup", t->rec.cgroups[0]);
 	json_int(j, "grace_ms", t->rec.grace_ms);
 	json_int(j, "age_ms", t->age_ms);
 	if (t->rec.deadline_ms)

@@ -11,6 +11,7 @@
 
 #include "dir.h"
 #include "proc.h"
+#include "record.h"
 
 static const char *const v1_names[V1_COUNT] = { [V1_PIDS] = "pids", [V1_MEMORY] = "memory" };
 
@@ -131,8 +132,9 @@ int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size)
 	return r;
 }
 
-/* mkdir DIR/killick-ID and open it. */
-static int make_at(const char *dir, const char *id, char *out_path, char *why, size_t why_size)
+/* mkdir DIR/killick-ID and open it. The record knows first: whoever kills us in between leaves no unknown directory. */
+static int make_at(const struct cgroup *cg, const char *dir, const char *id, char *out_path, char *why,
+		   size_t why_size)
 {
 	int fd, n = snprintf(out_path, CGROUP_PATH_MAX, "%s/killick-%s", dir, id);
 
@@ -140,6 +142,7 @@ static int make_at(const char *dir, const char *id, char *out_path, char *why, s
 		snprintf(why, why_size, "the path of our cgroup is too long");
 		return -ENAMETOOLONG;
 	}
+	record_add(cg->diary, "cgroup", "%s", out_path);
 	if (mkdir(out_path, 0755) < 0) {
 		int error = errno;
 		snprintf(why, why_size, "cannot make a cgroup in '%s': %s", dir, strerror(error));
@@ -162,7 +165,7 @@ int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 
 	if (r < 0)
 		return r;
-	fd = make_at(dir, id, cg->path, why, why_size);
+	fd = make_at(cg, dir, id, cg->path, why, why_size);
 	if (fd < 0)
 		return fd;
 	if (faccessat(fd, "cgroup.kill", W_OK, AT_EACCESS) < 0) {
@@ -230,7 +233,7 @@ static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_l
 			return -ENOTSUP;
 		*slash = '\0';
 	}
-	fd = make_at(dir, id, path, why, sizeof(why));
+	fd = make_at(cg, dir, id, path, why, sizeof(why));
 	if (fd < 0)
 		return fd;
 	r = limit_v2(fd, lim);
@@ -257,7 +260,7 @@ static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long 
 		snprintf(why, why_size, "no %s controller is in reach", v1_names[which]);
 		return -ENOTSUP;
 	}
-	fd = make_at(dir, id, cg->v1_paths[which], why, why_size);
+	fd = make_at(cg, dir, id, cg->v1_paths[which], why, why_size);
 	if (fd < 0)
 		return -ENOTSUP;
 	r = write_limit(fd, files[which], value);

@@ -23,10 +23,11 @@ struct cgroup {
 	char path[CGROUP_PATH_MAX];	/* absolute, for records and people */
 	int v1_fds[V1_COUNT];		/* v1 directories that carry limits, or -1 */
 	char v1_paths[V1_COUNT][CGROUP_PATH_MAX];
+	int diary;			/* a record that is told of each directory before it is made, or -1 */
 };
 #define CGROUP_NONE                                                                                \
 	{                                                                                          \
-		.fd = -1, .v1_fds = { -1, -1 }                                                     \
+		.fd = -1, .v1_fds = { -1, -1 }, .diary = -1                                        \
 	}
 
 struct cgroup_limits {

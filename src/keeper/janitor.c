@@ -99,14 +99,17 @@ static bool session_is_trees(const struct record *rec)
 	return rec->hold && !table_find(rec->hold);
 }
 
-/* Is this path one that cgroup_make makes for this tree? A record is a file, and files can be forged. */
-static bool is_our_cgroup(const char *path, const char *tree)
+/* Open directory number i of the record, if it is one that we would have made for this tree: a record is a file, and
+ * files can be forged. -1: there is none. */
+static int open_cgroup(const struct record *rec, int i)
 {
 	char name[16 + TREE_ID_LEN];
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(rec->cgroups[i], '/');
 
-	snprintf(name, sizeof(name), "killick-%s", tree);
-	return slash && strcmp(slash + 1, name) == 0;
+	snprintf(name, sizeof(name), "killick-%s", rec->tree);
+	if (!slash || strcmp(slash + 1, name) != 0)
+		return -1;
+	return open(rec->cgroups[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Mark what belongs to the tree of a record that nobody keeps. */
@@ -114,9 +117,11 @@ static void mark_lost(const struct record *rec)
 {
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
 	bool session = session_is_trees(rec);
-	int fd = is_our_cgroup(rec->cgroup, rec->tree) ? open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (fd >= 0) {
+	for (int i = 0; i < RECORD_CGROUPS; i++) {
+		int fd = open_cgroup(rec, i);
+		if (fd < 0)
+			continue;
 		mark_cgroup(fd, 0);
 		close(fd);
 	}
@@ -256,7 +261,7 @@ static int hunt_one(void *ctx, int dirfd, const char *name)
  * QUIET_ROUNDS in a row, one of which looked at everybody, found none. */
 #define QUIET_ROUNDS 16
 
-static int hunt(const struct record *rec, const struct cgroup *cg, long long deadline_us)
+static int hunt(const struct record *rec, long long deadline_us)
 {
 	struct hunt h = { .rec = rec };
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -272,41 +277,46 @@ static int hunt(const struct record *rec, const struct cgroup *cg, long long dea
 			h.session = session_is_trees(rec);
 		}
 		h.found = 0;
-		cgroup_kill(cg);
 		dir_each(fd, hunt_one, &h);
-		quiet = h.found || !cgroup_is_empty(cg) ? 0 : quiet + 1;
+		quiet = h.found ? 0 : quiet + 1;
 	}
 	close(fd);
 	return h.total;
 }
 
+/* End what is in a cgroup of the tree, as cgroup.kill can, before anything is looked for. Returns how many there were. */
+static int empty_cgroup(struct cgroup *cg, long long deadline_us)
+{
+	pid_t pids[1024];
+	int n = cgroup_members(cg, pids, (int)(sizeof(pids) / sizeof(pids[0])));
+
+	/* a member whose main thread is dead does not hear it and would keep us here: the hunt will find that one */
+	for (int i = 0; i < 50 && !cgroup_is_empty(cg) && clock_us() < deadline_us; i++) {
+		cgroup_kill(cg);
+		poll(NULL, 0, 1);	/* they are not our children: nothing tells us, so look again soon */
+	}
+	return n;
+}
+
 /* End one lost tree. Returns the number that is left at the deadline. */
 static int sweep_one(const struct record *rec, long long deadline_us, int *ended)
 {
-	struct cgroup cg = CGROUP_NONE;
-	int left = 0;
+	struct cgroup cgs[RECORD_CGROUPS];
+	int left;
 
-	if (!same_boot(rec))
-		return 0;
-	if (is_our_cgroup(rec->cgroup, rec->tree)) {
-		cg.fd = open(rec->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		snprintf(cg.path, sizeof(cg.path), "%s", rec->cgroup);
-		*ended += find_members(rec);
-		for (int i = 0; cg.fd >= 0 && i < 50 && !cgroup_is_empty(&cg); i++) {
-			cgroup_kill(&cg);
-			poll(NULL, 0, 1);	/* they are not our children: nothing tells us, so look again soon */
-		}
+	for (int i = 0; i < RECORD_CGROUPS; i++) {
+		cgs[i] = (struct cgroup)CGROUP_NONE;
+		cgs[i].fd = open_cgroup(rec, i);
+		memcpy(cgs[i].path, rec->cgroups[i], sizeof(cgs[i].path));
+		*ended += empty_cgroup(&cgs[i], deadline_us);
 	}
-	*ended += hunt(rec, &cg, deadline_us);
+	*ended += hunt(rec, deadline_us);
 	left = find_members(rec);
-	if (left == 0) {
-		cgroup_remove(&cg);
-		for (int i = 0; i < 2; i++) {
-			if (is_our_cgroup(rec->limit[i], rec->tree))
-				rmdir(rec->limit[i]);
-		}
-	} else if (cg.fd >= 0) {
-		close(cg.fd);
+	for (int i = 0; i < RECORD_CGROUPS; i++) {
+		if (left == 0)
+			cgroup_remove(&cgs[i]);
+		else if (cgs[i].fd >= 0)
+			close(cgs[i].fd);
 	}
 	return left;
 }
@@ -327,7 +337,7 @@ static int sweep_record(void *ctx, const struct record *rec, int dirfd)
 		j->fn(j->ctx, rec, find_members(rec), false);
 	if (j->dry_run)
 		return 0;
-	left = sweep_one(rec, s->deadline_us, &j->ended);
+	left = same_boot(rec) ? sweep_one(rec, s->deadline_us, &j->ended) : 0;
 	j->survivors += left;
 	if (left == 0)
 		record_remove(dirfd, rec->tree);

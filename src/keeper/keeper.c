@@ -246,20 +246,13 @@ static void begin_record(struct keeper *k)
 	rec.boot[strcspn(rec.boot, "\n")] = '\0';
 	record_text(rec.name, sizeof(rec.name), k->opt.name);
 	record_text(rec.session, sizeof(rec.session), k->opt.session ? k->opt.session : "");
-	record_text(rec.level, sizeof(rec.level), level_name(k->tree.level));
-	if (k->tree.cg.fd >= 0)
-		record_text(rec.cgroup, sizeof(rec.cgroup), k->tree.cg.path);
-	for (int i = 0; i < V1_COUNT; i++) {
-		if (k->tree.cg.v1_fds[i] >= 0)
-			record_text(rec.limit[i], sizeof(rec.limit[i]), k->tree.cg.v1_paths[i]);
-	}
 	report_command(&k->opt, &cmd);
 	record_text(rec.command, sizeof(rec.command), cmd.text);
 	r = record_open(&rec, &k->record_dirfd);
 	if (r < 0)
 		keeper_note(k, "record: %s; 'killick ps' and the janitor do not see this tree", strerror(-r));
 	else
-		k->record_fd = r;
+		k->record_fd = k->tree.cg.diary = r;
 }
 
 int keeper_prepare(struct keeper *k)
@@ -269,13 +262,15 @@ int keeper_prepare(struct keeper *k)
 	if (r)
 		return r;
 	STEP(WATCH_OWNER);
-	r = choose_level(k);
-	if (r)
-		return r;
-	STEP(WATCH_CGROUP);
 	begin_record(k);
 	STEP(WATCH_RECORD);
-	return 0;
+	r = choose_level(k);
+	STEP(WATCH_CGROUP);
+	if (r)
+		keeper_clean(k);
+	else
+		record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
+	return r;
 }
 
 void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)

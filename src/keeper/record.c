@@ -16,7 +16,7 @@
 #include "line.h"
 
 #define FIRST_LINE "killick-record 1\n"
-#define BIRTH_S	   10		/* an empty record younger than this is being written */
+#define BIRTH_S	   2		/* an empty record younger than this is being written */
 
 const char *const *record_dirs(void)
 {
@@ -66,12 +66,6 @@ static void first_text(const struct record *rec, struct line *l)
 		 rec->session, rec->level);
 	line_add(l, "owner=%d %llu\nwatch=%d\ngrace_ms=%u\nstarted_ms=%lld\n", rec->owner.pid, rec->owner.start,
 		 rec->watch, rec->grace_ms, rec->started_ms);
-	if (rec->cgroup[0])
-		line_add(l, "cgroup=%s\n", rec->cgroup);
-	for (int i = 0; i < 2; i++) {
-		if (rec->limit[i][0])
-			line_add(l, "limit%d=%s\n", i, rec->limit[i]);
-	}
 	line_add(l, "command=%s\n", rec->command);
 }
 
@@ -161,9 +155,7 @@ static void take_line(struct record *r, const char *key, const char *value, size
 	} texts[] = {
 		{ "tree", r->tree, sizeof(r->tree) },		 { "boot", r->boot, sizeof(r->boot) },
 		{ "name", r->name, sizeof(r->name) },		 { "session", r->session, sizeof(r->session) },
-		{ "level", r->level, sizeof(r->level) },	 { "cgroup", r->cgroup, sizeof(r->cgroup) },
-		{ "limit0", r->limit[0], sizeof(r->limit[0]) },	 { "limit1", r->limit[1], sizeof(r->limit[1]) },
-		{ "command", r->command, sizeof(r->command) },
+		{ "level", r->level, sizeof(r->level) },	 { "command", r->command, sizeof(r->command) },
 	};
 	char text[128];
 
@@ -172,6 +164,13 @@ static void take_line(struct record *r, const char *key, const char *value, size
 			copy(texts[i].to, texts[i].size, value, len);
 			return;
 		}
+	}
+	if (strcmp(key, "cgroup") == 0) {
+		int n = 0;
+		while (n < RECORD_CGROUPS - 1 && r->cgroups[n][0])
+			n++;
+		copy(r->cgroups[n], sizeof(r->cgroups[n]), value, len);
+		return;
 	}
 	copy(text, sizeof(text), value, len);
 	if (strcmp(key, "owner") == 0)

@@ -16,6 +16,7 @@
 #include "proc.h"
 
 #define TREE_ID_LEN 16			/* hex digits */
+#define RECORD_CGROUPS 4
 #define TREE_ENV "KILLICK_TREE"		/* in the server's environment; its value is the id */
 
 /* Who a process is for as long as the machine is up. pid 0: none. */
@@ -30,8 +31,7 @@ struct record {				/* what a record says; strings are empty when it does not say
 	char name[64];
 	char session[64];
 	char level[16];			/* namespace, cgroup, keeper or group */
-	char cgroup[512];		/* absolute directory */
-	char limit[2][512];		/* v1 directories that carry limits */
+	char cgroups[RECORD_CGROUPS][512];	/* directories made for it, perhaps; "" after the last */
 	char command[512];		/* argv joined by spaces, cut */
 	struct who owner, server;
 	pid_t watch, hold;

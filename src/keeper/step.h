@@ -1,15 +1,15 @@
 /* step.h - the numbered steps of spawn and stop, as places where a test can make a keeper die.
  *
  * In the test build (KILLICK_STEPS) the environment variable KILLICK_DIE_AT=NAME makes the process that reaches the
- * step NAME end there as by SIGKILL. In the real program STEP() is nothing. The list is in the order of a whole life.
+ * step NAME end there as by SIGKILL, after it made the file KILLICK_DIE_MARK. In the real program STEP() is nothing. The list is in the order of a whole life.
  */
 #pragma once
 
 #define STEP_LIST(X)                                                                               \
 	X(WATCH_BEGIN, "watch:begin")       /* signals blocked, nothing made yet */                \
 	X(WATCH_OWNER, "watch:owner")       /* owner's pidfd open */                               \
-	X(WATCH_CGROUP, "watch:cgroup")     /* cgroup made, empty */                               \
 	X(WATCH_RECORD, "watch:record")     /* record written and locked */                        \
+	X(WATCH_CGROUP, "watch:cgroup")     /* cgroup made, empty */                               \
 	X(WATCH_FORKED, "watch:forked")     /* the hold lives */                                   \
 	X(WATCH_STARTED, "watch:started")   /* the server runs and the hold said so */             \
 	X(WATCH_SIGNAL, "watch:signal")     /* a signal came, not yet handed on */                 \

@@ -20,8 +20,8 @@ int zoo_bg(int argc, char **argv)
 	return zoo_serve(ZOO_LEAVE);
 }
 
-/* Fork, exit, go on in the child: no pid lives long enough to be looked up and killed. When the bounds say no, the last
- * one lingers, so that an escape remains visible. */
+/* Fork, exit, go on in the child: no pid lives long enough to be looked up and killed. When the
+ * bounds say no, the last one lingers, so that an escape remains visible. */
 static void chain(long new_sessions)
 {
 	bool told = false;
@@ -69,8 +69,8 @@ int zoo_chainsid8(int argc, char **argv)
 	return chains(8, true);
 }
 
-/* Everybody forks whenever there is room, and leaves after a while of finding none: the faces change, the number does
- * not. */
+/* Everybody forks whenever there is room, and leaves after a while of finding none: the faces
+ * change, the number does not. */
 static void bomb(long new_sessions)
 {
 	zoo_ignore(SIGCHLD);
@@ -109,8 +109,8 @@ int zoo_bombsid(int argc, char **argv)
 	return bombs(true);
 }
 
-/* Our sibling: whoever started us is its parent, without having started it, and gets no signal at its end. A plain
- * wait() does not see it (it needs __WALL). */
+/* Our sibling: whoever started us is its parent, without having started it, and gets no signal at
+ * its end. A plain wait() does not see it (it needs __WALL). */
 int zoo_cloneparent(int argc, char **argv)
 {
 	(void)argc, (void)argv;

@@ -1,4 +1,5 @@
-/* launchers.c - modes in which the process the client started is not the server: npx, uvx, shell scripts. */
+/* launchers.c - modes in which the process the client started is not the server: npx, uvx, shell
+ * scripts. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static const char *inner(int argc, char **argv, const char *otherwise)
 int zoo_sh(int argc, char **argv)
 {
 	char *const *self = zoo_again_argv("killick-zoo", inner(argc, argv, "plain"));
-	char *args[16] = {(char *)"sh", (char *)"-c", (char *)"\"$@\"; true", (char *)"sh"};
+	char *args[16] = { (char *)"sh", (char *)"-c", (char *)"\"$@\"; true", (char *)"sh" };
 	static char exe[4096];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	int n = 4;

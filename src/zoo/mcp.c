@@ -1,7 +1,7 @@
 /* mcp.c - the least MCP server that a real client connects to.
  *
- * One JSON message per line. Of each line only the values of a few keys at known depths are looked at; the scanner knows
- * strings and nesting and believes everything else.
+ * One JSON message per line. Of each line only the values of a few keys at known depths are looked
+ * at; the scanner knows strings and nesting and believes everything else.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static struct span member(struct span obj, const char *key)
 	size_t key_len = strlen(key);
 
 	if (obj.len == 0 || *p++ != '{')
-		return (struct span){0};
+		return (struct span){ 0 };
 	while (p < end) {
 		const char *name, *name_end, *value;
 
@@ -69,10 +69,11 @@ static struct span member(struct span obj, const char *key)
 		name_end = p - 1;
 		value = blank_end(p, end);
 		p = value_end(value, end);
-		if (value < p && (size_t)(name_end - name) == key_len && !memcmp(name, key, key_len))
-			return (struct span){value, (int)(p - value)};
+		if (value < p && (size_t)(name_end - name) == key_len &&
+		    !memcmp(name, key, key_len))
+			return (struct span){ value, (int)(p - value) };
 	}
-	return (struct span){0};
+	return (struct span){ 0 };
 }
 
 static bool is(struct span s, const char *text)
@@ -86,18 +87,20 @@ static void say(struct span id, const char *kind, const char *before, struct spa
 		const char *after)
 {
 	char out[4096];
-	int n = snprintf(out, sizeof(out), "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s%.*s%s}\n", id.len,
-			 id.at, kind, before, middle.len, middle.len ? middle.at : "", after);
+	int n = snprintf(out, sizeof(out), "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s%.*s%s}\n",
+			 id.len, id.at, kind, before, middle.len, middle.len ? middle.at : "",
+			 after);
 
 	if (n > 0 && n < (int)sizeof(out))
 		(void)!write(1, out, (size_t)n);
 }
 
-static const char tools[] =
-	"{\"tools\":["
-	"{\"name\":\"echo\",\"description\":\"Answers its text\",\"inputSchema\":{\"type\":\"object\","
-	"\"properties\":{\"text\":{\"type\":\"string\"}}}},"
-	"{\"name\":\"hang\",\"description\":\"Never answers\",\"inputSchema\":{\"type\":\"object\"}}]}";
+static const char tools[] = "{\"tools\":["
+			    "{\"name\":\"echo\",\"description\":\"Answers its "
+			    "text\",\"inputSchema\":{\"type\":\"object\","
+			    "\"properties\":{\"text\":{\"type\":\"string\"}}}},"
+			    "{\"name\":\"hang\",\"description\":\"Never "
+			    "answers\",\"inputSchema\":{\"type\":\"object\"}}]}";
 
 static void call(struct span id, struct span params)
 {
@@ -107,17 +110,18 @@ static void call(struct span id, struct span params)
 	if (is(name, "hang"))
 		return;
 	if (!is(name, "echo")) {
-		say(id, "error", "{\"code\":-32602,\"message\":\"no such tool\"}", (struct span){0}, "");
+		say(id, "error", "{\"code\":-32602,\"message\":\"no such tool\"}",
+		    (struct span){ 0 }, "");
 		return;
 	}
 	if (text.len == 0)
-		text = (struct span){"\"\"", 2};
+		text = (struct span){ "\"\"", 2 };
 	say(id, "result", "{\"content\":[{\"type\":\"text\",\"text\":", text, "}]}");
 }
 
 static void answer(const char *line, size_t len)
 {
-	struct span msg = {line, (int)len}, id, method, version;
+	struct span msg = { line, (int)len }, id, method, version;
 
 	id = member(msg, "id");
 	method = member(msg, "method");
@@ -128,18 +132,19 @@ static void answer(const char *line, size_t len)
 	if (is(method, "initialize")) {
 		version = member(member(msg, "params"), "protocolVersion");
 		if (version.len == 0)
-			version = (struct span){"\"2025-06-18\"", 12};
+			version = (struct span){ "\"2025-06-18\"", 12 };
 		say(id, "result", "{\"protocolVersion\":", version,
 		    ",\"capabilities\":{\"tools\":{}},"
 		    "\"serverInfo\":{\"name\":\"killick-zoo\",\"version\":\"1\"}}");
 	} else if (is(method, "tools/list")) {
-		say(id, "result", tools, (struct span){0}, "");
+		say(id, "result", tools, (struct span){ 0 }, "");
 	} else if (is(method, "tools/call")) {
 		call(id, member(msg, "params"));
 	} else if (is(method, "ping")) {
-		say(id, "result", "{}", (struct span){0}, "");
+		say(id, "result", "{}", (struct span){ 0 }, "");
 	} else {
-		say(id, "error", "{\"code\":-32601,\"message\":\"no such method\"}", (struct span){0}, "");
+		say(id, "error", "{\"code\":-32601,\"message\":\"no such method\"}",
+		    (struct span){ 0 }, "");
 	}
 }
 
@@ -157,7 +162,8 @@ int zoo_serve(enum zoo_eof eof)
 		if (n <= 0)
 			break;
 		used += (size_t)n;
-		for (done = 0; (nl = memchr(buf + done, '\n', used - done)); done = (size_t)(nl + 1 - buf))
+		for (done = 0; (nl = memchr(buf + done, '\n', used - done));
+		     done = (size_t)(nl + 1 - buf))
 			answer(buf + done, (size_t)(nl - (buf + done)));
 		if (done == 0 && used == sizeof(buf))
 			done = used; /* a line longer than we care for */

@@ -1,4 +1,5 @@
-/* misc.c - modes that are hostile by themselves: deaf, stopped, greedy, crashing, gone too early. */
+/* misc.c - modes that are hostile by themselves: deaf, stopped, greedy, crashing, gone too early.
+ */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -116,7 +117,8 @@ int zoo_hog(int argc, char **argv)
 int zoo_core(int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the signal is the point, not the file */
+	setrlimit(RLIMIT_CORE,
+		  &(struct rlimit){ 0, 0 }); /* the signal is the point, not the file */
 	zoo_serve(ZOO_LEAVE);
 	zoo_default(SIGSEGV);
 	raise(SIGSEGV);
@@ -138,7 +140,7 @@ int zoo_exitleft(int argc, char **argv)
 
 int zoo_noread(int argc, char **argv)
 {
-	struct pollfd in = {.fd = 0, .events = POLLIN};
+	struct pollfd in = { .fd = 0, .events = POLLIN };
 
 	(void)argc, (void)argv;
 	poll(&in, 1, -1);

@@ -103,7 +103,8 @@ static bool own_cgroup(char *out, size_t size)
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %511s", mount) == 1)
+		if (strstr(line, " - cgroup2 ") &&
+		    sscanf(line, "%*s %*s %*s %*s %511s", mount) == 1)
 			break;
 	if (f)
 		fclose(f);
@@ -159,7 +160,8 @@ int zoo_setuid(int argc, char **argv)
 	struct stat st;
 
 	if (!helper || stat(helper, &st) || !(st.st_mode & S_ISUID)) {
-		fprintf(stderr, "killick-zoo: setuid: needs ZOO_SETUID=FILE, a set-uid copy of this program\n");
+		fprintf(stderr, "killick-zoo: setuid: needs ZOO_SETUID=FILE, a set-uid copy of "
+				"this program\n");
 		return ZOO_CANNOT;
 	}
 	if (zoo_fork() == 0) {
@@ -172,7 +174,8 @@ int zoo_setuid(int argc, char **argv)
 	return zoo_serve(ZOO_LEAVE);
 }
 
-/* Leave the old uid behind entirely, as sudo does: with the real uid still shared, kill(2) would be allowed. */
+/* Leave the old uid behind entirely, as sudo does: with the real uid still shared, kill(2) would be
+ * allowed. */
 int zoo_lingerer(int argc, char **argv)
 {
 	uid_t uid = geteuid();
@@ -189,9 +192,11 @@ static void tracer(long tracee)
 	zoo_ignore_all();
 	if (ptrace(PTRACE_SEIZE, (pid_t)tracee, NULL, NULL) ||
 	    ptrace(PTRACE_INTERRUPT, (pid_t)tracee, NULL, NULL))
-		fprintf(stderr, "killick-zoo: ptrace: %s; the child is not traced\n", strerror(errno));
+		fprintf(stderr, "killick-zoo: ptrace: %s; the child is not traced\n",
+			strerror(errno));
 	else
-		waitpid((pid_t)tracee, NULL, __WALL); /* it is in its trace stop now, and stays there */
+		waitpid((pid_t)tracee, NULL,
+			__WALL); /* it is in its trace stop now, and stays there */
 	zoo_ready();
 }
 

@@ -1,4 +1,5 @@
-/* threads.c - modes made of threads: a main thread that has exited looks like a zombie and is none. */
+/* threads.c - modes made of threads: a main thread that has exited looks like a zombie and is none.
+ */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -19,7 +19,8 @@
 #include "zoo.h"
 #include "zoo_internal.h"
 
-/* What all processes of one server share. A slot is 0 (free), -1 (claimed, fork under way) or a pid. */
+/* What all processes of one server share. A slot is 0 (free), -1 (claimed, fork under way) or a
+ * pid. */
 struct shared {
 	atomic_int forks;
 	atomic_int ready;
@@ -27,7 +28,8 @@ struct shared {
 };
 
 static struct shared *shared;
-static long long deadline_ns; /* CLOCK_MONOTONIC; inherited by fork, passed as an argument over exec */
+/* CLOCK_MONOTONIC; inherited by fork, passed as an argument over exec. */
+static long long deadline_ns;
 static int fifo = -1;
 static const char *fifo_path; /* NULL: none */
 static _Thread_local int slot = -1;
@@ -39,39 +41,41 @@ static const struct {
 	zoo_mode_fn run;
 	const char *about;
 } modes[] = {
-	{"plain", zoo_plain, "a well-behaved server: leaves on EOF, dies of signals"},
-	{"ignore", zoo_ignorer, "ignores every signal it can, and EOF"},
-	{"bg", zoo_bg, "leaves a background child in its process group"},
-	{"daemon", zoo_daemon, "leaves a daemon: double fork, own session, closed descriptors"},
-	{"stopped", zoo_stopped, "leaves a child in its own session that has stopped itself"},
-	{"selfstop", zoo_selfstop, "the server stops itself once it is initialized"},
-	{"chain", zoo_chain, "a process that forks and exits, for ever"},
-	{"chainsid", zoo_chainsid, "the same, each generation in a new session"},
-	{"chainsid8", zoo_chainsid8, "eight of those"},
-	{"bomb", zoo_bomb, "a fork bomb of up to 300 processes in one process group"},
-	{"bombsid", zoo_bombsid, "the same, each process in a new session"},
-	{"cloneparent", zoo_cloneparent, "a sibling made with CLONE_PARENT and no exit signal"},
-	{"nestsub", zoo_nestsub, "a nested subreaper that collects its own orphans"},
-	{"unshare", zoo_unshare, "children in a user and pid namespace of their own"},
-	{"cgmove", zoo_cgmove, "a child that moves to a sibling cgroup where it may"},
-	{"setuid", zoo_setuid, "a child that runs as another user (needs a set-uid copy)"},
-	{"ptrace", zoo_ptrace, "a child held in a trace stop by another child"},
-	{"deadlead", zoo_deadlead, "a child whose main thread has exited while another lives"},
-	{"deadmain", zoo_deadmain, "the same, done by the server itself"},
-	{"threads", zoo_threads, "a server with 1,000 threads"},
-	{"execloop", zoo_execloop, "a child that executes itself for ever under new names, without environment"},
-	{"holdout", zoo_holdout, "a grandchild that keeps stdout open after the server has left"},
-	{"hog", zoo_hog, "touches 64 MiB, or as many as the argument says, up to 256"},
-	{"core", zoo_core, "dies of SIGSEGV at EOF"},
-	{"exit0", zoo_exit0, "exits at once with status 0"},
-	{"exitleft", zoo_exitleft, "exits at once and leaves a daemon"},
-	{"noread", zoo_noread, "exits with status 3 when there is something to read, without reading it"},
-	{"sh", zoo_sh, "a server behind `sh -c 'SERVER; true'` [inner mode]"},
-	{"npx", zoo_npx, "a server behind a launcher that forks it and waits [inner mode]"},
-	{"npxterm", zoo_npxterm, "the same, the launcher ignores SIGTERM [inner mode]"},
+	{ "plain", zoo_plain, "a well-behaved server: leaves on EOF, dies of signals" },
+	{ "ignore", zoo_ignorer, "ignores every signal it can, and EOF" },
+	{ "bg", zoo_bg, "leaves a background child in its process group" },
+	{ "daemon", zoo_daemon, "leaves a daemon: double fork, own session, closed descriptors" },
+	{ "stopped", zoo_stopped, "leaves a child in its own session that has stopped itself" },
+	{ "selfstop", zoo_selfstop, "the server stops itself once it is initialized" },
+	{ "chain", zoo_chain, "a process that forks and exits, for ever" },
+	{ "chainsid", zoo_chainsid, "the same, each generation in a new session" },
+	{ "chainsid8", zoo_chainsid8, "eight of those" },
+	{ "bomb", zoo_bomb, "a fork bomb of up to 300 processes in one process group" },
+	{ "bombsid", zoo_bombsid, "the same, each process in a new session" },
+	{ "cloneparent", zoo_cloneparent, "a sibling made with CLONE_PARENT and no exit signal" },
+	{ "nestsub", zoo_nestsub, "a nested subreaper that collects its own orphans" },
+	{ "unshare", zoo_unshare, "children in a user and pid namespace of their own" },
+	{ "cgmove", zoo_cgmove, "a child that moves to a sibling cgroup where it may" },
+	{ "setuid", zoo_setuid, "a child that runs as another user (needs a set-uid copy)" },
+	{ "ptrace", zoo_ptrace, "a child held in a trace stop by another child" },
+	{ "deadlead", zoo_deadlead, "a child whose main thread has exited while another lives" },
+	{ "deadmain", zoo_deadmain, "the same, done by the server itself" },
+	{ "threads", zoo_threads, "a server with 1,000 threads" },
+	{ "execloop", zoo_execloop,
+	  "a child that executes itself for ever under new names, without environment" },
+	{ "holdout", zoo_holdout, "a grandchild that keeps stdout open after the server has left" },
+	{ "hog", zoo_hog, "touches 64 MiB, or as many as the argument says, up to 256" },
+	{ "core", zoo_core, "dies of SIGSEGV at EOF" },
+	{ "exit0", zoo_exit0, "exits at once with status 0" },
+	{ "exitleft", zoo_exitleft, "exits at once and leaves a daemon" },
+	{ "noread", zoo_noread,
+	  "exits with status 3 when there is something to read, without reading it" },
+	{ "sh", zoo_sh, "a server behind `sh -c 'SERVER; true'` [inner mode]" },
+	{ "npx", zoo_npx, "a server behind a launcher that forks it and waits [inner mode]" },
+	{ "npxterm", zoo_npxterm, "the same, the launcher ignores SIGTERM [inner mode]" },
 	/* Not servers: what modes above execute themselves as. */
-	{"+execstep", zoo_execstep, NULL},
-	{"+linger", zoo_lingerer, NULL},
+	{ "+execstep", zoo_execstep, NULL },
+	{ "+linger", zoo_lingerer, NULL },
 };
 
 const char *zoo_list(int index, const char **out_about)
@@ -97,7 +101,7 @@ bool zoo_expired(void)
 
 void zoo_nap_us(long us)
 {
-	struct timespec ts = {us / 1000000, us % 1000000 * 1000};
+	struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
 
 	nanosleep(&ts, NULL);
 }
@@ -109,12 +113,13 @@ void zoo_linger(void)
 	_exit(0);
 }
 
-/* A timer that sends SIGKILL: it also ends what ignores, blocks, is stopped or traced, or has lost its main thread. Not
- * inherited by fork and lost at exec, so every process arms its own. */
+/* A timer that sends SIGKILL: it also ends what ignores, blocks, is stopped or traced, or has lost
+ * its main thread. Not inherited by fork and lost at exec, so every process arms its own. */
 static void arm_death(void)
 {
-	struct sigevent ev = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	struct itimerspec at = {.it_value = {deadline_ns / 1000000000, deadline_ns % 1000000000}};
+	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec at = { .it_value = { deadline_ns / 1000000000,
+					       deadline_ns % 1000000000 } };
 	timer_t timer;
 
 	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) ||
@@ -137,7 +142,8 @@ static int claim(void)
 		if (atomic_compare_exchange_strong(&shared->slots[i], &free_slot, -1))
 			return i;
 	}
-	/* All taken: look at a few for processes that were killed. The refused fork does not count. */
+	/* All taken: look at a few for processes that were killed. The refused fork does not count.
+	 */
 	atomic_fetch_sub(&shared->forks, 1);
 	for (int n = 0; n < 4; n++) {
 		int i = (int)(((unsigned)getpid() + next++) % ZOO_MAX_LIVE);
@@ -202,7 +208,7 @@ void zoo_ready(void)
 void zoo_await(int count)
 {
 	long long until = now_ns() + 2000000000LL;
-	struct timespec wait = {0, 100000000};
+	struct timespec wait = { 0, 100000000 };
 	int seen;
 
 	while ((seen = atomic_load(&shared->ready)) < count && now_ns() < until)
@@ -211,12 +217,12 @@ void zoo_await(int count)
 
 void zoo_ignore(int sig)
 {
-	sigaction(sig, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	sigaction(sig, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 }
 
 void zoo_default(int sig)
 {
-	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigaction(sig, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
 void zoo_ignore_all(void)
@@ -257,7 +263,7 @@ char *const *zoo_again_argv(const char *name, const char *mode)
 
 void zoo_again(const char *path, const char *name, const char *mode, char *const *env)
 {
-	static char *const empty[] = {NULL};
+	static char *const empty[] = { NULL };
 
 	execve(path ? path : "/proc/self/exe", zoo_again_argv(name, mode), env ? env : empty);
 }
@@ -277,8 +283,8 @@ void zoo_close_all(void)
 	}
 }
 
-/* MODE + FD DEADLINE, as zoo_again writes it, or a fresh start from the environment. The FIFO is meant to be inherited
- * by everything, so no O_CLOEXEC. */
+/* MODE + FD DEADLINE, as zoo_again writes it, or a fresh start from the environment. The FIFO is
+ * meant to be inherited by everything, so no O_CLOEXEC. */
 static void begin(const char *mode, int argc, char **argv)
 {
 	const char *path = getenv("ZOO_FIFO");
@@ -286,7 +292,8 @@ static void begin(const char *mode, int argc, char **argv)
 	long life_ms = life ? atol(life) : ZOO_LIFE_MS;
 	long max_ms = strcmp(mode, "plain") ? ZOO_LIFE_MS : 600000;
 
-	deadline_ns = now_ns() + 1000000LL * (life_ms > 0 && life_ms <= max_ms ? life_ms : ZOO_LIFE_MS);
+	deadline_ns =
+		now_ns() + 1000000LL * (life_ms > 0 && life_ms <= max_ms ? life_ms : ZOO_LIFE_MS);
 	if (argc >= 5 && !strcmp(argv[2], "+")) {
 		fifo = atoi(argv[3]);
 		if (strtoll(argv[4], NULL, 10) < deadline_ns)
@@ -295,7 +302,8 @@ static void begin(const char *mode, int argc, char **argv)
 		fifo = open(path, O_WRONLY | O_NONBLOCK);
 		fifo_path = path;
 	}
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		abort();
 	arm_death();

@@ -1,8 +1,9 @@
 /* zoo_internal.h - what the modes of the zoo share: bounded forking, the deadline, the MCP speaker.
  *
- * A mode is a function that builds its tree with zoo_fork, waits until the tree stands (zoo_await) and then serves
- * (zoo_serve). State that the processes of one server share lies in one anonymous shared mapping; it ends at exec, which
- * is why what is executed again (zoo_again) gets its deadline as an argument.
+ * A mode is a function that builds its tree with zoo_fork, waits until the tree stands (zoo_await)
+ * and then serves (zoo_serve). State that the processes of one server share lies in one anonymous
+ * shared mapping; it ends at exec, which is why what is executed again (zoo_again) gets its
+ * deadline as an argument.
  */
 #pragma once
 
@@ -45,8 +46,8 @@ void zoo_default(int sig);
 /* Tell the reader of ZOO_FIFO a line, e.g. of something to clean up. */
 void zoo_tell(const char *word, const char *text);
 
-/* Execute this program, or the copy `path` of it when not NULL, as `mode`; argv[0] is `name`. The FIFO stays open. `env`
- * NULL means an empty environment. Returns only on failure. */
+/* Execute this program, or the copy `path` of it when not NULL, as `mode`; argv[0] is `name`. The
+ * FIFO stays open. `env` NULL means an empty environment. Returns only on failure. */
 void zoo_again(const char *path, const char *name, const char *mode, char *const *env);
 /* The command line of zoo_again for others to execute; borrowed, ends with NULL. */
 char *const *zoo_again_argv(const char *name, const char *mode);

@@ -19,17 +19,17 @@
 /* How long after the last keeper's end something must live, without dying, to count as escaped. */
 #define SETTLE_MS 250
 
-const char *const cell_ending_names[END_COUNT] = {"term",  "eof",   "oterm", "okill",
-						  "wkill", "hkill", "both"};
+const char *const cell_ending_names[END_COUNT] = { "term",  "eof",   "oterm", "okill",
+						   "wkill", "hkill", "both" };
 
-struct word { /* what the owner tells the cell */
+struct word {      /* what the owner tells the cell */
 	char what; /* 'w' pid of the watch, 'r' ready, 'x' wait status of the watch */
 	int value;
 };
 
 static void tell(int fd, char what, int value)
 {
-	struct word w = {.what = what, .value = value};
+	struct word w = { .what = what, .value = value };
 
 	if (write(fd, &w, sizeof(w)) != (ssize_t)sizeof(w))
 		_exit(1); /* the cell is gone */
@@ -42,7 +42,7 @@ int cell_pidfd(pid_t pid)
 
 bool cell_is_dead(int pidfd)
 {
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
 	return pidfd < 0 || poll(&p, 1, 0) > 0;
 }
@@ -78,8 +78,9 @@ static void compose(const struct cell_spec *s, const char **argv)
 		argv[n++] = "-s";
 		argv[n++] = "--";
 	} else if (!strcmp(s->level, "bwrap")) {
-		static const char *const bwrap[] = {"bwrap", "--die-with-parent", "--unshare-pid",
-						    "--dev-bind", "/", "/", "--"};
+		static const char *const bwrap[] = {
+			"bwrap", "--die-with-parent", "--unshare-pid", "--dev-bind", "/", "/", "--"
+		};
 		for (size_t i = 0; i < sizeof(bwrap) / sizeof(*bwrap); i++)
 			argv[n++] = bwrap[i];
 	} else if (strcmp(s->level, "bare")) {
@@ -103,11 +104,12 @@ static bool is_killick(const struct cell_spec *s)
 }
 
 static const char hello[] =
-	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+	"\"2025-06-18\","
 	"\"capabilities\":{},\"clientInfo\":{\"name\":\"cell\",\"version\":\"1\"}}}\n";
-static const char go_on[] =
-	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
-	"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hang\",\"arguments\":{}}}\n";
+static const char go_on[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
+			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
+			    "call\",\"params\":{\"name\":\"hang\",\"arguments\":{}}}\n";
 
 /* The owner: start, initialize, then wait for commands, output and the end of the program. */
 static _Noreturn void be_owner(struct cell *c, const char **argv, int say, int hear)
@@ -116,15 +118,15 @@ static _Noreturn void be_owner(struct cell *c, const char **argv, int say, int h
 	char buf[4096];
 	pid_t pid;
 
-	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	close(c->audit.fd);
 	close(c->audit.keep);
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
 		_exit(1);
 	pid = fork();
 	if (pid == 0) {
-		sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+		sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 		if (c->spec.own_group)
 			setpgid(0, 0);
 		audit_enter(&c->audit);
@@ -139,9 +141,9 @@ static _Noreturn void be_owner(struct cell *c, const char **argv, int say, int h
 	tell(say, 'w', pid);
 	(void)!write(in[1], hello, sizeof(hello) - 1);
 	for (bool answered = false;;) {
-		struct pollfd p[3] = {{.fd = hear, .events = POLLIN},
-				      {.fd = out[0], .events = POLLIN},
-				      {.fd = pidfd, .events = POLLIN}};
+		struct pollfd p[3] = { { .fd = hear, .events = POLLIN },
+				       { .fd = out[0], .events = POLLIN },
+				       { .fd = pidfd, .events = POLLIN } };
 		poll(p, 3, -1);
 		if (p[1].revents && read(out[0], buf, sizeof(buf)) <= 0) {
 			close(out[0]);
@@ -176,7 +178,8 @@ static bool hear_word(struct cell *c, int deadline_ms)
 {
 	struct word w;
 
-	if (!t_wait_fd(c->hear, POLLIN, deadline_ms) || read(c->hear, &w, sizeof(w)) != (ssize_t)sizeof(w))
+	if (!t_wait_fd(c->hear, POLLIN, deadline_ms) ||
+	    read(c->hear, &w, sizeof(w)) != (ssize_t)sizeof(w))
 		return false;
 	if (w.what == 'w') {
 		c->watch = w.value;
@@ -195,13 +198,19 @@ bool cell_start(struct cell *c, const struct cell_spec *spec)
 	char runtime[96];
 	int to[2], from[2];
 
-	*c = (struct cell){.spec = *spec, .owner_fd = -1, .watch_fd = -1, .hold_fd = -1, .server_fd = -1,
-			   .say = -1, .hear = -1, .status = -1};
+	*c = (struct cell){ .spec = *spec,
+			    .owner_fd = -1,
+			    .watch_fd = -1,
+			    .hold_fd = -1,
+			    .server_fd = -1,
+			    .say = -1,
+			    .hear = -1,
+			    .status = -1 };
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (audit_open(&c->audit))
 		return trouble(c, "auditor");
 	/* Chains and bombs leave a thousand orphans per second to us: let the kernel reap them. */
-	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 	audit_cgroup(&c->audit);
 	snprintf(runtime, sizeof(runtime), "%s/run", c->audit.dir);
 	if (mkdir(runtime, 0700))
@@ -239,7 +248,8 @@ bool cell_await(struct cell *c, int deadline_ms)
 		double left = end - t_now_ms();
 
 		if (left <= 0 || !hear_word(c, (int)left + 1)) {
-			snprintf(c->text, sizeof(c->text), "no answer to initialize after %d ms", deadline_ms);
+			snprintf(c->text, sizeof(c->text), "no answer to initialize after %d ms",
+				 deadline_ms);
 			return false;
 		}
 	}
@@ -313,7 +323,8 @@ void cell_end(struct cell *c, enum cell_ending ending)
 		cell_signal(c->hold_fd, SIGKILL);
 		break;
 	case END_BOTH:
-		/* Stopped first, so that neither sees the other die: that is what "at once" means. */
+		/* Stopped first, so that neither sees the other die: that is what "at once" means.
+		 */
 		cell_signal(c->watch_fd, SIGSTOP);
 		cell_signal(c->hold_fd, SIGSTOP);
 		cell_await_stopped(c->watch);
@@ -337,7 +348,8 @@ static bool await_empty(struct cell *c, int deadline_ms)
 			c->ms = now + took - c->ended_at;
 			return true;
 		}
-		if (is_killick(&c->spec) && !(cell_is_dead(c->watch_fd) && cell_is_dead(c->hold_fd)))
+		if (is_killick(&c->spec) &&
+		    !(cell_is_dead(c->watch_fd) && cell_is_dead(c->hold_fd)))
 			alone_since = 0;
 		else if (alone_since == 0)
 			alone_since = now;
@@ -348,18 +360,20 @@ static bool await_empty(struct cell *c, int deadline_ms)
 	return false;
 }
 
-/* Records and cgroups that nobody needs any more. */
+/* Records and cgroups that nobody needs any more. A record without a byte in it comes from a keeper
+ * that died between two system calls; it says nothing and harms nothing. */
 static bool litter(struct cell *c)
 {
 	char path[400];
 	struct dirent *e;
+	struct stat st;
 	DIR *d;
 
 	*c->text = '\0';
 	snprintf(path, sizeof(path), "%s/run", c->audit.dir);
 	d = opendir(path);
 	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
+		if (e->d_name[0] != '.' && !fstatat(dirfd(d), e->d_name, &st, 0) && st.st_size > 0)
 			snprintf(c->text, sizeof(c->text), "record '%s' was left", e->d_name);
 	if (d)
 		closedir(d);
@@ -370,10 +384,10 @@ static bool litter(struct cell *c)
 
 static bool run_reap(struct cell *c)
 {
-	char *const argv[] = {(char *)(c->spec.reaper ? c->spec.reaper : c->spec.killick), (char *)"reap",
-			      NULL};
+	char *const argv[] = { (char *)(c->spec.reaper ? c->spec.reaper : c->spec.killick),
+			       (char *)"reap", NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int stdio[3] = {null, null, -1};
+	int stdio[3] = { null, null, -1 };
 	int pidfd = cell_pidfd(t_spawn(argv, stdio));
 	bool ended = pidfd < 0 || t_wait_fd(pidfd, POLLIN, 8000);
 
@@ -415,7 +429,7 @@ enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor)
 
 void cell_done(struct cell *c)
 {
-	int fds[] = {c->say, c->hear, c->owner_fd, c->watch_fd, c->hold_fd, c->server_fd};
+	int fds[] = { c->say, c->hear, c->owner_fd, c->watch_fd, c->hold_fd, c->server_fd };
 
 	if (c->owner_fd >= 0)
 		cell_signal(c->owner_fd, SIGKILL);

@@ -1,12 +1,14 @@
-/* cell.h - one trial: an owner, killick, a zoo server, one way to end it, and the auditor's verdict.
+/* cell.h - one trial: an owner, killick, a zoo server, an ending, and the auditor's verdict.
  *
- *	cell (this process: subreaper, auditor) -> owner -> watch -> hold -> server -> whatever it starts
+ * cell (this process: subreaper, auditor) -> owner -> watch -> hold -> server -> what it starts
  *
- * The owner is a process of its own that speaks MCP over pipes, so its death is a real client's death: initialize,
- * initialized, and a tool call that never returns is in flight when the end comes.
+ * The owner is a process of its own that speaks MCP over pipes, so its death is a real client's
+ * death: initialize, initialized, and a tool call that never returns is in flight when the end
+ * comes.
  *
- * Life, in a process forked for it: cell_start -> cell_await -> cell_find -> cell_end -> cell_judge -> cell_done.
- * Threads: one.  Blocking: with deadlines. Failures of the trial itself (not verdicts) are told in cell->text.
+ * Life, in a process forked for it: cell_start -> cell_await -> cell_find -> cell_end ->
+ * cell_judge -> cell_done.
+ * Threads: one.  Blocking: with deadlines. What went wrong with the trial is told in cell->text.
  */
 #pragma once
 
@@ -16,59 +18,61 @@
 #include "../audit.h"
 
 enum cell_ending {
-	END_TERM,	/* SIGTERM to the watch */
-	END_EOF,	/* the owner closes the server's stdin */
-	END_OTERM,	/* the owner gets SIGTERM */
-	END_OKILL,	/* ... SIGKILL */
-	END_WKILL,	/* the watch gets SIGKILL */
-	END_HKILL,	/* the hold gets SIGKILL */
-	END_BOTH,	/* watch and hold get SIGKILL at the same instant */
+	END_TERM,  /* SIGTERM to the watch */
+	END_EOF,   /* the owner closes the server's stdin */
+	END_OTERM, /* the owner gets SIGTERM */
+	END_OKILL, /* ... SIGKILL */
+	END_WKILL, /* the watch gets SIGKILL */
+	END_HKILL, /* the hold gets SIGKILL */
+	END_BOTH,  /* watch and hold get SIGKILL at the same instant */
 	END_COUNT
 };
 extern const char *const cell_ending_names[END_COUNT];
 
 enum cell_verdict {
-	CELL_EMPTY = '.',	/* everything gone by itself */
-	CELL_LATER = 'M',	/* main process gone at once, the rest by `killick reap` */
-	CELL_ESCAPE = 'E',	/* something lives on */
-	CELL_NONE = '-',	/* cannot be tried here; text says why */
-	CELL_LITTER = 'L',	/* everything gone, but a record or a cgroup was left */
-	CELL_ERROR = '!',	/* the trial did not work; text says why */
+	CELL_EMPTY = '.',  /* everything gone by itself */
+	CELL_LATER = 'M',  /* main process gone at once, the rest by `killick reap` */
+	CELL_ESCAPE = 'E', /* something lives on */
+	CELL_NONE = '-',   /* cannot be tried here; text says why */
+	CELL_LITTER = 'L', /* everything gone, but a record or a cgroup was left */
+	CELL_ERROR = '!',  /* the trial did not work; text says why */
 };
 
 struct cell_spec {
 	const char *killick, *zoo;
-	const char *reaper;	/* the killick whose `reap` is called, NULL: the same */
-	const char *level;	/* a level of killick; or bare, tini, bwrap: no killick at all */
+	const char *reaper; /* the killick whose `reap` is called, NULL: the same */
+	const char *level;  /* a level of killick; or bare, tini, bwrap: no killick at all */
 	const char *mode;
-	const char *die_at;	/* KILLICK_DIE_AT, or NULL */
+	const char *die_at; /* KILLICK_DIE_AT, or NULL */
 	int grace_ms;
-	bool own_group;		/* the watch leads a process group of its own */
+	bool own_group; /* the watch leads a process group of its own */
 };
 
 struct cell {
 	struct cell_spec spec;
 	struct audit audit;
-	pid_t owner, watch, hold, server;	/* 0: not known */
+	pid_t owner, watch, hold, server;           /* 0: not known */
 	int owner_fd, watch_fd, hold_fd, server_fd; /* pidfds, -1: none */
-	int say, hear;				/* to and from the owner */
-	bool ready;				/* initialize was answered */
-	int status;				/* wait status of the watch, once the owner has it; else -1 */
+	int say, hear;                              /* to and from the owner */
+	bool ready;                                 /* initialize was answered */
+	int status; /* wait status of the watch, once the owner has it; else -1 */
 	char text[400];
-	double ms;				/* from the ending to empty */
-	double ended_at;			/* when the ending was done */
+	double ms;       /* from the ending to empty */
+	double ended_at; /* when the ending was done */
 };
 
 /* Start owner and program; returns when the program was executed. False: text says why. */
 bool cell_start(struct cell *c, const struct cell_spec *spec);
-/* Wait until initialize was answered (c->ready) or the program ended (c->status). False: neither in time. */
+/* Wait until initialize was answered (c->ready) or the program ended (c->status). False: neither in
+ * time. */
 bool cell_await(struct cell *c, int deadline_ms);
 /* Find hold and server, as far as they exist now. */
 void cell_find(struct cell *c);
 /* Wait (1 s at most) until `pid` is stopped. */
 void cell_await_stopped(pid_t pid);
 void cell_end(struct cell *c, enum cell_ending ending);
-/* What became of it. `janitor`: when something is left, the main process must be gone and `killick reap` end the rest. */
+/* What became of it. `janitor`: when something is left, the main process must be gone and `killick
+ * reap` end the rest. */
 enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor);
 /* After CELL_LITTER: is it gone after `killick reap`? */
 bool cell_sweep(struct cell *c);

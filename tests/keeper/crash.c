@@ -1,9 +1,10 @@
 /* crash.c - SIGKILL at every numbered step of a keeper's life, and nothing may live on.
  *
- * The steps come from the test build of killick itself (`killick-steps steps`), so a new step is tested as soon as it
- * exists. Every step is tried with several servers, levels and endings; whether it lies on the way up or on the way
- * down, or is not reached at all, the auditor's question is the same. What is left on disk must go with the next reap.
- * Steps of `both` kill the two keepers together: there the rest may wait for `killick reap`.
+ * The steps come from the test build of killick itself (`killick-steps steps`), so a new step is
+ * tested as soon as it exists. Every step is tried with several servers, levels and endings;
+ * whether it lies on the way up or on the way down, or is not reached at all, the auditor's
+ * question is the same. What is left on disk must go with the next reap. Steps of `both` kill the
+ * two keepers together: there the rest may wait for `killick reap`.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,9 +21,9 @@
 #define DEADLINE_MS 8000
 #define MAX_STEPS   64
 
-static const char *const levels[] = {"keeper", "cgroup", "namespace"};
-static const char *const modes[] = {"plain", "daemon", "bg"};
-static const enum cell_ending endings[] = {END_TERM, END_EOF, END_OKILL};
+static const char *const levels[] = { "keeper", "cgroup", "namespace" };
+static const char *const modes[] = { "plain", "daemon", "bg" };
+static const enum cell_ending endings[] = { END_TERM, END_EOF, END_OKILL };
 enum { PER_STEP = 3 * 3 * 3 };
 
 static char steps[MAX_STEPS][40];
@@ -31,19 +32,20 @@ static const char *killick, *killick_steps, *zoo;
 
 struct result {
 	char verdict;
+	bool reached; /* somebody died at the step */
 	double ms;
 	char text[300];
 };
 
 static struct {
-	int left, bad;
+	int left, bad, reached;
 	double worst;
 } tally[MAX_STEPS];
 
 static bool read_steps(void)
 {
-	int out[2], stdio[3] = {-1, -1, -1};
-	char *const argv[] = {(char *)killick_steps, (char *)"steps", NULL};
+	int out[2], stdio[3] = { -1, -1, -1 };
+	char *const argv[] = { (char *)killick_steps, (char *)"steps", NULL };
 	char line[80];
 	pid_t pid;
 	FILE *f;
@@ -66,9 +68,13 @@ static void spec_of(int index, struct cell_spec *spec, enum cell_ending *out_end
 {
 	int n = index % PER_STEP;
 
-	*spec = (struct cell_spec){.killick = killick_steps, .reaper = killick, .zoo = zoo,
-				   .level = levels[n % 3], .mode = modes[n / 3 % 3],
-				   .die_at = steps[index / PER_STEP], .grace_ms = 100};
+	*spec = (struct cell_spec){ .killick = killick_steps,
+				    .reaper = killick,
+				    .zoo = zoo,
+				    .level = levels[n % 3],
+				    .mode = modes[n / 3 % 3],
+				    .die_at = steps[index / PER_STEP],
+				    .grace_ms = 100 };
 	*out_ending = endings[n / 9];
 }
 
@@ -77,13 +83,17 @@ static void run_trial(int index, void *out)
 	enum cell_ending ending;
 	struct result *res = out;
 	struct cell_spec spec;
+	char mark[64];
 	struct cell c;
 	bool both;
 
 	spec_of(index, &spec, &ending);
 	both = !strncmp(spec.die_at, "both:", 5);
+	snprintf(mark, sizeof(mark), "/tmp/killick-crash-%d", (int)getpid());
+	setenv("KILLICK_DIE_MARK", mark, 1);
 	if (both && !strcmp(spec.level, "namespace")) {
-		res->verdict = CELL_EMPTY; /* from inside nobody can kill the first process of a namespace */
+		res->verdict = CELL_EMPTY; /* from inside nobody can kill the first process of a
+					      namespace */
 		return;
 	}
 	res->verdict = CELL_ERROR;
@@ -95,6 +105,7 @@ static void run_trial(int index, void *out)
 		if (res->verdict == CELL_LITTER && cell_sweep(&c))
 			res->verdict = CELL_EMPTY;
 	}
+	res->reached = unlink(mark) == 0;
 	res->ms = c.ms;
 	snprintf(res->text, sizeof(res->text), "%.290s", c.text);
 	cell_done(&c);
@@ -110,23 +121,32 @@ static void trial_came(int index, const void *out)
 
 	spec_of(index, &spec, &ending);
 	if (!res || (res->verdict != CELL_EMPTY && res->verdict != CELL_LATER)) {
-		t_note("%s: %s %s %s: '%c' %s", spec.die_at, spec.mode, spec.level, cell_ending_names[ending],
-		       res ? res->verdict : '!', res ? res->text : "the trial died or hung");
+		t_note("%s: %s %s %s: '%c' %s", spec.die_at, spec.mode, spec.level,
+		       cell_ending_names[ending], res ? res->verdict : '!',
+		       res ? res->text : "the trial died or hung");
 		tally[step].bad++;
 	}
 	if (res && res->ms > tally[step].worst)
 		tally[step].worst = res->ms;
+	tally[step].reached += res && res->reached;
 	if (--tally[step].left > 0)
 		return;
-	snprintf(name, sizeof(name), "death at %s: %d trials, empty after %.1f ms worst", steps[step], PER_STEP,
-		 tally[step].worst);
+	if (tally[step].reached == 0) {
+		t_note("%s: no trial came there", steps[step]);
+		tally[step].bad++;
+	}
+	snprintf(name, sizeof(name), "death at %s: %d of %d trials, empty after %.1f ms worst",
+		 steps[step], tally[step].reached, PER_STEP, tally[step].worst);
 	t_result(tally[step].bad == 0, name, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	struct pool pool = {.width = 4, .timeout_ms = 40000, .size = sizeof(struct result), .run = run_trial,
-			    .done = trial_came};
+	struct pool pool = { .width = 4,
+			     .timeout_ms = 40000,
+			     .size = sizeof(struct result),
+			     .run = run_trial,
+			     .done = trial_came };
 
 	killick = t_program("KILLICK", "build/killick");
 	killick_steps = t_program("KILLICK_STEPS", "build/tests/killick-steps");
@@ -134,6 +154,10 @@ int main(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!read_steps())
 		return fprintf(stderr, "crash: '%s steps' lists nothing\n", killick_steps), 70;
+	if (argc > 1) { /* one step only */
+		snprintf(steps[0], sizeof(steps[0]), "%s", argv[1]);
+		step_count = 1;
+	}
 	for (int i = 0; i < step_count; i++)
 		tally[i].left = PER_STEP;
 	pool.count = step_count * PER_STEP;

@@ -2,7 +2,8 @@
  *
  * killloop [--rounds N] [--seed N] [--round I] [--jobs N]
  *
- * Each round has its own random numbers from seed and round, so `--seed S --round I` runs a failed round again.
+ * Each round has its own random numbers from seed and round, so `--seed S --round I` runs a failed
+ * round again.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,13 +22,15 @@
 #define DEADLINE_MS 8000
 
 enum victim { OWNER, WATCH, HOLD, SERVER, GRANDCHILD, WATCH_GROUP, VICTIMS };
-static const char *const victim_names[VICTIMS] = {"owner",  "watch",      "hold",
-						  "server", "grandchild", "group of the watch"};
-static const char *const levels[] = {"namespace", "cgroup", "keeper"};
+static const char *const victim_names[VICTIMS] = { "owner",  "watch",      "hold",
+						   "server", "grandchild", "group of the watch" };
+static const char *const levels[] = { "namespace", "cgroup", "keeper" };
 /* The ones that differ when killed at random; bombs are rare because they are slow. */
-static const char *const modes[] = {"plain",   "ignore",   "bg",      "daemon", "stopped",  "chain",    "chainsid",
-				    "nestsub", "unshare",  "cgmove",  "ptrace", "deadlead", "deadmain", "execloop",
-				    "holdout", "exitleft", "sh",      "npx",    "npxterm",  "core",     "chainsid8"};
+static const char *const modes[] = { "plain",    "ignore",   "bg",       "daemon",   "stopped",
+				     "chain",    "chainsid", "nestsub",  "unshare",  "cgmove",
+				     "ptrace",   "deadlead", "deadmain", "execloop", "holdout",
+				     "exitleft", "sh",       "npx",      "npxterm",  "core",
+				     "chainsid8" };
 
 struct round {
 	enum victim victim;
@@ -72,24 +75,28 @@ static void strike(struct cell *c, enum victim victim)
 	cell_signal(fd, SIGKILL);
 	if (fd >= 0)
 		close(fd);
-	if (victim == WATCH_GROUP && !cell_is_dead(c->watch_fd))
-		kill(-c->watch, SIGKILL);
+	if (victim == WATCH_GROUP && !cell_is_dead(c->watch_fd) && !kill(-c->watch, SIGKILL))
+		; /* done, unless it had no group of its own yet */
 	else if (victim == SERVER && c->server_fd >= 0)
 		cell_signal(c->server_fd, SIGKILL);
 	else if ((victim == HOLD || victim == SERVER) && c->hold_fd >= 0)
 		cell_signal(c->hold_fd, SIGKILL);
-	else if (victim == WATCH || victim == HOLD || victim == SERVER)
+	else if (victim != OWNER && victim != GRANDCHILD)
 		cell_signal(c->watch_fd, SIGKILL);
-	else
-		cell_signal(c->owner_fd, SIGKILL); /* after a grandchild too: the tree lives on without it */
+	else /* after a grandchild too: the tree lives on without it */
+		cell_signal(c->owner_fd, SIGKILL);
 	c->ended_at = t_now_ms();
 }
 
 static void run_round(int index, void *out)
 {
 	struct round r = draw(index);
-	struct cell_spec spec = {.killick = killick, .zoo = zoo, .level = r.level, .mode = r.mode,
-				 .grace_ms = 100, .own_group = true};
+	struct cell_spec spec = { .killick = killick,
+				  .zoo = zoo,
+				  .level = r.level,
+				  .mode = r.mode,
+				  .grace_ms = 100,
+				  .own_group = true };
 	struct result *res = out;
 	struct cell c;
 
@@ -113,9 +120,10 @@ static void round_came(int index, const void *out)
 	const struct result *res = out;
 
 	if (!res || res->verdict != CELL_EMPTY) {
-		t_note("--seed %llu --round %d: %s, %s of %s after %d ms: '%c' %s", (unsigned long long)seed,
-		       first_round + index, r.level, victim_names[r.victim], r.mode, r.delay_ms,
-		       res ? res->verdict : '!', res ? res->text : "the trial died or hung");
+		t_note("--seed %llu --round %d: %s, %s of %s after %d ms: '%c' %s",
+		       (unsigned long long)seed, first_round + index, r.level,
+		       victim_names[r.victim], r.mode, r.delay_ms, res ? res->verdict : '!',
+		       res ? res->text : "the trial died or hung");
 		tally[r.victim].bad++;
 	}
 	tally[r.victim].ms[tally[r.victim].count++] = res ? res->ms : DEADLINE_MS;
@@ -136,15 +144,19 @@ static void report(enum victim v)
 	if (n == 0)
 		return;
 	qsort(tally[v].ms, (size_t)n, sizeof(double), by_size);
-	snprintf(name, sizeof(name), "kill -9 of the %s: %d rounds, empty after %.1f ms median, %.1f ms worst",
+	snprintf(name, sizeof(name),
+		 "kill -9 of the %s: %d rounds, empty after %.1f ms median, %.1f ms worst",
 		 victim_names[v], n, tally[v].ms[n / 2], tally[v].ms[n - 1]);
 	t_result(tally[v].bad == 0, name, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	struct pool pool = {.width = 4, .timeout_ms = 40000, .size = sizeof(struct result), .run = run_round,
-			    .done = round_came};
+	struct pool pool = { .width = 4,
+			     .timeout_ms = 40000,
+			     .size = sizeof(struct result),
+			     .run = run_round,
+			     .done = round_came };
 	bool one = false;
 
 	seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;

@@ -1,11 +1,12 @@
 /* matrix.c - every mode of the zoo x level x ending, against the checked-in table.
  *
- * matrix [--expect FILE] [--user UID] [--quick] [--jobs N] [--mode M] [--level L] [--ending E] [--print]
- *        [--instead tini|bwrap]
+ * matrix [--expect FILE] [--user UID] [--quick] [--jobs N] [--mode M] [--level L] [--ending E]
+ *        [--print] [--instead tini|bwrap]
  *
- * The table must be true: a cell that is worse than it says fails, and a cell that is better fails too. --user, for root
- * only, runs everything as that user, in a cgroup that was handed to it. --print writes the table that was measured;
- * --instead puts another wrapper in the place of no wrapper, to see what it would have there.
+ * The table must be true: a cell that is worse than it says fails, and a cell that is better fails
+ * too. --user, for root only, runs everything as that user, in a cgroup that was handed to it.
+ * --print writes the table that was measured; --instead puts another wrapper in the place of no
+ * wrapper, to see what it would have there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 #define DEADLINE_MS 8000 /* well below the zoo's own 12 s, or its clock would do killick's work */
 #define MAX_MODES   64
 
-static const char *levels[] = {"namespace", "cgroup", "keeper", "group", "bare"};
+static const char *levels[] = { "namespace", "cgroup", "keeper", "group", "bare" };
 enum { LEVELS = sizeof(levels) / sizeof(*levels) };
 
 struct row { /* one mode at one level */
@@ -60,7 +61,8 @@ static int jobs = 4;
 
 static bool is_quick(const char *mode)
 {
-	static const char *const some[] = {"plain", "ignore", "bg", "daemon", "chainsid", "deadlead", "npx"};
+	static const char *const some[] = { "plain",    "ignore",   "bg", "daemon",
+					    "chainsid", "deadlead", "npx" };
 
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
 		if (!strcmp(some[i], mode))
@@ -68,8 +70,8 @@ static bool is_quick(const char *mode)
 	return false;
 }
 
-/* A line: mode, then one word of END_COUNT letters per level. `#` starts a comment. MODE@root and MODE@user are for runs
- * as root or not. */
+/* A line: mode, then one word of END_COUNT letters per level. `#` starts a comment. MODE@root and
+ * MODE@user are for runs as root or not. */
 static bool read_expect(uid_t uid)
 {
 	FILE *f = fopen(expect_file, "re");
@@ -78,8 +80,8 @@ static bool read_expect(uid_t uid)
 	while (f && fgets(line, sizeof(line), f)) {
 		char mode[24], word[LEVELS][16];
 
-		if (sscanf(line, "%23s %15s %15s %15s %15s %15s", mode, word[0], word[1], word[2], word[3],
-			   word[4]) != 1 + LEVELS ||
+		if (sscanf(line, "%23s %15s %15s %15s %15s %15s", mode, word[0], word[1], word[2],
+			   word[3], word[4]) != 1 + LEVELS ||
 		    mode[0] == '#')
 			continue;
 		at = strchr(mode, '@');
@@ -92,9 +94,10 @@ static bool read_expect(uid_t uid)
 		for (int i = 0; i < LEVELS && row_count < MAX_MODES * LEVELS; i++) {
 			struct row *r = &rows[row_count];
 
-			if (strlen(word[i]) != END_COUNT || (only_level && strcmp(only_level, levels[i])))
+			if (strlen(word[i]) != END_COUNT ||
+			    (only_level && strcmp(only_level, levels[i])))
 				continue;
-			*r = (struct row){.level = i};
+			*r = (struct row){ .level = i };
 			snprintf(r->mode, sizeof(r->mode), "%s", mode);
 			memcpy(r->expect, word[i], END_COUNT);
 			memset(r->got, ' ', END_COUNT);
@@ -116,8 +119,8 @@ static void plan_cells(void)
 			    (only_ending && strcmp(only_ending, cell_ending_names[e])))
 				r->got[e] = '-', r->expect[e] = '-';
 			else
-				cells[cell_count].row = r, cells[cell_count++].ending = (enum cell_ending)e,
-								   r->left++;
+				cells[cell_count].row = r,
+				cells[cell_count++].ending = (enum cell_ending)e, r->left++;
 		}
 	}
 }
@@ -137,8 +140,11 @@ static void run_cell(int index, void *result)
 {
 	struct row *r = cells[index].row;
 	enum cell_ending ending = cells[index].ending;
-	struct cell_spec spec = {.killick = killick, .zoo = zoo, .level = levels[r->level], .mode = r->mode,
-				 .grace_ms = 100};
+	struct cell_spec spec = { .killick = killick,
+				  .zoo = zoo,
+				  .level = levels[r->level],
+				  .mode = r->mode,
+				  .grace_ms = 100 };
 	struct result *out = result;
 	struct cell c;
 
@@ -150,15 +156,17 @@ static void run_cell(int index, void *result)
 				cell_await_stopped(c.server);
 			cell_end(&c, ending);
 			out->verdict = (char)cell_judge(&c, DEADLINE_MS, ending == END_BOTH);
-		} else if (WIFEXITED(c.status) && (WEXITSTATUS(c.status) == 69 || WEXITSTATUS(c.status) == 77)) {
+		} else if (WIFEXITED(c.status) &&
+			   (WEXITSTATUS(c.status) == 69 || WEXITSTATUS(c.status) == 77)) {
 			out->verdict = CELL_NONE;
 			snprintf(c.text, sizeof(c.text), "%s",
-				 WEXITSTATUS(c.status) == 69 ? "this level is not available here" :
-							       "the zoo cannot do this here");
+				 WEXITSTATUS(c.status) == 69 ? "this level is not available here"
+							     : "the zoo cannot do this here");
 		} else if (leaves_early(r->mode)) {
 			out->verdict = (char)cell_judge(&c, DEADLINE_MS, false);
 		} else {
-			snprintf(c.text, sizeof(c.text), "ended before it was ready, wait status %#x", c.status);
+			snprintf(c.text, sizeof(c.text),
+				 "ended before it was ready, wait status %#x", c.status);
 		}
 	}
 	out->ms = c.ms;
@@ -171,16 +179,19 @@ static void judge_row(struct row *r)
 	char name[256];
 	const char *skip = NULL;
 	bool ok = true;
-	int used = snprintf(name, sizeof(name), "%-11s %-9s %s ms:", r->mode, levels[r->level], r->got);
+	int used = snprintf(name, sizeof(name), "%-11s %-9s %s ms:", r->mode, levels[r->level],
+			    r->got);
 
 	for (int e = 0; e < END_COUNT; e++) {
 		if (r->got[e] == '-' || r->got[e] == CELL_ERROR)
 			used += snprintf(name + used, sizeof(name) - (size_t)used, "      -");
 		else
-			used += snprintf(name + used, sizeof(name) - (size_t)used, " %6.1f", r->ms[e]);
+			used += snprintf(name + used, sizeof(name) - (size_t)used, " %6.1f",
+					 r->ms[e]);
 		if (r->got[e] == CELL_NONE && r->expect[e] != '-')
 			skip = r->text[e];
-		else if (r->expect[e] != r->got[e] && !(r->expect[e] == '?' && strchr(".ME", r->got[e]))) {
+		else if (r->expect[e] != r->got[e] &&
+			 !(r->expect[e] == '?' && strchr(".ME", r->got[e]))) {
 			t_note("%s %s %s: expected '%c', got '%c' %s", r->mode, levels[r->level],
 			       cell_ending_names[e], r->expect[e], r->got[e], r->text[e]);
 			ok = false;
@@ -214,12 +225,18 @@ static void print_table(void)
 
 static int run_matrix(void)
 {
-	struct pool pool = {.count = cell_count, .width = jobs, .timeout_ms = 40000,
-			    .size = sizeof(struct result), .weight = weight, .run = run_cell, .done = cell_came};
+	struct pool pool = { .count = cell_count,
+			     .width = jobs,
+			     .timeout_ms = 40000,
+			     .size = sizeof(struct result),
+			     .weight = weight,
+			     .run = run_cell,
+			     .done = cell_came };
 	double start = t_now_ms();
 
 	printf("# endings: term eof oterm okill wkill hkill both\n"
-	       "# . empty  M main at once, rest by reap  E escape  L litter  - not tried  ! trial failed\n");
+	       "# . empty  M main at once, rest by reap  E escape  L litter  - not tried  ! trial "
+	       "failed\n");
 	fflush(stdout);
 	for (int i = 0; i < row_count; i++)
 		if (rows[i].left == 0)
@@ -227,11 +244,13 @@ static int run_matrix(void)
 	pool_run(&pool);
 	if (print)
 		print_table();
-	t_note("%d cells in %.1f s as uid %d", cell_count, (t_now_ms() - start) / 1e3, (int)getuid());
+	t_note("%d cells in %.1f s as uid %d", cell_count, (t_now_ms() - start) / 1e3,
+	       (int)getuid());
 	return t_finish();
 }
 
-/* A copy of the zoo that runs as a third user. Only root can make one; without it mode setuid is skipped. */
+/* A copy of the zoo that runs as a third user. Only root can make one; without it mode setuid is
+ * skipped. */
 static void make_setuid_copy(char *path, size_t size)
 {
 	char dir[] = "/tmp/killick-matrix-XXXXXX", buf[65536];
@@ -257,11 +276,13 @@ static void make_setuid_copy(char *path, size_t size)
 /* Make a cgroup v2 subtree and hand it to uid. Without cgroup v2 the level is just not there. */
 static bool delegate(uid_t uid, char *dir, int size)
 {
-	static const char *const files[] = {"", "/cgroup.procs", "/cgroup.subtree_control", "/cgroup.threads"};
+	static const char *const files[] = { "", "/cgroup.procs", "/cgroup.subtree_control",
+					     "/cgroup.threads" };
 	char own[400], path[512];
 
 	if (!audit_own_cgroup(own, sizeof(own)) ||
-	    snprintf(dir, (size_t)size, "%s/killick-matrix-%d", own, (int)getpid()) >= size || mkdir(dir, 0755))
+	    snprintf(dir, (size_t)size, "%s/killick-matrix-%d", own, (int)getpid()) >= size ||
+	    mkdir(dir, 0755))
 		return *dir = '\0', false;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		snprintf(path, sizeof(path), "%s%s", dir, files[i]);
@@ -318,12 +339,12 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
-		const char **text = !strcmp(argv[i], "--expect") ? &expect_file :
-				    !strcmp(argv[i], "--mode")   ? &only_mode :
-				    !strcmp(argv[i], "--level")  ? &only_level :
-				    !strcmp(argv[i], "--ending") ? &only_ending :
-				    !strcmp(argv[i], "--instead") ? &levels[LEVELS - 1] :
-								   NULL;
+		const char **text = !strcmp(argv[i], "--expect")    ? &expect_file
+				    : !strcmp(argv[i], "--mode")    ? &only_mode
+				    : !strcmp(argv[i], "--level")   ? &only_level
+				    : !strcmp(argv[i], "--ending")  ? &only_ending
+				    : !strcmp(argv[i], "--instead") ? &levels[LEVELS - 1]
+								    : NULL;
 
 		if (text)
 			*text = value, i++;
@@ -342,7 +363,9 @@ int main(int argc, char **argv)
 	zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (uid && geteuid() != 0)
-		return printf("1..0 # SKIP not root: the run without --user is that of a user already\n"), 0;
+		return printf("1..0 # SKIP not root: the run without --user is that of a user "
+			      "already\n"),
+		       0;
 	if (!read_expect(uid ? (uid_t)uid : geteuid()))
 		return fprintf(stderr, "matrix: no rows in '%s'\n", expect_file), 64;
 	plan_cells();

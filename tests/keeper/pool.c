@@ -24,8 +24,10 @@ static void start(const struct pool *pool, struct job *job, int index, int weigh
 	if (pipe2(ends, O_CLOEXEC))
 		abort();
 	fflush(stdout);
-	*job = (struct job){.fd = ends[0], .index = index, .weight = weight,
-			    .end = t_now_ms() + pool->timeout_ms};
+	*job = (struct job){ .fd = ends[0],
+			     .index = index,
+			     .weight = weight,
+			     .end = t_now_ms() + pool->timeout_ms };
 	job->pid = fork();
 	if (job->pid < 0)
 		abort();
@@ -55,7 +57,7 @@ static void finish(const struct pool *pool, struct job *job, bool hung)
 
 void pool_run(const struct pool *pool)
 {
-	struct job jobs[POOL_MAX_WIDTH] = {0};
+	struct job jobs[POOL_MAX_WIDTH] = { 0 };
 	int width = pool->width < POOL_MAX_WIDTH ? pool->width : POOL_MAX_WIDTH, used = 0, next = 0;
 
 	while (next < pool->count || used > 0) {
@@ -74,7 +76,8 @@ void pool_run(const struct pool *pool)
 			continue;
 		}
 		for (int i = 0; i < width; i++)
-			p[i] = (struct pollfd){.fd = jobs[i].pid ? jobs[i].fd : -1, .events = POLLIN};
+			p[i] = (struct pollfd){ .fd = jobs[i].pid ? jobs[i].fd : -1,
+						.events = POLLIN };
 		poll(p, (nfds_t)width, 200);
 		for (int i = 0; i < width; i++) {
 			if (jobs[i].pid && (p[i].revents || t_now_ms() > jobs[i].end)) {

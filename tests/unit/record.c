@@ -18,8 +18,6 @@ static const struct record sample = {
 	.name = "a name",
 	.session = "s",
 	.level = "cgroup",
-	.cgroup = "/sys/fs/cgroup/x",
-	.limit = { "", "/sys/fs/cgroup/memory/x" },
 	.command = "npx -y thing=1",
 	.owner = { 10, 100 },
 	.watch = 11,
@@ -54,6 +52,8 @@ TEST(record_comes_back_as_written)
 	own_dir();
 	int fd = record_open(&sample, &dirfd);
 	OK(fd >= 0);
+	EQ(record_add(fd, "cgroup", "/sys/fs/cgroup/x"), 0);
+	EQ(record_add(fd, "cgroup", "/sys/fs/cgroup/pids/x"), 0);
 	EQ(record_add(fd, "hold", "%d", 12), 0);
 	EQ(record_add(fd, "server", "%d %d", 13, 130), 0);
 	EQ(record_add(fd, "stopping", "5 6 %s", "owner"), 0);
@@ -65,9 +65,9 @@ TEST(record_comes_back_as_written)
 	STREQ(last.name, sample.name);
 	STREQ(last.session, sample.session);
 	STREQ(last.level, sample.level);
-	STREQ(last.cgroup, sample.cgroup);
-	STREQ(last.limit[0], "");
-	STREQ(last.limit[1], sample.limit[1]);
+	STREQ(last.cgroups[0], "/sys/fs/cgroup/x");
+	STREQ(last.cgroups[1], "/sys/fs/cgroup/pids/x");
+	STREQ(last.cgroups[2], "");
 	STREQ(last.command, sample.command);
 	EQ(last.owner.pid, 10);
 	EQ(last.owner.start, 100);
