@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dir.h"
@@ -119,9 +120,38 @@ static int locate(const char *controller, char *out_dir, size_t size)
 	return cgroup_locate(mountinfo, cgroups, controller, out_dir, size);
 }
 
+/* Where v2 nearly always is. mountinfo can be long and is not cheap to print (70 us here, of a start of 1.6 ms). */
+static int locate_usual(char *out_dir, size_t size)
+{
+	static const char *const points[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	const long cgroup2_magic = 0x63677270;
+	char cgroups[8192];
+	const char *path;
+	size_t len;
+
+	if (proc_read_file(AT_FDCWD, "/proc/self/cgroup", cgroups, sizeof(cgroups)) < 0)
+		return -ENOENT;
+	path = own_path(cgroups, NULL, &len);
+	if (!path || len == 0 || path[0] != '/' || strncmp(path, "/..", 3) == 0)
+		return -ENOENT;
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		struct statfs fs;
+		int n = snprintf(out_dir, size, "%s%.*s", points[i], len > 1 ? (int)len : 0, path);
+
+		if (n < 0 || (size_t)n >= size || statfs(points[i], &fs) < 0 || (long)fs.f_type != cgroup2_magic)
+			continue;
+		/* a mount of a part of the tree has other paths: then it is not there, and mountinfo tells */
+		return access(out_dir, F_OK) == 0 ? 0 : -ENOENT;
+	}
+	return -ENOENT;
+}
+
 int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size)
 {
-	int r = locate(NULL, out_dir, size);
+	int r = locate_usual(out_dir, size);
+
+	if (r < 0)
+		r = locate(NULL, out_dir, size);
 
 	if (r == -ENOENT)
 		snprintf(why, why_size, "no cgroup v2 is mounted");

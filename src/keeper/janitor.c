@@ -154,7 +154,8 @@ static bool same_boot(const struct record *rec)
 {
 	char boot[64];
 
-	if (proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) < 0)
+	if (!rec->boot[0] ||	/* its watch died before it could say: just now, most likely */
+	    proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) < 0)
 		return true;
 	boot[strcspn(boot, "\n")] = '\0';
 	return strcmp(boot, rec->boot) == 0;

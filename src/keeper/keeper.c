@@ -143,7 +143,6 @@ static int find_owner(struct keeper *k)
 {
 	bool parent = k->opt.owner == OWNER_PARENT;
 	pid_t pid = parent ? getppid() : k->opt.owner_pid;
-	struct proc_stat st;
 	struct stat in;
 
 	if (k->opt.owner == OWNER_STDIN) {
@@ -168,8 +167,6 @@ static int find_owner(struct keeper *k)
 	if (parent && getppid() != pid)
 		return EXIT_UNAVAILABLE;
 	k->owner.pid = pid;
-	if (proc_stat_get(pid, &st) == 0)
-		k->owner.start = st.start;
 	return 0;
 }
 
@@ -230,29 +227,41 @@ static int choose_level(struct keeper *k)
 	return set_limits(k);
 }
 
+/* What the janitor needs must be there before the first process; what only people want is keeper_describe's. */
 static void begin_record(struct keeper *k)
 {
-	struct record rec = {
-		.owner = k->owner,
-		.watch = getpid(),
-		.grace_ms = k->opt.grace_ms,
-		.started_ms = clock_boot_ms(),
-	};
-	struct line cmd;
+	struct record rec = { .owner = k->owner, .watch = getpid(), .grace_ms = k->opt.grace_ms };
 	int r;
 
 	memcpy(rec.tree, k->id, sizeof(rec.tree));
-	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", rec.boot, sizeof(rec.boot));
-	rec.boot[strcspn(rec.boot, "\n")] = '\0';
-	record_text(rec.name, sizeof(rec.name), k->opt.name);
-	record_text(rec.session, sizeof(rec.session), k->opt.session ? k->opt.session : "");
-	report_command(&k->opt, &cmd);
-	record_text(rec.command, sizeof(rec.command), cmd.text);
+	rec.started_ms = clock_boot_ms();
 	r = record_open(&rec, &k->record_dirfd);
 	if (r < 0)
 		keeper_note(k, "record: %s; 'killick ps' and the janitor do not see this tree", strerror(-r));
 	else
 		k->record_fd = k->tree.cg.diary = r;
+}
+
+void keeper_describe(const struct keeper *k)
+{
+	struct proc_stat st = { .start = 0 };
+	char boot[64] = "";
+	struct line cmd;
+
+	if (k->record_fd < 0)
+		return;
+	proc_stat_get(k->owner.pid, &st);
+	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	boot[strcspn(boot, "\n")] = '\0';
+	report_command(&k->opt, &cmd);
+	cmd.text[COMMAND_SHOWN] = '\0';
+	record_add(k->record_fd, "boot", "%s", boot);
+	record_add(k->record_fd, "owner", "%d %llu", k->owner.pid, st.start);
+	record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
+	record_add(k->record_fd, "name", "%s", k->opt.name);
+	record_add(k->record_fd, "command", "%s", cmd.text);
+	if (k->opt.session)
+		record_add(k->record_fd, "session", "%s", k->opt.session);
 }
 
 int keeper_prepare(struct keeper *k)
@@ -268,8 +277,6 @@ int keeper_prepare(struct keeper *k)
 	STEP(WATCH_CGROUP);
 	if (r)
 		keeper_clean(k);
-	else
-		record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
 	return r;
 }
 

@@ -38,7 +38,8 @@ enum why { WHY_EXIT, WHY_STDIN, WHY_SIGNAL, WHY_OWNER, WHY_WATCH, WHY_HOLD, WHY_
 /* The furthest step that was needed to end the main process. */
 enum need { NEED_NONE, NEED_EOF, NEED_TERM, NEED_KILL };
 
-#define KEEPER_NOTES 6
+#define KEEPER_NOTES  6
+#define COMMAND_SHOWN 500	/* bytes of the command in a record */
 
 struct keeper {
 	struct options opt;
@@ -66,6 +67,9 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 /* Find the owner, make cgroup and record: everything that has to exist before the first process does. 0, or an exit
  * code after one line on stderr; then nothing is left behind. */
 int keeper_prepare(struct keeper *k);
+
+/* The rest of the record, once the server runs. */
+void keeper_describe(const struct keeper *k);
 
 /* Remember a fallback for the report; those past KEEPER_NOTES are dropped. */
 void keeper_note(struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

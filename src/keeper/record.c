@@ -58,15 +58,12 @@ static int open_private(const char *path)
 	return fd;
 }
 
-/* The inverse of record_parse, for what is known before anything runs. */
+/* What has to be known before anything runs; record_add tells the rest. */
 static void first_text(const struct record *rec, struct line *l)
 {
 	line_init(l);
-	line_add(l, FIRST_LINE "tree=%s\nboot=%s\nname=%s\nsession=%s\nlevel=%s\n", rec->tree, rec->boot, rec->name,
-		 rec->session, rec->level);
-	line_add(l, "owner=%d %llu\nwatch=%d\ngrace_ms=%u\nstarted_ms=%lld\n", rec->owner.pid, rec->owner.start,
-		 rec->watch, rec->grace_ms, rec->started_ms);
-	line_add(l, "command=%s\n", rec->command);
+	line_add(l, FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d\ngrace_ms=%u\nstarted_ms=%lld\n", rec->tree,
+		 rec->owner.pid, rec->watch, rec->grace_ms, rec->started_ms);
 }
 
 static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
@@ -74,8 +71,9 @@ static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
 	struct line text;
 	int fd, r, dirfd;
 
-	mkdir(dir, 0700);
 	dirfd = open_private(dir);
+	if (dirfd == -ENOENT && mkdir(dir, 0700) == 0)
+		dirfd = open_private(dir);
 	if (dirfd < 0)
 		return dirfd;
 	fd = openat(dirfd, rec->tree, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -104,16 +102,6 @@ int record_open(const struct record *rec, int *out_dirfd)
 	for (const char *const *dir = record_dirs(); *dir && r < 0; dir++)
 		r = open_in(*dir, rec, out_dirfd);
 	return r;
-}
-
-void record_text(char *field, size_t size, const char *text)
-{
-	struct line l;
-
-	line_init(&l);
-	line_add(&l, "%s", text);
-	line_flatten(&l);
-	snprintf(field, size, "%s", l.text);
 }
 
 int record_add(int fd, const char *key, const char *fmt, ...)

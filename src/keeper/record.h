@@ -48,13 +48,10 @@ struct record {				/* what a record says; strings are empty when it does not say
  * KILLICK_RUNTIME_DIR, when set, is the only one. The strings live as long as the program. */
 const char *const *record_dirs(void);
 
-/* Create, lock and write the record of rec->tree, in the first directory that can be made or used (mode 0700, ours,
+/* Create, lock and begin the record of rec->tree (its tree, owner's pid, watch, grace_ms and started_ms), in the first directory that can be made or used (mode 0700, ours,
  * no symlink). Returns the descriptor (CLOEXEC, append), or -errno with no file left behind; *out_dirfd, where the
  * file is, is then untouched. */
 int record_open(const struct record *rec, int *out_dirfd);
-
-/* Put text into a field: cut to its size, control characters become spaces, because a value is one line. */
-void record_text(char *field, size_t size, const char *text);
 
 /* Append `key=value\n` in one write; control characters in value become spaces. -errno on failure. */
 int record_add(int fd, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

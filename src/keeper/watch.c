@@ -53,7 +53,10 @@ static void on_started(struct watch *w, pid_t server)
 	w->k->server = server;
 	if (!w->k->tree.pidns)
 		w->k->tree.main = server;	/* ours to wait for, should the hold die */
-	stdio_drop(STDERR_FILENO);
+	/* all of this can wait until here, and the server's way to its first answer is shorter by it */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		stdio_drop(fd);
+	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
 	janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
 }
@@ -246,8 +249,6 @@ int watch_run(const struct options *opt, char **environment)
 		return explain(&w);
 	}
 	STEP(WATCH_FORKED);
-	stdio_drop(STDIN_FILENO);
-	stdio_drop(STDOUT_FILENO);
 	record_add(w.k->record_fd, "hold", "%d", w.hold);
 	w.signals = signals_fd();
 	loop(&w);
