@@ -1,8 +1,10 @@
 /* sessions.c - modes that leave: daemons, subreapers, namespaces, cgroups, other users, tracers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,24 +155,46 @@ int zoo_cgmove(int argc, char **argv)
 
 extern char **environ;
 
+/* Has it become another user for good? Before that kill(2) may still reach it. */
+static bool is_another(pid_t pid)
+{
+	char path[40], text[1024];
+	unsigned real = getuid();
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true; /* gone: nothing to wait for */
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0 && strstr(text, "Uid:"))
+		sscanf(strstr(text, "Uid:"), "Uid: %u", &real);
+	return real != getuid();
+}
+
 /* The set-uid copy of this program is somebody else's work (only root can make one). */
 int zoo_setuid(int argc, char **argv)
 {
 	const char *helper = argc > 0 && argv[0][0] == '/' ? argv[0] : getenv("ZOO_SETUID");
 	struct stat st;
+	pid_t pid;
 
 	if (!helper || stat(helper, &st) || !(st.st_mode & S_ISUID)) {
 		fprintf(stderr, "killick-zoo: setuid: needs ZOO_SETUID=FILE, a set-uid copy of "
 				"this program\n");
 		return ZOO_CANNOT;
 	}
-	if (zoo_fork() == 0) {
+	pid = zoo_fork();
+	if (pid == 0) {
 		setsid();
-		zoo_ready();
 		zoo_again(helper, "setuid", "+linger", environ);
 		_exit(1);
 	}
-	zoo_await(1);
+	for (int ms = 0; ms < 2000 && !is_another(pid); ms++)
+		poll(NULL, 0, 1);
 	return zoo_serve(ZOO_LEAVE);
 }
 

@@ -91,14 +91,30 @@ static void slurp(int fd, char *text, int size)
 	text[len] = '\0';
 }
 
-bool held_reported(struct held *h, const char *want)
+static const char *report_text(struct held *h)
 {
-	char text[16384];
+	static char text[16384];
 	int fd = open(h->report, O_RDONLY | O_CLOEXEC);
 
 	OK(fd >= 0);
 	slurp(fd, text, sizeof(text));
 	close(fd);
+	return text;
+}
+
+int held_report_lines(struct held *h)
+{
+	int lines = 0;
+
+	for (const char *p = report_text(h); *p; p++)
+		lines += *p == '\n';
+	return lines;
+}
+
+bool held_reported(struct held *h, const char *want)
+{
+	const char *text = report_text(h);
+
 	if (!strstr(text, want))
 		t_note("no %s in report: %s", want, text);
 	return strstr(text, want) != NULL;

@@ -33,6 +33,7 @@ void held_eof(struct held *h);
 int held_status(struct held *h);
 /* Does the report, once ended, hold this text? */
 bool held_reported(struct held *h, const char *text);
+int held_report_lines(struct held *h);
 /* Its stderr up to now, to the end. */
 void held_errors(struct held *h, char *text, int size);
 void held_done(struct held *h);

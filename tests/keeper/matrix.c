@@ -369,5 +369,7 @@ int main(int argc, char **argv)
 	if (!read_expect(uid ? (uid_t)uid : geteuid()))
 		return fprintf(stderr, "matrix: no rows in '%s'\n", expect_file), 64;
 	plan_cells();
+	if (cell_count == 0)
+		return fprintf(stderr, "matrix: no such cell; a test of nothing is no test\n"), 64;
 	return geteuid() == 0 ? run_as((uid_t)uid) : run_matrix();
 }
