@@ -31,17 +31,20 @@ static bool has_word(const char *list, size_t len, const char *word)
 	return false;
 }
 
-/* Our path in the hierarchy of `controller`: a line "ID:CONTROLLERS:PATH", CONTROLLERS empty for v2. */
+/* Our path in the hierarchy of `controller`: a line "ID:CONTROLLERS:PATH", CONTROLLERS empty for
+ * v2. */
 static const char *own_path(const char *cgroups, const char *controller, size_t *out_len)
 {
 	for (const char *line = cgroups; line && *line;) {
 		const char *end = strchrnul(line, '\n');
 		const char *first = memchr(line, ':', (size_t)(end - line));
-		const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+		const char *second =
+			first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
 
 		if (second) {
 			size_t len = (size_t)(second - first - 1);
-			if (controller ? has_word(first + 1, len, controller) : len == 0 && *line == '0') {
+			if (controller ? has_word(first + 1, len, controller)
+				       : len == 0 && *line == '0') {
 				*out_len = (size_t)(end - second - 1);
 				return second + 1;
 			}
@@ -88,7 +91,8 @@ int cgroup_locate(const char *mountinfo, const char *cgroups, const char *contro
 		struct mount m;
 
 		if (mount_parse(line, (size_t)(end - line), &m) &&
-		    (controller ? strcmp(m.type, "cgroup") == 0 && has_word(m.super, strlen(m.super), controller)
+		    (controller ? strcmp(m.type, "cgroup") == 0 &&
+					  has_word(m.super, strlen(m.super), controller)
 				: strcmp(m.type, "cgroup2") == 0)) {
 			size_t root_len = strcmp(m.root, "/") == 0 ? 0 : strlen(m.root);
 			/* below the mount's root, and not above a cgroup namespace's ("/../x") */
@@ -96,9 +100,10 @@ int cgroup_locate(const char *mountinfo, const char *cgroups, const char *contro
 			    (path_len == root_len || path[root_len] == '/') &&
 			    !(path_len >= 3 && memcmp(path, "/..", 3) == 0)) {
 				size_t rest = path_len - root_len;
-				if (rest == 1)	/* "/": the mount point itself */
+				if (rest == 1) /* "/": the mount point itself */
 					rest = 0;
-				int n = snprintf(out_dir, size, "%s%.*s", m.point, (int)rest, path + root_len);
+				int n = snprintf(out_dir, size, "%s%.*s", m.point, (int)rest,
+						 path + root_len);
 				return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 			}
 			result = -EXDEV;
@@ -120,7 +125,8 @@ static int locate(const char *controller, char *out_dir, size_t size)
 	return cgroup_locate(mountinfo, cgroups, controller, out_dir, size);
 }
 
-/* Where v2 nearly always is. mountinfo can be long and is not cheap to print (70 us here, of a start of 1.6 ms). */
+/* Where v2 nearly always is. mountinfo can be long and is not cheap to print (70 us here, of a
+ * start of 1.6 ms). */
 static int locate_usual(char *out_dir, size_t size)
 {
 	static const char *const points[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -138,9 +144,11 @@ static int locate_usual(char *out_dir, size_t size)
 		struct statfs fs;
 		int n = snprintf(out_dir, size, "%s%.*s", points[i], len > 1 ? (int)len : 0, path);
 
-		if (n < 0 || (size_t)n >= size || statfs(points[i], &fs) < 0 || (long)fs.f_type != cgroup2_magic)
+		if (n < 0 || (size_t)n >= size || statfs(points[i], &fs) < 0 ||
+		    (long)fs.f_type != cgroup2_magic)
 			continue;
-		/* a mount of a part of the tree has other paths: then it is not there, and mountinfo tells */
+		/* a mount of a part of the tree has other paths: then it is not there, and
+		 * mountinfo tells */
 		return access(out_dir, F_OK) == 0 ? 0 : -ENOENT;
 	}
 	return -ENOENT;
@@ -162,9 +170,10 @@ int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size)
 	return r;
 }
 
-/* mkdir DIR/killick-ID and open it. The record knows first: whoever kills us in between leaves no unknown directory. */
-static int make_at(const struct cgroup *cg, const char *dir, const char *id, char *out_path, char *why,
-		   size_t why_size)
+/* mkdir DIR/killick-ID and open it. The record knows first: whoever kills us in between leaves no
+ * unknown directory. */
+static int make_at(const struct cgroup *cg, const char *dir, const char *id, char *out_path,
+		   char *why, size_t why_size)
 {
 	int fd, n = snprintf(out_path, CGROUP_PATH_MAX, "%s/killick-%s", dir, id);
 
@@ -199,7 +208,8 @@ int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 	if (fd < 0)
 		return fd;
 	if (faccessat(fd, "cgroup.kill", W_OK, AT_EACCESS) < 0) {
-		snprintf(why, why_size, "'%s' has no cgroup.kill that we may write (Linux 5.14 has it)", dir);
+		snprintf(why, why_size,
+			 "'%s' has no cgroup.kill that we may write (Linux 5.14 has it)", dir);
 		close(fd);
 		rmdir(cg->path);
 		return -EOPNOTSUPP;
@@ -208,43 +218,32 @@ int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 	return 0;
 }
 
-static int write_at(int dirfd, const char *name, const char *text)
-{
-	int r = 0, fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		r = -errno;
-	close(fd);
-	return r;
-}
-
 static int write_limit(int dirfd, const char *name, unsigned long long value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%llu", value);
-	return write_at(dirfd, name, text);
+	return proc_write_file(dirfd, name, text);
 }
 
-/* The limits as v2 writes them. The parent may have the controller without handing it on: ask, it costs nothing. */
+/* The limits as v2 writes them. The parent may have the controller without handing it on: ask, it
+ * costs nothing. */
 static int limit_v2(int fd, const struct cgroup_limits *lim)
 {
 	int r = 0;
 
 	if (lim->max_procs) {
 		if (faccessat(fd, "pids.max", F_OK, 0) < 0)
-			write_at(fd, "../cgroup.subtree_control", "+pids");
+			proc_write_file(fd, "../cgroup.subtree_control", "+pids");
 		r = write_limit(fd, "pids.max", lim->max_procs);
 	}
 	if (r == 0 && lim->memory) {
 		if (faccessat(fd, "memory.max", F_OK, 0) < 0)
-			write_at(fd, "../cgroup.subtree_control", "+memory");
+			proc_write_file(fd, "../cgroup.subtree_control", "+memory");
 		r = write_limit(fd, "memory.max", lim->memory);
 		/* when memory runs out the tree goes, not a random limb; both files are optional */
-		write_at(fd, "memory.oom.group", "1");
-		write_at(fd, "memory.swap.max", "0");
+		proc_write_file(fd, "memory.oom.group", "1");
+		proc_write_file(fd, "memory.swap.max", "0");
 	}
 	return r;
 }
@@ -279,8 +278,8 @@ static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_l
 	return 0;
 }
 
-static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long long value, char *why,
-		    size_t why_size)
+static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long long value,
+		    char *why, size_t why_size)
 {
 	static const char *const files[V1_COUNT] = { "pids.max", "memory.limit_in_bytes" };
 	char dir[CGROUP_PATH_MAX];
@@ -295,7 +294,8 @@ static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long 
 		return -ENOTSUP;
 	r = write_limit(fd, files[which], value);
 	if (r < 0) {
-		snprintf(why, why_size, "cannot write '%s/%s': %s", cg->v1_paths[which], files[which], strerror(-r));
+		snprintf(why, why_size, "cannot write '%s/%s': %s", cg->v1_paths[which],
+			 files[which], strerror(-r));
 		close(fd);
 		rmdir(cg->v1_paths[which]);
 		return -ENOTSUP;
@@ -320,7 +320,7 @@ int cgroup_limit(struct cgroup *cg, const char *id, const struct cgroup_limits *
 
 int cgroup_enter(const struct cgroup *cg)
 {
-	return cg->fd >= 0 ? write_at(cg->fd, "cgroup.procs", "0") : 0;
+	return cg->fd >= 0 ? proc_write_file(cg->fd, "cgroup.procs", "0") : 0;
 }
 
 int cgroup_enter_limits(const struct cgroup *cg)
@@ -329,7 +329,7 @@ int cgroup_enter_limits(const struct cgroup *cg)
 
 	for (int i = 0; r == 0 && i < V1_COUNT; i++) {
 		if (cg->v1_fds[i] >= 0)
-			r = write_at(cg->v1_fds[i], "cgroup.procs", "0");
+			r = proc_write_file(cg->v1_fds[i], "cgroup.procs", "0");
 	}
 	return r;
 }
@@ -343,7 +343,7 @@ int cgroup_members(const struct cgroup *cg, pid_t *pids, int max)
 		return 0;
 	for (char *p = text; *p && n < max;) {
 		long pid = strtol(p, &p, 10);
-		if (pid > 0)	/* 0: it is not in our pid namespace */
+		if (pid > 0) /* 0: it is not in our pid namespace */
 			pids[n++] = (pid_t)pid;
 		while (*p == '\n')
 			p++;
@@ -354,7 +354,7 @@ int cgroup_members(const struct cgroup *cg, pid_t *pids, int max)
 void cgroup_kill(const struct cgroup *cg)
 {
 	if (cg->fd >= 0)
-		write_at(cg->fd, "cgroup.kill", "1");
+		proc_write_file(cg->fd, "cgroup.kill", "1");
 }
 
 bool cgroup_is_empty(const struct cgroup *cg)
@@ -366,11 +366,12 @@ bool cgroup_is_empty(const struct cgroup *cg)
 		return true;
 	n = proc_read_file(cg->fd, "cgroup.events", text, sizeof(text));
 	if (n < 0)
-		return n == -ENOENT || n == -ENODEV;	/* removed: nobody can be in it */
+		return n == -ENOENT || n == -ENODEV; /* removed: nobody can be in it */
 	return strstr(text, "populated 0") != NULL;
 }
 
-/* rmdir NAME in dirfd after everything below it. Depth is bounded: a server may nest as it likes, we need not. */
+/* rmdir NAME in dirfd after everything below it. Depth is bounded: a server may nest as it likes,
+ * we need not. */
 static int remove_below(int dirfd, const char *name, int depth);
 
 static int remove_entry(void *ctx, int dirfd, const char *name)

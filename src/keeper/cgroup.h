@@ -1,12 +1,12 @@
 /* cgroup.h - one cgroup v2 directory of our own, and the limits that can be put on it.
  *
- * Works on pure v2 and on hybrid mounts, as root or inside a subtree that is ours (delegated, user manager,
- * container); assumes no systemd. Needs cgroup.kill (Linux 5.14). Limits use v2 controllers where the parent
- * enables them, else v1 ones that we may write.
+ * Works on pure v2 and on hybrid mounts, as root or inside a subtree that is ours (delegated, user
+ * manager, container); assumes no systemd. Needs cgroup.kill (Linux 5.14). Limits use v2
+ * controllers where the parent enables them, else v1 ones that we may write.
  *
- * Life: cgroup_make -> processes are born in it (cg->fd for clone3, cgroup_enter for fork) -> cgroup_kill ->
- * cgroup_is_empty -> cgroup_remove. All but make and limit are allocation-free, and do nothing when cg->fd is -1.
- * Threads: one.  Blocking: never.
+ * Life: cgroup_make -> processes are born in it (cg->fd for clone3, cgroup_enter for fork) ->
+ * cgroup_kill -> cgroup_is_empty -> cgroup_remove. All but make and limit are allocation-free, and
+ * do nothing when cg->fd is -1. Threads: one.  Blocking: never.
  */
 #pragma once
 
@@ -19,11 +19,11 @@
 enum { V1_PIDS, V1_MEMORY, V1_COUNT };
 
 struct cgroup {
-	int fd;				/* the directory, or -1: there is none */
-	char path[CGROUP_PATH_MAX];	/* absolute, for records and people */
-	int v1_fds[V1_COUNT];		/* v1 directories that carry limits, or -1 */
+	int fd;                     /* the directory, or -1: there is none */
+	char path[CGROUP_PATH_MAX]; /* absolute, for records and people */
+	int v1_fds[V1_COUNT];       /* v1 directories that carry limits, or -1 */
 	char v1_paths[V1_COUNT][CGROUP_PATH_MAX];
-	int diary;			/* a record that is told of each directory before it is made, or -1 */
+	int diary; /* a record that is told of each directory before it is made, or -1 */
 };
 #define CGROUP_NONE                                                                                \
 	{                                                                                          \
@@ -31,24 +31,28 @@ struct cgroup {
 	}
 
 struct cgroup_limits {
-	unsigned long max_procs;	/* 0: none; counts threads, as the kernel does */
-	unsigned long long memory;	/* bytes, 0: none */
+	unsigned long max_procs;   /* 0: none; counts threads, as the kernel does */
+	unsigned long long memory; /* bytes, 0: none */
 };
 
-/* Where is our place in one hierarchy? `mountinfo` and `cgroups` are the texts of /proc/self/mountinfo and
- * /proc/self/cgroup; controller is NULL for v2, else a v1 controller's name. -ENOENT: not mounted, -EXDEV: mounted,
- * but our own group is outside of what is mounted here. */
+/* Where is our place in one hierarchy? `mountinfo` and `cgroups` are the texts of
+ * /proc/self/mountinfo and /proc/self/cgroup; controller is NULL for v2, else a v1 controller's
+ * name. -ENOENT: not mounted, -EXDEV: mounted, but our own group is outside of what is mounted
+ * here. */
 int cgroup_locate(const char *mountinfo, const char *cgroups, const char *controller, char *out_dir,
 		  size_t size);
 
-/* The v2 directory we live in, from /proc. On failure -errno, and `why` says for people what is missing. */
+/* The v2 directory we live in, from /proc. On failure -errno, and `why` says for people what is
+ * missing. */
 int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size);
 
-/* Make a cgroup for the tree `id`. On failure nothing is left behind and `why` says what is missing. */
+/* Make a cgroup for the tree `id`. On failure nothing is left behind and `why` says what is
+ * missing. */
 int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size);
 
-/* Put limits on it; cg->fd may be -1, then only v1 can serve. May move the (still empty) cgroup one directory up,
- * where a delegation has its controllers. -ENOTSUP with `why` when this machine, or we, cannot. */
+/* Put limits on it; cg->fd may be -1, then only v1 can serve. May move the (still empty) cgroup one
+ * directory up, where a delegation has its controllers. -ENOTSUP with `why` when this machine, or
+ * we, cannot. */
 int cgroup_limit(struct cgroup *cg, const char *id, const struct cgroup_limits *lim, char *why,
 		 size_t why_size);
 
@@ -58,9 +62,9 @@ int cgroup_enter(const struct cgroup *cg);
 /* Move the calling process into the v1 cgroups that carry its limits. -errno. */
 int cgroup_enter_limits(const struct cgroup *cg);
 
-/* Send SIGKILL to all that is in it or below, atomically against fork. Not enough alone: a process whose main thread
- * has exited does not get it (measured on 6.18), and who left the cgroup is not in it. Both are still children of
- * somebody: tree_kill finds them. */
+/* Send SIGKILL to all that is in it or below, atomically against fork. Not enough alone: a process
+ * whose main thread has exited does not get it (measured on 6.18), and who left the cgroup is not
+ * in it. Both are still children of somebody: tree_kill finds them. */
 void cgroup_kill(const struct cgroup *cg);
 
 /* No living process in it or below. True when there is no cgroup. */
@@ -69,5 +73,6 @@ bool cgroup_is_empty(const struct cgroup *cg);
 /* Members, not those of sub-cgroups; at most max are stored. Returns the number stored. */
 int cgroup_members(const struct cgroup *cg, pid_t *pids, int max);
 
-/* Remove the directories and what the server made below them; closes the descriptors. 0 when all are gone. */
+/* Remove the directories and what the server made below them; closes the descriptors. 0 when all
+ * are gone. */
 int cgroup_remove(struct cgroup *cg);

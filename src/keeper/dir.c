@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct entry {			/* the kernel's linux_dirent64 */
+struct entry { /* the kernel's linux_dirent64 */
 	uint64_t ino;
 	int64_t off;
 	uint16_t size;

@@ -6,5 +6,6 @@
 /* fn returns 0 to go on, else dir_each stops and returns that. `.` and `..` are left out. */
 typedef int (*dir_fn)(void *ctx, int dirfd, const char *name);
 
-/* Call fn for each name. Names that come or go meanwhile may or may not be seen. -errno when it cannot be read. */
+/* Call fn for each name. Names that come or go meanwhile may or may not be seen. -errno when it
+ * cannot be read. */
 int dir_each(int dirfd, dir_fn fn, void *ctx);

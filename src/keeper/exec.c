@@ -44,14 +44,17 @@ int exec_command(char **argv, char **envp, char **room)
 		return try(argv[0], argv, envp, room);
 	for (dir = dir ? dir : "/bin:/usr/bin";; dir++) {
 		size_t len = strcspn(dir, ":");
-		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "", argv[0]);
+		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "",
+				 argv[0]);
 		int r = n < 0 || (size_t)n >= sizeof(path) ? -ENOENT : try(path, argv, envp, room);
 
-		/* Go on where execvp does: not here, not reachable, or not for us. A directory that we may not enter is no
-		 * reason to say "not executable" of a command that is nowhere. */
+		/* Go on where execvp does: not here, not reachable, or not for us. A directory that
+		 * we may not enter is no reason to say "not executable" of a command that is
+		 * nowhere. */
 		if (r == -EACCES)
 			denied = denied || access(path, F_OK) == 0;
-		else if (r != -ENOENT && r != -ENOTDIR && r != -ESTALE && r != -ENODEV && r != -ETIMEDOUT)
+		else if (r != -ENOENT && r != -ENOTDIR && r != -ESTALE && r != -ENODEV &&
+			 r != -ETIMEDOUT)
 			return r;
 		dir += len;
 		if (!*dir)

@@ -17,7 +17,7 @@
 #include "signals.h"
 #include "step.h"
 
-#define RETRY_MS 1000		/* how often to try again what survived the budget */
+#define RETRY_MS 1000 /* how often to try again what survived the budget */
 
 enum state { RUNNING, EOF_WAIT, TERM_WAIT, KILLING };
 enum event { EV_STDIN, EV_TERM, EV_OWNER, EV_WATCH, EV_EXIT, EV_TIMEOUT };
@@ -27,9 +27,9 @@ enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_STDIN, FD_NEWS, FD_COUNT };
 struct hold {
 	struct keeper *k;
 	enum state state;
-	long long deadline_us;		/* 0: none */
-	bool failed;			/* the server never ran; the watch has been told */
-	struct pollfd fds[FD_COUNT];	/* fd -1: nothing (more) to learn there */
+	long long deadline_us;       /* 0: none */
+	bool failed;                 /* the server never ran; the watch has been told */
+	struct pollfd fds[FD_COUNT]; /* fd -1: nothing (more) to learn there */
 };
 
 /* --- the state machine --- */
@@ -38,7 +38,7 @@ static void go(struct hold *h, enum state state, unsigned wait_ms)
 {
 	static const char *const names[] = { "running", "eof-wait", "term-wait", "killing" };
 
-	assert(state > h->state);	/* the end has one direction */
+	assert(state > h->state); /* the end has one direction */
 	keeper_log(h->k, "event=state from=%s to=%s", names[h->state], names[state]);
 	h->state = state;
 	h->deadline_us = state == KILLING ? 0 : clock_us() + wait_ms * 1000LL;
@@ -79,7 +79,7 @@ static void hold_step(struct hold *h, enum event ev)
 		break;
 	case EV_TERM:
 		keeper_stopping(k, WHY_SIGNAL, grace);
-		if (h->state == TERM_WAIT)	/* asked again: pass it on, the budget stays */
+		if (h->state == TERM_WAIT) /* asked again: pass it on, the budget stays */
 			tree_signal(&k->tree, SIGTERM, true);
 		else
 			terminate(h, grace);
@@ -130,8 +130,8 @@ static void fail(struct hold *h, enum failure what, int error)
 	tell_watch(h, MSG_FAILED, what, error);
 }
 
-/* The server runs: exec succeeded. From here on stdout and stderr are its alone: whoever reads them sees EOF when it
- * closes them, not when we end. */
+/* The server runs: exec succeeded. From here on stdout and stderr are its alone: whoever reads them
+ * sees EOF when it closes them, not when we end. */
 static void started(struct hold *h)
 {
 	struct keeper *k = h->k;
@@ -142,7 +142,8 @@ static void started(struct hold *h)
 	tell_watch(h, MSG_STARTED, k->server, 0);
 	proc_stat_get(k->server, &st);
 	record_add(k->record_fd, "server", "%d %llu", k->server, st.start);
-	keeper_log(k, "event=start pid=%d level=%s owner=%d", k->server, level_name(k->tree.level), k->owner.pid);
+	keeper_log(k, "event=start pid=%d level=%s owner=%d", k->server, level_name(k->tree.level),
+		   k->owner.pid);
 	STEP(HOLD_STARTED);
 }
 
@@ -158,7 +159,8 @@ static void on_news(struct hold *h)
 			k->server = w.value;
 			break;
 		case NEWS_OUTSIDE:
-			keeper_note(k, "cgroup: cannot start the server in '%s': %s", k->tree.cg.path, strerror(w.value));
+			keeper_note(k, "cgroup: cannot start the server in '%s': %s",
+				    k->tree.cg.path, strerror(w.value));
 			cgroup_remove(&k->tree.cg);
 			if (k->tree.level == LEVEL_CGROUP)
 				k->tree.level = LEVEL_KEEPER;
@@ -196,7 +198,7 @@ static void on_ctl(struct hold *h)
 			continue;
 		if (m.a == SIGTERM)
 			hold_step(h, EV_TERM);
-		else	/* a group without a shell above it ignores SIGTSTP; the intent is to stop */
+		else /* a group without a shell above it ignores SIGTSTP; the intent is to stop */
 			tree_signal(&h->k->tree, m.a == SIGTSTP ? SIGSTOP : m.a, m.b);
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -218,7 +220,7 @@ static void on_signals(struct hold *h)
 	tree_reap(&h->k->tree);
 	if (was_alive && h->k->tree.exited) {
 		if (h->fds[FD_NEWS].fd >= 0)
-			on_news(h);	/* its last words, before its death is judged */
+			on_news(h); /* its last words, before its death is judged */
 		hold_step(h, EV_EXIT);
 	}
 }
@@ -238,13 +240,14 @@ static void loop(struct hold *h)
 		int n = poll(h->fds, FD_COUNT, time_left_ms(h));
 
 		if (n < 0 && errno != EINTR)
-			hold_step(h, EV_WATCH);	/* cannot happen; if it does, do not hold on */
+			hold_step(h, EV_WATCH); /* cannot happen; if it does, do not hold on */
 		if (n <= 0) {
 			if (time_left_ms(h) == 0)
 				hold_step(h, EV_TIMEOUT);
 			continue;
 		}
-		/* what may have made the server exit comes before its exit: the first reason counts */
+		/* what may have made the server exit comes before its exit: the first reason counts
+		 */
 		if (h->fds[FD_NEWS].revents)
 			on_news(h);
 		if (h->fds[FD_CTL].revents && h->fds[FD_CTL].fd >= 0)
@@ -273,7 +276,8 @@ static void spawn(struct hold *h)
 		.sh_argv = k->sh_argv,
 		.nproc = k->nproc,
 		.own_proc = k->tree.pidns,
-		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs || k->opt.limits.memory,
+		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs ||
+			       k->opt.limits.memory,
 	};
 	int fd, clone_errno, r = tree_spawn(&k->tree, &spec, &fd, &clone_errno);
 
@@ -285,12 +289,13 @@ static void spawn(struct hold *h)
 	STEP(HOLD_CLONED);
 	k->server = k->tree.main;
 	if (clone_errno)
-		keeper_note(k, "clone3: %s; the server was forked and moved", strerror(clone_errno));
+		keeper_note(k, "clone3: %s; the server was forked and moved",
+			    strerror(clone_errno));
 	h->fds[FD_NEWS].fd = fd;
 }
 
-/* Everything is over but what cannot be killed (a process in a disk wait, a setuid one without a cgroup): it has been
- * named; we stay until it is gone, because nobody else will. */
+/* Everything is over but what cannot be killed (a process in a disk wait, a setuid one without a
+ * cgroup): it has been named; we stay until it is gone, because nobody else will. */
 static void outlast_survivors(struct hold *h)
 {
 	record_add(h->k->record_fd, "survivors", "%d", 1);
@@ -306,13 +311,14 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	int r, survivors;
 
 	STEP(HOLD_BEGIN);
-	setsid();	/* a kill of the client's group must not reach us */
+	setsid(); /* a kill of the client's group must not reach us */
 	if (k->tree.level != LEVEL_GROUP)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	h.fds[FD_SIGNALS] = (struct pollfd){ .fd = signals_fd(), .events = POLLIN };
 	h.fds[FD_CTL] = (struct pollfd){ .fd = ctl, .events = POLLIN };
 	h.fds[FD_OWNER] = (struct pollfd){ .fd = k->owner_fd, .events = POLLIN };
-	/* POLLHUP of a pipe needs no asking; a socket that the client half-closed says POLLRDHUP only */
+	/* POLLHUP of a pipe needs no asking; a socket that the client half-closed says POLLRDHUP
+	 * only */
 	h.fds[FD_STDIN] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLRDHUP };
 	h.fds[FD_NEWS] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	STEP(HOLD_READY);
@@ -322,7 +328,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 		keeper_clean(k);
 		_exit(0);
 	}
-	if (poll(&h.fds[FD_OWNER], 1, 0) > 0)	/* gone already: begin nothing */
+	if (poll(&h.fds[FD_OWNER], 1, 0) > 0) /* gone already: begin nothing */
 		keeper_stopping(k, WHY_OWNER, 0);
 	else
 		spawn(&h);
@@ -340,6 +346,6 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, 0);
 	STEP(HOLD_DONE);
 	if (h.fds[FD_CTL].fd >= 0 && !k->tree.pidns)
-		kill(getppid(), SIGCONT);	/* a stopped watch must see the end as well */
+		kill(getppid(), SIGCONT); /* a stopped watch must see the end as well */
 	_exit(0);
 }

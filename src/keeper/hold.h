@@ -1,8 +1,9 @@
-/* hold.h - the inner keeper: own session, subreaper, parent of the server; spawns, stops, kills, proves.
+/* hold.h - the inner keeper: own session, subreaper, parent of the server; spawns, stops, kills,
+ * proves.
  *
- * It is the one that decides. It sees the owner's end (pidfd), the client's hang-up (stdin), the watch's end (hang-up of
- * `ctl`) and its requests, and the server's end, each by a kernel event. It depends on nobody: a watch that is stopped
- * or killed changes nothing but the time it has.
+ * It is the one that decides. It sees the owner's end (pidfd), the client's hang-up (stdin), the
+ * watch's end (hang-up of `ctl`) and its requests, and the server's end, each by a kernel event. It
+ * depends on nobody: a watch that is stopped or killed changes nothing but the time it has.
  *
  *   RUNNING --stdin hung up--> EOF_WAIT --grace--> TERM_WAIT --grace--> KILLING --> (empty, proved)
  *      |  \__ SIGTERM ____________________________/^   ^                 ^
@@ -15,5 +16,6 @@
 
 #include "keeper.h"
 
-/* Run as the hold until the tree is empty. `ctl` is our end of the pair with the watch. Does not return. */
+/* Run as the hold until the tree is empty. `ctl` is our end of the pair with the watch. Does not
+ * return. */
 _Noreturn void hold_run(struct keeper *k, int ctl);

@@ -16,7 +16,8 @@
 #include "dir.h"
 #include "proc.h"
 
-/* One picture of all processes. Static: untouched pages cost nothing, and the watch may not allocate. */
+/* One picture of all processes. Static: untouched pages cost nothing, and the watch may not
+ * allocate. */
 #define TABLE_MAX 32768
 struct entry {
 	pid_t pid, ppid, session;
@@ -33,7 +34,7 @@ static int table_add(void *ctx, int dirfd, const char *name)
 	(void)ctx;
 	(void)dirfd;
 	if (pid > 0 && table_len < TABLE_MAX && proc_stat_get(pid, &st) == 0 && st.state != 'X' &&
-	    (st.state != 'Z' || st.threads > 1))	/* a dead main thread is not a dead process */
+	    (st.state != 'Z' || st.threads > 1)) /* a dead main thread is not a dead process */
 		table[table_len++] = (struct entry){ st.pid, st.ppid, st.session, false };
 	return 0;
 }
@@ -70,7 +71,8 @@ static void mark_cgroup(int fd, int depth);
 
 static int mark_cgroup_entry(void *ctx, int dirfd, const char *name)
 {
-	int depth = *(int *)ctx, fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int depth = *(int *)ctx,
+	    fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return 0;
@@ -92,15 +94,16 @@ static void mark_cgroup(int fd, int depth)
 		dir_each(fd, mark_cgroup_entry, &depth);
 }
 
-/* The tree was born in the hold's session. A session's number stays taken while it has a member; the hold is dead; so
- * members of that session are the tree's, unless the number is the pid of somebody again. */
+/* The tree was born in the hold's session. A session's number stays taken while it has a member;
+ * the hold is dead; so members of that session are the tree's, unless the number is the pid of
+ * somebody again. */
 static bool session_is_trees(const struct record *rec)
 {
 	return rec->hold && !table_find(rec->hold);
 }
 
-/* Open directory number i of the record, if it is one that we would have made for this tree: a record is a file, and
- * files can be forged. -1: there is none. */
+/* Open directory number i of the record, if it is one that we would have made for this tree: a
+ * record is a file, and files can be forged. -1: there is none. */
 static int open_cgroup(const struct record *rec, int i)
 {
 	char name[16 + TREE_ID_LEN];
@@ -141,7 +144,8 @@ static int mark_descendants(void)
 		more = false;
 		members = 0;
 		for (int i = 0; i < table_len; i++) {
-			const struct entry *parent = table[i].member ? NULL : table_find(table[i].ppid);
+			const struct entry *parent =
+				table[i].member ? NULL : table_find(table[i].ppid);
 			if (parent && parent->member)
 				table[i].member = more = true;
 			members += table[i].member;
@@ -154,7 +158,7 @@ static bool same_boot(const struct record *rec)
 {
 	char boot[64];
 
-	if (!rec->boot[0] ||	/* its watch died before it could say: just now, most likely */
+	if (!rec->boot[0] || /* its watch died before it could say: just now, most likely */
 	    proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) < 0)
 		return true;
 	boot[strcspn(boot, "\n")] = '\0';
@@ -198,7 +202,8 @@ int janitor_members(const struct record *rec, pid_t *pids, int max)
 
 /* --- the hunt: a lost tree may fork faster than a picture of all processes is made --- */
 
-/* Bits by pid. `known`: looked at and no member; `struck`: killed by us. Static and sparse, as the table is. */
+/* Bits by pid. `known`: looked at and no member; `struck`: killed by us. Static and sparse, as the
+ * table is. */
 #define PID_MAX 4194304
 static unsigned char known[PID_MAX / 8], struck[PID_MAX / 8];
 
@@ -216,8 +221,8 @@ static void set_bit(unsigned char *bits, pid_t pid)
 struct hunt {
 	const struct record *rec;
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-	bool session;		/* members of the hold's session are the tree's */
-	int found;		/* in this round */
+	bool session; /* members of the hold's session are the tree's */
+	int found;    /* in this round */
 	int total;
 };
 
@@ -226,8 +231,8 @@ static bool hunted(const struct hunt *h, const struct proc_stat *st)
 {
 	if (st->state == 'X' || (st->state == 'Z' && st->threads <= 1))
 		return false;
-	return (h->session && st->session == h->rec->hold) || bit(struck, st->ppid) || bit(struck, st->pid) ||
-	       proc_has_env(st->pid, h->tag);
+	return (h->session && st->session == h->rec->hold) || bit(struck, st->ppid) ||
+	       bit(struck, st->pid) || proc_has_env(st->pid, h->tag);
 }
 
 /* Hold on to the process first, then ask who it is: the answer is about the one that is struck. */
@@ -248,7 +253,8 @@ static int hunt_one(void *ctx, int dirfd, const char *name)
 		set_bit(known, pid);
 	} else {
 		h->found++;
-		if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0 && !bit(struck, pid)) {
+		if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0 &&
+		    !bit(struck, pid)) {
 			set_bit(struck, pid);
 			h->total++;
 		}
@@ -257,9 +263,10 @@ static int hunt_one(void *ctx, int dirfd, const char *name)
 	return 0;
 }
 
-/* Strike members where they are found, round after round. Most rounds look only at pids that are new since the last, so
- * a round is one read of /proc. A process that forks and exits for ever may be missed by one read: nobody is left when
- * QUIET_ROUNDS in a row, one of which looked at everybody, found none. */
+/* Strike members where they are found, round after round. Most rounds look only at pids that are
+ * new since the last, so a round is one read of /proc. A process that forks and exits for ever may
+ * be missed by one read: nobody is left when QUIET_ROUNDS in a row, one of which looked at
+ * everybody, found none. */
 #define QUIET_ROUNDS 16
 
 static int hunt(const struct record *rec, long long deadline_us)
@@ -285,16 +292,19 @@ static int hunt(const struct record *rec, long long deadline_us)
 	return h.total;
 }
 
-/* End what is in a cgroup of the tree, as cgroup.kill can, before anything is looked for. Returns how many there were. */
+/* End what is in a cgroup of the tree, as cgroup.kill can, before anything is looked for. Returns
+ * how many there were. */
 static int empty_cgroup(struct cgroup *cg, long long deadline_us)
 {
 	pid_t pids[1024];
 	int n = cgroup_members(cg, pids, (int)(sizeof(pids) / sizeof(pids[0])));
 
-	/* a member whose main thread is dead does not hear it and would keep us here: the hunt will find that one */
+	/* a member whose main thread is dead does not hear it and would keep us here: the hunt will
+	 * find that one */
 	for (int i = 0; i < 50 && !cgroup_is_empty(cg) && clock_us() < deadline_us; i++) {
 		cgroup_kill(cg);
-		poll(NULL, 0, 1);	/* they are not our children: nothing tells us, so look again soon */
+		poll(NULL, 0,
+		     1); /* they are not our children: nothing tells us, so look again soon */
 	}
 	return n;
 }

@@ -33,7 +33,7 @@ void keeper_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	line_vadd(&l, fmt, ap);
 	va_end(ap);
-	line_flatten(&l);	/* what the user gave us may hold anything; this is one line */
+	line_flatten(&l); /* what the user gave us may hold anything; this is one line */
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
 }
@@ -59,8 +59,8 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	line_init(&l);
-	line_add(&l, "time=%lld.%03ld tree=%s name=%s ", (long long)now.tv_sec, now.tv_nsec / 1000000, k->id,
-		 k->opt.name);
+	line_add(&l, "time=%lld.%03ld tree=%s name=%s ", (long long)now.tv_sec,
+		 now.tv_nsec / 1000000, k->id, k->opt.name);
 	va_start(ap, fmt);
 	line_vadd(&l, fmt, ap);
 	va_end(ap);
@@ -69,11 +69,12 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 	line_offer(&l, k->log_fd, 0);
 }
 
-/* The client's environment without what was meant for us alone (socket activation), plus the tree's tag. */
+/* The client's environment without what was meant for us alone (socket activation), plus the tree's
+ * tag. */
 static char **server_environment(char **from, const char *id)
 {
-	static const char *const dropped[] = { "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=", "NOTIFY_SOCKET=",
-					       TREE_ENV "=" };
+	static const char *const dropped[] = { "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=",
+					       "NOTIFY_SOCKET=", TREE_ENV "=" };
 	static char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
 	size_t count = 0, n = 0;
 	char **to;
@@ -102,11 +103,13 @@ static int open_output(const char *option, const char *where, bool may_be_fd)
 {
 	bool is_fd = may_be_fd && where[strspn(where, "0123456789")] == '\0';
 	int fd = is_fd ? fcntl(atoi(where), F_DUPFD_CLOEXEC, 3)
-		       : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+		       : open(where,
+			      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			      0666);
 
 	if (fd < 0)
-		keeper_say("%s: cannot write to %s'%s': %s", option, is_fd ? "descriptor " : "", where,
-			   strerror(errno));
+		keeper_say("%s: cannot write to %s'%s': %s", option, is_fd ? "descriptor " : "",
+			   where, strerror(errno));
 	return fd;
 }
 
@@ -146,14 +149,17 @@ static int find_owner(struct keeper *k)
 	struct stat in;
 
 	if (k->opt.owner == OWNER_STDIN) {
-		if (fstat(STDIN_FILENO, &in) < 0 || S_ISREG(in.st_mode) || S_ISDIR(in.st_mode) || S_ISBLK(in.st_mode)) {
-			keeper_say("--owner stdin: stdin is closed or a file and can never hang up; give it a pipe, or use --owner PID");
+		if (fstat(STDIN_FILENO, &in) < 0 || S_ISREG(in.st_mode) || S_ISDIR(in.st_mode) ||
+		    S_ISBLK(in.st_mode)) {
+			keeper_say("--owner stdin: stdin is closed or a file and can never hang "
+				   "up; give it a pipe, or use --owner PID");
 			return EXIT_USAGE;
 		}
 		return 0;
 	}
-	if (pid == 0) {		/* a parent in an outer pid namespace has no number here */
-		keeper_note(k, "owner: our parent is outside of this pid namespace; only stdin tells of its end");
+	if (pid == 0) { /* a parent in an outer pid namespace has no number here */
+		keeper_note(k, "owner: our parent is outside of this pid namespace; only stdin "
+			       "tells of its end");
 		return 0;
 	}
 	k->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -162,16 +168,19 @@ static int find_owner(struct keeper *k)
 		return EXIT_USAGE;
 	}
 	if (k->owner_fd < 0)
-		keeper_note(k, "owner: pidfd_open: %s; only stdin tells of its end", strerror(errno));
-	/* Died before we could hold on to it: the pidfd may be another's, and there is nobody to serve. */
+		keeper_note(k, "owner: pidfd_open: %s; only stdin tells of its end",
+			    strerror(errno));
+	/* Died before we could hold on to it: the pidfd may be another's, and there is nobody to
+	 * serve. */
 	if (parent && getppid() != pid)
 		return EXIT_UNAVAILABLE;
 	k->owner.pid = pid;
 	return 0;
 }
 
-/* Limits without a cgroup controller: a user namespace counts its own processes (Linux 5.14), so there RLIMIT_NPROC
- * is about this tree alone; elsewhere it would count everything that this user runs. */
+/* Limits without a cgroup controller: a user namespace counts its own processes (Linux 5.14), so
+ * there RLIMIT_NPROC is about this tree alone; elsewhere it would count everything that this user
+ * runs. */
 static bool can_limit_in_namespace(const struct keeper *k)
 {
 	struct utsname u;
@@ -194,16 +203,22 @@ static int set_limits(struct keeper *k)
 		return 0;
 	cgroup_remove(&k->tree.cg);
 	if (can_limit_in_namespace(k)) {
-		k->nproc = lim->max_procs + 1;	/* the hold is in there as well */
-		keeper_note(k, "max-procs: by the user namespace, as there is no pids controller (%s)", why);
+		k->nproc = lim->max_procs + 1; /* the hold is in there as well */
+		keeper_note(k,
+			    "max-procs: by the user namespace, as there is no pids controller (%s)",
+			    why);
 		return 0;
 	}
 	if (lim->memory)
-		keeper_say("--memory cannot be kept here: %s; run as root or in a delegated cgroup, or leave it out "
-			   "('killick doctor' tells more)", why);
+		keeper_say("--memory cannot be kept here: %s; run as root or in a delegated "
+			   "cgroup, or leave it out "
+			   "('killick doctor' tells more)",
+			   why);
 	else
-		keeper_say("--max-procs cannot be kept here: %s; run as root or in a delegated cgroup, try --contain namespace, "
-			   "or leave it out ('killick doctor' tells more)", why);
+		keeper_say("--max-procs cannot be kept here: %s; run as root or in a delegated "
+			   "cgroup, try --contain namespace, "
+			   "or leave it out ('killick doctor' tells more)",
+			   why);
 	return EXIT_UNAVAILABLE;
 }
 
@@ -218,7 +233,9 @@ static int choose_level(struct keeper *k)
 			if (asked == LEVEL_AUTO)
 				k->tree.level = LEVEL_CGROUP;
 		} else if (asked == LEVEL_CGROUP) {
-			keeper_say("--contain cgroup is not possible here: %s; use --contain auto, or see 'killick doctor'", why);
+			keeper_say("--contain cgroup is not possible here: %s; use --contain auto, "
+				   "or see 'killick doctor'",
+				   why);
 			return EXIT_UNAVAILABLE;
 		} else {
 			keeper_note(k, "cgroup: %s", why);
@@ -227,7 +244,8 @@ static int choose_level(struct keeper *k)
 	return set_limits(k);
 }
 
-/* What the janitor needs must be there before the first process; what only people want is keeper_describe's. */
+/* What the janitor needs must be there before the first process; what only people want is
+ * keeper_describe's. */
 static void begin_record(struct keeper *k)
 {
 	struct record rec = { .owner = k->owner, .watch = getpid(), .grace_ms = k->opt.grace_ms };
@@ -237,7 +255,8 @@ static void begin_record(struct keeper *k)
 	rec.started_ms = clock_boot_ms();
 	r = record_open(&rec, &k->record_dirfd);
 	if (r < 0)
-		keeper_note(k, "record: %s; 'killick ps' and the janitor do not see this tree", strerror(-r));
+		keeper_note(k, "record: %s; 'killick ps' and the janitor do not see this tree",
+			    strerror(-r));
 	else
 		k->record_fd = k->tree.cg.diary = r;
 }
@@ -288,8 +307,8 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
 		return;
 	k->stop_us = clock_us();
 	k->why = why;
-	record_add(k->record_fd, "stopping", "%lld %lld %s", now_ms, now_ms + budget_ms + KILL_BUDGET_MS,
-		   report_why(why));
+	record_add(k->record_fd, "stopping", "%lld %lld %s", now_ms,
+		   now_ms + budget_ms + KILL_BUDGET_MS, report_why(why));
 	keeper_log(k, "event=stop why=%s", report_why(why));
 }
 
@@ -298,7 +317,8 @@ void keeper_clean(struct keeper *k)
 	int r = cgroup_remove(&k->tree.cg);
 
 	if (r < 0)
-		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path, strerror(-r));
+		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path,
+			   strerror(-r));
 	if (k->record_fd >= 0) {
 		record_remove(k->record_dirfd, k->id);
 		close(k->record_fd);

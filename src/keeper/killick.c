@@ -1,6 +1,7 @@
 /* killick.c - the small program: `run` and help; every other verb is the large program's.
  *
- * Static and libc only, so that a server behind `killick run` starts as if nothing were in front of it.
+ * Static and libc only, so that a server behind `killick run` starts as if nothing were in front of
+ * it.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -80,7 +81,8 @@ static int run(int argc, char **argv)
 /* The large program is beside us in a build tree and in ../libexec when installed. */
 static int dispatch(char **argv)
 {
-	static const char *const places[] = { "%s/killick-more", "%s/../libexec/killick/killick-more" };
+	static const char *const places[] = { "%s/killick-more",
+					      "%s/../libexec/killick/killick-more" };
 	char self[PATH_MAX], path[PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -92,8 +94,9 @@ static int dispatch(char **argv)
 		execv(path, argv);
 	}
 	execv(KILLICK_LIBEXEC "/killick-more", argv);
-	keeper_say("%s: cannot start 'killick-more', the program behind this verb: %s; reinstall killick", argv[1],
-		   strerror(errno));
+	keeper_say("%s: cannot start 'killick-more', the program behind this verb: %s; reinstall "
+		   "killick",
+		   argv[1], strerror(errno));
 	return EXIT_UNAVAILABLE;
 }
 

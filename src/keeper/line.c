@@ -32,14 +32,18 @@ void line_add(struct line *l, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Length of the well-formed UTF-8 sequence at s, or 0. Overlong forms and surrogates are not well-formed. */
+/* Length of the well-formed UTF-8 sequence at s, or 0. Overlong forms and surrogates are not
+ * well-formed. */
 static size_t utf8_len(const unsigned char *s)
 {
 	static const struct {
 		unsigned char mask, lead, len;
 		unsigned min;
 	} forms[] = {
-		{ 0x80, 0x00, 1, 0 }, { 0xe0, 0xc0, 2, 0x80 }, { 0xf0, 0xe0, 3, 0x800 }, { 0xf8, 0xf0, 4, 0x10000 },
+		{ 0x80, 0x00, 1, 0 },
+		{ 0xe0, 0xc0, 2, 0x80 },
+		{ 0xf0, 0xe0, 3, 0x800 },
+		{ 0xf8, 0xf0, 4, 0x10000 },
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -94,7 +98,8 @@ void line_offer(const struct line *l, int fd, int timeout_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	/* a pipe that polls writable takes PIPE_BUF bytes without blocking; one of ours is O_NONBLOCK besides */
+	/* a pipe that polls writable takes PIPE_BUF bytes without blocking; one of ours is
+	 * O_NONBLOCK besides */
 	if (poll(&p, 1, timeout_ms) == 1 && (p.revents & POLLOUT))
 		line_write(l, fd);
 }

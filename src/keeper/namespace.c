@@ -6,13 +6,15 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proc.h"
+
 static pid_t fork_with(unsigned long flags)
 {
-	/* clone(2) without a stack is fork; x86-64, arm64 and riscv agree on the first two arguments */
+	/* clone(2) without a stack is fork; x86-64, arm64 and riscv agree on the first two
+	 * arguments */
 	return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0UL, 0UL, 0UL, 0UL);
 }
 
@@ -26,22 +28,10 @@ pid_t namespace_fork(struct namespace *ns)
 	if (ns->uid == 0)
 		pid = fork_with(CLONE_NEWPID);
 	if (pid < 0) {
-		ns->user = true;	/* before the fork: the child reads it */
+		ns->user = true; /* before the fork: the child reads it */
 		pid = fork_with(CLONE_NEWPID | CLONE_NEWUSER);
 	}
 	return pid;
-}
-
-static int write_text(const char *path, const char *text)
-{
-	int r = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		r = -errno;
-	close(fd);
-	return r;
 }
 
 int namespace_settle(const struct namespace *ns)
@@ -51,13 +41,14 @@ int namespace_settle(const struct namespace *ns)
 
 	if (!ns->user)
 		return 0;
-	r = write_text("/proc/self/setgroups", "deny");	/* else the gid map is refused */
+	r = proc_write_file(AT_FDCWD, "/proc/self/setgroups",
+			    "deny"); /* else the gid map is refused */
 	if (r < 0 && r != -ENOENT)
 		return r;
 	snprintf(text, sizeof(text), "%u %u 1", ns->uid, ns->uid);
-	r = write_text("/proc/self/uid_map", text);
+	r = proc_write_file(AT_FDCWD, "/proc/self/uid_map", text);
 	if (r < 0)
 		return r;
 	snprintf(text, sizeof(text), "%u %u 1", ns->gid, ns->gid);
-	return write_text("/proc/self/gid_map", text);
+	return proc_write_file(AT_FDCWD, "/proc/self/gid_map", text);
 }

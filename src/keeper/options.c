@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const level_names[] = {
-	[LEVEL_AUTO] = "auto",	   [LEVEL_GROUP] = "group",	    [LEVEL_KEEPER] = "keeper",
+	[LEVEL_AUTO] = "auto",     [LEVEL_GROUP] = "group",         [LEVEL_KEEPER] = "keeper",
 	[LEVEL_CGROUP] = "cgroup", [LEVEL_NAMESPACE] = "namespace",
 };
 
@@ -17,8 +17,10 @@ const char *level_name(enum level l)
 	return level_names[l];
 }
 
-/* Decimal digits, at most `max`; *end is left after them. Nothing else is a number to us: no sign, no space. */
-static int digits(const char *text, unsigned long long max, const char **end, unsigned long long *out)
+/* Decimal digits, at most `max`; *end is left after them. Nothing else is a number to us: no sign,
+ * no space. */
+static int digits(const char *text, unsigned long long max, const char **end,
+		  unsigned long long *out)
 {
 	unsigned long long n = 0;
 	const char *p = text;
@@ -238,12 +240,16 @@ int options_parse(int argc, char **argv, struct options *out, struct line *why)
 		enum option which = lookup(argv[i], &value);
 
 		if (which == OPTION_COUNT && argv[i][0] == '-')
-			return refuse(why, "unknown option '%s'; 'killick run --help' lists them", argv[i]);
+			return refuse(why, "unknown option '%s'; 'killick run --help' lists them",
+				      argv[i]);
 		if (which == OPTION_COUNT)
-			return refuse(why, "missing '--' before '%s'; write: killick run [options] -- %s ...",
-				      argv[i], argv[i]);
+			return refuse(
+				why,
+				"missing '--' before '%s'; write: killick run [options] -- %s ...",
+				argv[i], argv[i]);
 		if (!value && (i + 1 >= argc || strcmp(argv[i + 1], "--") == 0))
-			return refuse(why, "%s needs %s", option_table[which].name, option_table[which].takes);
+			return refuse(why, "%s needs %s", option_table[which].name,
+				      option_table[which].takes);
 		if (!value)
 			value = argv[++i];
 		if (set(&o, which, value) < 0)
@@ -251,9 +257,11 @@ int options_parse(int argc, char **argv, struct options *out, struct line *why)
 				      option_table[which].takes);
 	}
 	if (i >= argc)
-		return refuse(why, "missing '--' and the command; write: killick run [options] -- CMD ARGS...");
+		return refuse(why, "missing '--' and the command; write: killick run [options] -- "
+				   "CMD ARGS...");
 	if (i + 1 >= argc || !argv[i + 1][0])
-		return refuse(why, "no command after '--'; write: killick run [options] -- CMD ARGS...");
+		return refuse(why,
+			      "no command after '--'; write: killick run [options] -- CMD ARGS...");
 	o.argv = argv + i + 1;
 	if (!o.name) {
 		const char *slash = strrchr(o.argv[0], '/');

@@ -10,28 +10,29 @@
 #include "cgroup.h"
 #include "line.h"
 
-#define LABEL_SIZE 64		/* of names and session tags, with the NUL */
+#define LABEL_SIZE 64 /* of names and session tags, with the NUL */
 
 enum level { LEVEL_AUTO, LEVEL_GROUP, LEVEL_KEEPER, LEVEL_CGROUP, LEVEL_NAMESPACE };
 
 enum owner_kind {
-	OWNER_PARENT,		/* who started us */
-	OWNER_STDIN,		/* whoever holds the other end of stdin, and nobody else */
+	OWNER_PARENT, /* who started us */
+	OWNER_STDIN,  /* whoever holds the other end of stdin, and nobody else */
 	OWNER_PID,
 };
 
-struct options {		/* strings are borrowed from argv */
-	char **argv;		/* the server's command and arguments, NULL at the end */
+struct options {     /* strings are borrowed from argv */
+	char **argv; /* the server's command and arguments, NULL at the end */
 	unsigned grace_ms;
 	enum level contain;
 	enum owner_kind owner;
-	pid_t owner_pid;	/* for OWNER_PID */
+	pid_t owner_pid; /* for OWNER_PID */
 	struct cgroup_limits limits;
-	const char *name;	/* never NULL: by default the command's last path component */
-	const char *session, *log, *report;	/* NULL: not given */
+	const char *name; /* never NULL: by default the command's last path component */
+	const char *session, *log, *report; /* NULL: not given */
 };
 
-/* Understand argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the sentence. */
+/* Understand argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the
+ * sentence. */
 int options_parse(int argc, char **argv, struct options *out, struct line *why);
 
 /* "2s", "500ms", "2" (seconds), "1.5s", "1m"; at most an hour. -EINVAL otherwise. */

@@ -33,6 +33,18 @@ ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 	return error && len == 0 ? -error : (ssize_t)len;
 }
 
+int proc_write_file(int dirfd, const char *path, const char *text)
+{
+	int r = 0, fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
 int proc_stat_parse(const char *text, struct proc_stat *out)
 {
 	struct proc_stat st = { .pid = 0 };
@@ -45,9 +57,10 @@ int proc_stat_parse(const char *text, struct proc_stat *out)
 	st.pid = (pid_t)strtol(text, NULL, 10);
 	snprintf(st.comm, sizeof(st.comm), "%.*s", (int)(close - open - 1), open + 1);
 	if (sscanf(close + 1,
-		   " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d %llu %*u %lu",
-		   &st.state, &st.ppid, &st.pgrp, &st.session, &utime, &stime, &st.threads, &st.start,
-		   &st.rss_pages) != 9 ||
+		   " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d "
+		   "%llu %*u %lu",
+		   &st.state, &st.ppid, &st.pgrp, &st.session, &utime, &stime, &st.threads,
+		   &st.start, &st.rss_pages) != 9 ||
 	    st.pid <= 0)
 		return -EINVAL;
 	st.cpu_ticks = utime + stime;
@@ -70,13 +83,13 @@ int proc_stat_get(pid_t pid, struct proc_stat *out)
 	return proc_stat_parse(text, out);
 }
 
-/* Look through the NUL-separated entries of fd by a window: what may be the start of the entry stays for the next read.
- * *out_len is how much there was. */
+/* Look through the NUL-separated entries of fd by a window: what may be the start of the entry
+ * stays for the next read. *out_len is how much there was. */
 static bool search(int fd, const char *entry, size_t *out_len)
 {
 	char buf[4096];
 	size_t want = strlen(entry) + 1, have = 0;
-	bool whole = true;	/* the window begins where an entry begins */
+	bool whole = true; /* the window begins where an entry begins */
 	ssize_t n;
 
 	*out_len = 0;
@@ -85,13 +98,15 @@ static bool search(int fd, const char *entry, size_t *out_len)
 
 		have += (size_t)n;
 		*out_len += (size_t)n;
-		for (char *nul; at < have && (nul = memchr(buf + at, '\0', have - at)); whole = true) {
+		for (char *nul; at < have && (nul = memchr(buf + at, '\0', have - at));
+		     whole = true) {
 			size_t len = (size_t)(nul - (buf + at)) + 1;
 			if (whole && len == want && memcmp(buf + at, entry, want) == 0)
 				return true;
 			at += len;
 		}
-		if (at == 0 && have == sizeof(buf)) {	/* longer than the window: not what we look for */
+		if (at == 0 &&
+		    have == sizeof(buf)) { /* longer than the window: not what we look for */
 			whole = false;
 			have = 0;
 		} else {
@@ -120,7 +135,7 @@ static int search_thread(void *ctx, int dirfd, const char *name)
 		return 0;
 	s->found = search(fd, s->entry, &len);
 	close(fd);
-	return s->found || len > 0;	/* one answer is enough: threads share it */
+	return s->found || len > 0; /* one answer is enough: threads share it */
 }
 
 bool proc_has_env(pid_t pid, const char *entry)
@@ -129,7 +144,8 @@ bool proc_has_env(pid_t pid, const char *entry)
 	char path[40];
 	int fd;
 
-	/* By its threads: a process whose main thread has exited shows no environment in its own name. */
+	/* By its threads: a process whose main thread has exited shows no environment in its own
+	 * name. */
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -1,8 +1,8 @@
 /* proc.h - what /proc says of one process.
  *
- * Reads a file of /proc into the caller's memory, never allocates. A process named by a bare pid may be another
- * one by the time the answer arrives: whoever acts on it holds a pidfd, or is the parent that has not reaped yet.
- * Threads: any.  Blocking: never for long (procfs).
+ * Reads a file of /proc into the caller's memory, never allocates. A process named by a bare pid
+ * may be another one by the time the answer arrives: whoever acts on it holds a pidfd, or is the
+ * parent that has not reaped yet. Threads: any.  Blocking: never for long (procfs).
  */
 #pragma once
 
@@ -12,22 +12,30 @@
 
 struct proc_stat {
 	pid_t pid, ppid, pgrp, session;
-	char state;			/* as in ps: R S D Z T ... */
-	char comm[64];			/* as the kernel gives it, escapes undone by nobody */
-	unsigned long long start;	/* field 22, clock ticks since boot: pid and start name a process for ever */
-	unsigned long long cpu_ticks;	/* utime + stime, fields 14 and 15 */
-	unsigned long rss_pages;	/* field 24 */
-	long threads;			/* field 20 */
+	char state;    /* as in ps: R S D Z T ... */
+	char comm[64]; /* as the kernel gives it, escapes undone by nobody */
+	unsigned long long
+		start; /* field 22, clock ticks since boot: pid and start name a process for ever */
+	unsigned long long cpu_ticks; /* utime + stime, fields 14 and 15 */
+	unsigned long rss_pages;      /* field 24 */
+	long threads;                 /* field 20 */
 };
 
-/* Parse the text of /proc/PID/stat. comm may hold spaces, parentheses and newlines. -EINVAL if it is no such text. */
+/* Parse the text of /proc/PID/stat. comm may hold spaces, parentheses and newlines. -EINVAL if it
+ * is no such text. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
 
 /* Read and parse /proc/PID/stat; pid 0 means ourselves. -ESRCH when there is no such process. */
 int proc_stat_get(pid_t pid, struct proc_stat *out);
 
-/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? False when unreadable. */
+/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? False
+ * when unreadable. */
 bool proc_has_env(pid_t pid, const char *entry);
 
-/* Read a whole small file into buf as text. Returns its length (at most size - 1, the rest is cut) or -errno. */
+/* Read a whole small file into buf as text. Returns its length (at most size - 1, the rest is cut)
+ * or -errno. */
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size);
+
+/* Write text to a file that exists, in one write as the kernel's files want it. -errno on failure.
+ */
+int proc_write_file(int dirfd, const char *path, const char *text);

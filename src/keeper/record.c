@@ -16,7 +16,7 @@
 #include "line.h"
 
 #define FIRST_LINE "killick-record 1\n"
-#define BIRTH_S	   2		/* an empty record younger than this is being written */
+#define BIRTH_S    2 /* an empty record younger than this is being written */
 
 const char *const *record_dirs(void)
 {
@@ -25,8 +25,9 @@ const char *const *record_dirs(void)
 	const char *given = getenv("KILLICK_RUNTIME_DIR");
 	unsigned uid = geteuid();
 
-	/* Not XDG_RUNTIME_DIR: clients hand their servers a handful of variables, and it is not among them. The answer
-	 * must be the same for the keeper below a client and for `killick ps` in a shell. */
+	/* Not XDG_RUNTIME_DIR: clients hand their servers a handful of variables, and it is not
+	 * among them. The answer must be the same for the keeper below a client and for `killick
+	 * ps` in a shell. */
 	if (given && given[0]) {
 		dirs[0] = given;
 		dirs[1] = NULL;
@@ -62,8 +63,8 @@ static int open_private(const char *path)
 static void first_text(const struct record *rec, struct line *l)
 {
 	line_init(l);
-	line_add(l, FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d\ngrace_ms=%u\nstarted_ms=%lld\n", rec->tree,
-		 rec->owner.pid, rec->watch, rec->grace_ms, rec->started_ms);
+	line_add(l, FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d\ngrace_ms=%u\nstarted_ms=%lld\n",
+		 rec->tree, rec->owner.pid, rec->watch, rec->grace_ms, rec->started_ms);
 }
 
 static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
@@ -76,7 +77,8 @@ static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
 		dirfd = open_private(dir);
 	if (dirfd < 0)
 		return dirfd;
-	fd = openat(dirfd, rec->tree, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(dirfd, rec->tree, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
 	if (fd < 0) {
 		r = -errno;
 		close(dirfd);
@@ -141,9 +143,12 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		char *to;
 		size_t size;
 	} texts[] = {
-		{ "tree", r->tree, sizeof(r->tree) },		 { "boot", r->boot, sizeof(r->boot) },
-		{ "name", r->name, sizeof(r->name) },		 { "session", r->session, sizeof(r->session) },
-		{ "level", r->level, sizeof(r->level) },	 { "command", r->command, sizeof(r->command) },
+		{ "tree", r->tree, sizeof(r->tree) },
+		{ "boot", r->boot, sizeof(r->boot) },
+		{ "name", r->name, sizeof(r->name) },
+		{ "session", r->session, sizeof(r->session) },
+		{ "level", r->level, sizeof(r->level) },
+		{ "command", r->command, sizeof(r->command) },
 	};
 	char text[128];
 
@@ -208,7 +213,7 @@ struct each {
 	enum record_which which;
 	record_fn fn;
 	void *ctx;
-	const char *name;	/* of the file: the id, also when the text says none */
+	const char *name; /* of the file: the id, also when the text says none */
 };
 
 static int each_record(int dirfd, int fd, const struct each *e)
@@ -222,13 +227,13 @@ static int each_record(int dirfd, int fd, const struct each *e)
 	if (kept && e->which == RECORD_FREE)
 		return 0;
 	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
-		return 0;	/* removed between open and lock */
+		return 0; /* removed between open and lock */
 	n = pread(fd, text, sizeof(text) - 1, 0);
 	if (n < 0)
 		return 0;
 	text[n] = '\0';
 	if (record_parse(text, &rec) < 0 && (kept || st.st_mtime + BIRTH_S > time(NULL)))
-		return 0;	/* being born */
+		return 0; /* being born */
 	rec.kept = kept;
 	copy(rec.tree, sizeof(rec.tree), e->name, TREE_ID_LEN);
 	return e->fn(e->ctx, &rec, dirfd);

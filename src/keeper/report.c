@@ -8,14 +8,15 @@
 #include "clock.h"
 #include "proc.h"
 
-#define REPORT_MS   1000	/* how long the end may wait for the reader of the report */
-#define COMMAND_MAX 1000	/* bytes of the command that a report shows */
+#define REPORT_MS   1000 /* how long the end may wait for the reader of the report */
+#define COMMAND_MAX 1000 /* bytes of the command that a report shows */
 
 const char *report_why(enum why why)
 {
 	static const char *const names[] = {
-		[WHY_EXIT] = "exit",   [WHY_STDIN] = "stdin", [WHY_SIGNAL] = "signal", [WHY_OWNER] = "owner",
-		[WHY_WATCH] = "watch", [WHY_HOLD] = "hold",   [WHY_FAILED] = "failed",
+		[WHY_EXIT] = "exit",     [WHY_STDIN] = "stdin", [WHY_SIGNAL] = "signal",
+		[WHY_OWNER] = "owner",   [WHY_WATCH] = "watch", [WHY_HOLD] = "hold",
+		[WHY_FAILED] = "failed",
 	};
 
 	return names[why];
@@ -24,7 +25,10 @@ const char *report_why(enum why why)
 static const char *need_name(enum need need)
 {
 	static const char *const names[] = {
-		[NEED_NONE] = "none", [NEED_EOF] = "eof", [NEED_TERM] = "term", [NEED_KILL] = "kill",
+		[NEED_NONE] = "none",
+		[NEED_EOF] = "eof",
+		[NEED_TERM] = "term",
+		[NEED_KILL] = "kill",
 	};
 
 	return names[need];
@@ -33,10 +37,11 @@ static const char *need_name(enum need need)
 const char *report_signal(int sig)
 {
 	static const char *const names[] = {
-		[SIGHUP] = "HUP",   [SIGINT] = "INT",	[SIGQUIT] = "QUIT", [SIGILL] = "ILL",	[SIGTRAP] = "TRAP",
-		[SIGABRT] = "ABRT", [SIGBUS] = "BUS",	[SIGFPE] = "FPE",   [SIGKILL] = "KILL", [SIGUSR1] = "USR1",
-		[SIGSEGV] = "SEGV", [SIGUSR2] = "USR2", [SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM",
-		[SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ", [SIGSYS] = "SYS",
+		[SIGHUP] = "HUP",   [SIGINT] = "INT",   [SIGQUIT] = "QUIT", [SIGILL] = "ILL",
+		[SIGTRAP] = "TRAP", [SIGABRT] = "ABRT", [SIGBUS] = "BUS",   [SIGFPE] = "FPE",
+		[SIGKILL] = "KILL", [SIGUSR1] = "USR1", [SIGSEGV] = "SEGV", [SIGUSR2] = "USR2",
+		[SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM", [SIGXCPU] = "XCPU",
+		[SIGXFSZ] = "XFSZ", [SIGSYS] = "SYS",
 	};
 	static char number[16];
 
@@ -117,8 +122,11 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 	line_json(l, k->opt.session);
 	line_add(l, ",\"command\":");
 	line_json(l, cmd.text);
-	line_add(l, ",\"pid\":%d,\"owner\":%d,\"level\":\"%s\",\"why\":\"%s\",\"step\":\"%s\",\"exit\":", k->server,
-		 k->owner.pid, level_name(t->level), report_why(k->why), need_name(k->need));
+	line_add(l,
+		 ",\"pid\":%d,\"owner\":%d,\"level\":\"%s\",\"why\":\"%s\",\"step\":\"%s\","
+		 "\"exit\":",
+		 k->server, k->owner.pid, level_name(t->level), report_why(k->why),
+		 need_name(k->need));
 	add_exit(l, t);
 	add_ms(l, "stop_ms", now - k->stop_us);
 	add_ms(l, "life_ms", now - k->begun_us);
@@ -145,16 +153,19 @@ void report_end(const struct keeper *k, int survivors)
 	keeper_log(k, "event=end why=%s step=%s level=%s %s=%d stop_us=%lld killed=%d survivors=%d",
 		   report_why(k->why), need_name(k->need), level_name(t->level),
 		   t->exited && WIFSIGNALED(t->status) ? "signal" : "code",
-		   !t->exited ? -1 : WIFSIGNALED(t->status) ? WTERMSIG(t->status) : WEXITSTATUS(t->status),
+		   !t->exited               ? -1
+		   : WIFSIGNALED(t->status) ? WTERMSIG(t->status)
+					    : WEXITSTATUS(t->status),
 		   now - k->stop_us, t->killed, survivors);
 	if (k->report_fd < 0)
 		return;
 	line_init(&l);
 	add_json(&l, k, survivors, now);
-	if (l.cut) {	/* a line that is not JSON is worse than a short one */
+	if (l.cut) { /* a line that is not JSON is worse than a short one */
 		line_init(&l);
-		line_add(&l, "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"survivors\":%s}\n", k->id,
-			 survivors ? "[null]" : "[]");
+		line_add(&l,
+			 "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"survivors\":%s}\n",
+			 k->id, survivors ? "[null]" : "[]");
 	}
 	line_offer(&l, k->report_fd, REPORT_MS);
 }

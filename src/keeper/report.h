@@ -1,5 +1,5 @@
-/* report.h - how a tree ended, for people and programs: the JSON line of --report and the last line of --log.
- * Threads: one.  Blocking: as writing to the report does.  Allocates: never.
+/* report.h - how a tree ended, for people and programs: the JSON line of --report and the last line
+ * of --log. Threads: one.  Blocking: as writing to the report does.  Allocates: never.
  */
 #pragma once
 

@@ -37,7 +37,7 @@ void stdio_ensure(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", O_RDWR);	/* the lowest free number is this one */
+			open("/dev/null", O_RDWR); /* the lowest free number is this one */
 	}
 }
 

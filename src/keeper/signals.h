@@ -1,15 +1,17 @@
-/* signals.h - signals as things to read, and stdio as a thing to let go: what watch and hold do alike. */
+/* signals.h - signals as things to read, and stdio as a thing to let go: what watch and hold do
+ * alike. */
 #pragma once
 
-/* Block everything a client may send and restore SIGCHLD's default: inherited as ignored it would reap our children
- * for us. What the CPU raises (SIGSEGV and its kin) stays as it is. */
+/* Block everything a client may send and restore SIGCHLD's default: inherited as ignored it would
+ * reap our children for us. What the CPU raises (SIGSEGV and its kin) stays as it is. */
 void signals_block(void);
 
-/* A non-blocking signalfd (CLOEXEC) for all of them. Each process makes its own: it reads the signals of the reader. */
+/* A non-blocking signalfd (CLOEXEC) for all of them. Each process makes its own: it reads the
+ * signals of the reader. */
 int signals_fd(void);
 
-/* Open /dev/null for each standard descriptor that the client left closed: no descriptor of ours may become the
- * server's stdin. */
+/* Open /dev/null for each standard descriptor that the client left closed: no descriptor of ours
+ * may become the server's stdin. */
 void stdio_ensure(void);
 
 /* Put /dev/null in the place of a standard descriptor, so that the server holds the only copy. */

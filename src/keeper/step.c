@@ -15,17 +15,18 @@ static const char *const step_names[] = {
 #undef X
 };
 
-static pid_t watch_pid;	/* copied into hold and child by fork */
+static pid_t watch_pid; /* copied into hold and child by fork */
 
-/* In the server's process, before PDEATHSIG is set: end both keepers and go on as their orphan. That is the race
- * for which the child looks at getppid() again. */
+/* In the server's process, before PDEATHSIG is set: end both keepers and go on as their orphan.
+ * That is the race for which the child looks at getppid() again. */
 static void kill_both(void)
 {
 	pid_t hold = getppid();
 
 	kill(watch_pid, SIGKILL);
 	kill(hold, SIGKILL);
-	for (int i = 0; i < 10000 && getppid() == hold; i++)	/* pid 1 of a namespace does not die of it */
+	for (int i = 0; i < 10000 && getppid() == hold;
+	     i++) /* pid 1 of a namespace does not die of it */
 		usleep(100);
 }
 
@@ -44,7 +45,7 @@ void step_reach(enum step s)
 		return;
 	}
 	kill(getpid(), SIGKILL);
-	__builtin_trap();	/* pid 1 of a namespace does not die of its own SIGKILL, but of this */
+	__builtin_trap(); /* pid 1 of a namespace does not die of its own SIGKILL, but of this */
 }
 
 void step_list(void)

@@ -24,18 +24,18 @@
 #include "proc.h"
 #include "step.h"
 
-#define ROUND_MS 10		/* how long one round of killing waits for somebody to die */
+#define ROUND_MS 10 /* how long one round of killing waits for somebody to die */
 
 /* --- starting --- */
 
-struct clone3_args {		/* the kernel's clone_args as of 5.7; libc has no wrapper */
-	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
-		cgroup;
+struct clone3_args { /* the kernel's clone_args as of 5.7; libc has no wrapper */
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+		set_tid_size, cgroup;
 };
 #define CLONE3_INTO_CGROUP 0x200000000ULL
 
-/* fork, but the child's first instruction is already inside the cgroup: no window to escape through, and none of the
- * milliseconds that moving a process costs. */
+/* fork, but the child's first instruction is already inside the cgroup: no window to escape
+ * through, and none of the milliseconds that moving a process costs. */
 static pid_t fork_into(int cgroup_fd)
 {
 	struct clone3_args args = {
@@ -91,22 +91,25 @@ static void close_above_stdio_at_exec(void)
 		return;
 #endif
 	struct rlimit lim;
-	int max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur : 65536;
+	int max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur
+									      : 65536;
 
 	(void)close_range_cloexec;
 	for (int fd = 3; fd < max; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Ignored signals and the blocked mask cross exec: a server that inherits SIGTERM blocked never hears it. By raw system
- * calls, because a libc keeps some numbers to itself; for the kernel, all zeros is "default" and "none blocked". */
+/* Ignored signals and the blocked mask cross exec: a server that inherits SIGTERM blocked never
+ * hears it. By raw system calls, because a libc keeps some numbers to itself; for the kernel, all
+ * zeros is "default" and "none blocked". */
 static void default_signals(void)
 {
 	static const uint64_t zeros[8];
 	const size_t set_size = sizeof(uint64_t);
 
 	for (int sig = 1; sig <= 64; sig++)
-		syscall(SYS_rt_sigaction, sig, zeros, NULL, set_size);	/* fails for KILL and STOP: right so */
+		syscall(SYS_rt_sigaction, sig, zeros, NULL,
+			set_size); /* fails for KILL and STOP: right so */
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, set_size);
 }
 
@@ -120,15 +123,16 @@ static void blocking_stdio(void)
 	}
 }
 
-static _Noreturn void become_server(const struct tree *t, const struct tree_spec *spec, pid_t parent,
-				    bool inside, int fd)
+static _Noreturn void become_server(const struct tree *t, const struct tree_spec *spec,
+				    pid_t parent, bool inside, int fd)
 {
 	int r;
 
 	STEP(CHILD_BOTH);
-	setpgid(0, 0);	/* in the hold's session: a session of its own would cost every start a scheduler's autogroup */
+	setpgid(0, 0); /* in the hold's session: a session of its own would cost every start a
+			  scheduler's autogroup */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)	/* it died before the line above: nobody would tell us */
+	if (getppid() != parent) /* it died before the line above: nobody would tell us */
 		_exit(127);
 	if (t->pidns)
 		say(fd, NEWS_PID, pid_in_proc());
@@ -190,7 +194,8 @@ void tree_signal(const struct tree *t, int sig, bool group)
 {
 	if (t->main == 0 || t->exited)
 		return;
-	/* before its setpgid there is no such group yet; the process itself is always there until we reap it */
+	/* before its setpgid there is no such group yet; the process itself is always there until
+	 * we reap it */
 	if (!group || kill(-t->main, sig) < 0)
 		kill(t->main, sig);
 }
@@ -214,7 +219,8 @@ bool tree_reap(struct tree *t)
 		if (si.si_pid == 0)
 			return false;
 		if (si.si_pid == t->main) {
-			/* a server's end is the end of its tree; not yet reaped, its group is still its own */
+			/* a server's end is the end of its tree; not yet reaped, its group is still
+			 * its own */
 			kill(-t->main, SIGKILL);
 			t->exited = true;
 			t->status = wait_status(&si);
@@ -225,7 +231,8 @@ bool tree_reap(struct tree *t)
 	}
 }
 
-/* Our children as /proc lists them. The kernel's own list where it has one (CONFIG_PROC_CHILDREN) ... */
+/* Our children as /proc lists them. The kernel's own list where it has one (CONFIG_PROC_CHILDREN)
+ * ... */
 static int children_listed(pid_t *pids, int max)
 {
 	char text[16384];
@@ -282,9 +289,9 @@ int tree_survivors(const struct tree *t, pid_t *pids, int max)
 	return n >= 0 ? n : children_scanned(pids, max);
 }
 
-/* Only children: nobody but us can reap them, so their pids and groups are theirs. Deeper descendants become our
- * children as their parents die, within the same few rounds. A group kill is atomic against fork, a pid kill is not:
- * so the group first. */
+/* Only children: nobody but us can reap them, so their pids and groups are theirs. Deeper
+ * descendants become our children as their parents die, within the same few rounds. A group kill is
+ * atomic against fork, a pid kill is not: so the group first. */
 static void kill_children(const struct tree *t)
 {
 	pid_t pids[1024], own = getpgrp();
@@ -303,7 +310,7 @@ static void kill_round(const struct tree *t)
 	cgroup_kill(&t->cg);
 	if (t->pidns) {
 		assert(getpid() == 1);
-		kill(-1, SIGKILL);	/* all of our namespace but ourselves */
+		kill(-1, SIGKILL); /* all of our namespace but ourselves */
 	} else if (t->level == LEVEL_GROUP) {
 		tree_signal(t, SIGKILL, true);
 	} else {
@@ -329,7 +336,8 @@ int tree_kill(struct tree *t, unsigned budget_ms)
 
 	for (;;) {
 		bool none = tree_reap(t);
-		/* at level group our children say nothing of the group: strike it once, unless main's end did */
+		/* at level group our children say nothing of the group: strike it once, unless
+		 * main's end did */
 		bool struck = t->level != LEVEL_GROUP || t->exited || t->killing;
 
 		if (none && struck && cgroup_is_empty(&t->cg))

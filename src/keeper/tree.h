@@ -1,11 +1,15 @@
 /* tree.h - the server's main process and everything it ever starts, as one thing that can be ended.
  *
- * Used by the process that is the tree's subreaper: the hold, or the watch once the hold is dead. Because that
- * process is single-threaded and reaps nothing else, three facts hold, and all of this file rests on them:
- *   - orphans of the tree become its children, so `no child` means `no descendant` (waitid ECHILD: the proof);
- *   - a child's pid, and the group of a child, cannot become another's before we reap it: killing by pid is safe;
- *   - the tree lives in a session that the hold began, or in one of its own making: a group that a descendant can be in
- *     holds descendants only, and perhaps the hold itself, which never strikes its own group.
+ * Used by the process that is the tree's subreaper: the hold, or the watch once the hold is dead.
+ * Because that process is single-threaded and reaps nothing else, three facts hold, and all of this
+ * file rests on them:
+ *   - orphans of the tree become its children, so `no child` means `no descendant`: the proof is
+ *     waitid's ECHILD;
+ *   - a child's pid, and the group of a child, cannot become another's before we reap it: killing
+ *     by pid is safe;
+ *   - the tree lives in a session that the hold began, or in one of its own making: a group that a
+ *     descendant can be in holds descendants only, and perhaps the hold itself, which never
+ *     strikes its own group.
  *
  * Life: tree_spawn -> tree_signal ... -> tree_kill returns 0: no process of this tree exists.
  * Threads: one.  Blocking: tree_kill, for its budget.  Allocates: never.
@@ -19,31 +23,31 @@
 #include "options.h"
 
 struct tree {
-	enum level level;	/* what really contains it; never LEVEL_AUTO */
-	bool pidns;		/* we are pid 1 of a pid namespace that holds nothing but the tree */
+	enum level level; /* what really contains it; never LEVEL_AUTO */
+	bool pidns;       /* we are pid 1 of a pid namespace that holds nothing but the tree */
 	struct cgroup cg;
-	pid_t main;		/* the server's process as we see it; 0: none yet */
-	bool exited;		/* main has been reaped, and `status` is its wait status */
+	pid_t main;  /* the server's process as we see it; 0: none yet */
+	bool exited; /* main has been reaped, and `status` is its wait status */
 	int status;
-	bool killing;		/* tree_kill had to use force */
-	int killed;		/* processes other than main that ended since then */
-	bool proof_waitid, proof_cgroup, proof_group;	/* what tree_kill saw when it returned 0 */
+	bool killing; /* tree_kill had to use force */
+	int killed;   /* processes other than main that ended since then */
+	bool proof_waitid, proof_cgroup, proof_group; /* what tree_kill saw when it returned 0 */
 };
 
-struct tree_spec {		/* borrowed */
+struct tree_spec { /* borrowed */
 	char **argv, **envp;
-	char **sh_argv;		/* room for exec_command */
-	unsigned long nproc;	/* RLIMIT_NPROC for the server, 0: as it is */
-	bool own_proc;		/* give it a /proc of its own pid namespace */
-	bool need_cgroup;	/* rather fail than start outside of the cgroup */
+	char **sh_argv;      /* room for exec_command */
+	unsigned long nproc; /* RLIMIT_NPROC for the server, 0: as it is */
+	bool own_proc;       /* give it a /proc of its own pid namespace */
+	bool need_cgroup;    /* rather fail than start outside of the cgroup */
 };
 
 /* What the new process says on its way to exec, over a pipe that closes when exec succeeds. */
 enum tree_news {
-	NEWS_PID,		/* value: its pid in the namespace of /proc, where that is not ours */
-	NEWS_OUTSIDE,		/* value: errno; it could not enter the cgroup and goes on without */
-	NEWS_PROC,		/* value: errno; it has no /proc of its own */
-	NEWS_FAILED_CGROUP,	/* value: errno; this and the next two are final */
+	NEWS_PID,           /* value: its pid in the namespace of /proc, where that is not ours */
+	NEWS_OUTSIDE,       /* value: errno; it could not enter the cgroup and goes on without */
+	NEWS_PROC,          /* value: errno; it has no /proc of its own */
+	NEWS_FAILED_CGROUP, /* value: errno; this and the next two are final */
 	NEWS_FAILED_LIMIT,
 	NEWS_FAILED_EXEC,
 };
@@ -52,19 +56,20 @@ struct tree_word {
 	int value;
 };
 
-/* Start the server with our stdin, stdout and stderr. On success t->main is set and *out_fd is the non-blocking end
- * on which tree_words come, then EOF: the server runs. *out_clone_errno is 0, or why clone3 was refused (fork did
- * it). On failure -errno and nothing was started. */
+/* Start the server with our stdin, stdout and stderr. On success t->main is set and *out_fd is the
+ * non-blocking end on which tree_words come, then EOF: the server runs. *out_clone_errno is 0, or
+ * why clone3 was refused (fork did it). On failure -errno and nothing was started. */
 int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *out_clone_errno);
 
 /* Signal the main process, or its whole group. Nothing happens once it has been reaped. */
 void tree_signal(const struct tree *t, int sig, bool group);
 
-/* Reap whatever has ended. True: we have no child at all. When main is found dead its group is killed first. */
+/* Reap whatever has ended. True: we have no child at all. When main is found dead its group is
+ * killed first. */
 bool tree_reap(struct tree *t);
 
-/* End everything and prove it. 0: empty, and the proofs say how we know. Otherwise the number of survivors after
- * budget_ms, at least 1; may be called again. */
+/* End everything and prove it. 0: empty, and the proofs say how we know. Otherwise the number of
+ * survivors after budget_ms, at least 1; may be called again. */
 int tree_kill(struct tree *t, unsigned budget_ms);
 
 /* Children that are still there, as /proc names them; at most max. */

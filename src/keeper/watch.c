@@ -21,15 +21,17 @@
 #include "signals.h"
 #include "step.h"
 
-#define SWEEP_MS 250	/* for other people's leftovers; our own tree has to wait that long if the hold dies meanwhile */
+#define SWEEP_MS                                                                                   \
+	250 /* for other people's leftovers; our own tree has to wait that long if the hold dies   \
+	       meanwhile */
 
 struct watch {
 	struct keeper *k;
 	pid_t hold;
 	int ctl, signals;
 	bool started, done, failed;
-	int survivors;			/* with done */
-	enum failure failure;		/* with failed */
+	int survivors;        /* with done */
+	enum failure failure; /* with failed */
 	int error;
 };
 
@@ -37,10 +39,12 @@ struct watch {
 
 static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 {
-	/* The terminal signals a whole group at once; a client that names one pid means one process. */
+	/* The terminal signals a whole group at once; a client that names one pid means one
+	 * process. */
 	struct msg m = { .kind = MSG_SIGNAL, .a = (int)si->ssi_signo };
 
-	m.b = si->ssi_code == SI_KERNEL || si->ssi_signo == SIGCONT;	/* who was stopped together wakes together */
+	m.b = si->ssi_code == SI_KERNEL ||
+	      si->ssi_signo == SIGCONT; /* who was stopped together wakes together */
 	STEP(WATCH_SIGNAL);
 	send(w->ctl, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (si->ssi_signo == SIGTSTP)
@@ -52,8 +56,9 @@ static void on_started(struct watch *w, pid_t server)
 	w->started = true;
 	w->k->server = server;
 	if (!w->k->tree.pidns)
-		w->k->tree.main = server;	/* ours to wait for, should the hold die */
-	/* all of this can wait until here, and the server's way to its first answer is shorter by it */
+		w->k->tree.main = server; /* ours to wait for, should the hold die */
+	/* all of this can wait until here, and the server's way to its first answer is shorter by
+	 * it */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		stdio_drop(fd);
 	keeper_describe(w->k);
@@ -125,19 +130,20 @@ static void loop(struct watch *w)
 				hand_on(w, &si);
 		}
 	}
-	on_ctl(w);	/* its last words */
+	on_ctl(w); /* its last words */
 }
 
 /* --- after it --- */
 
-/* The hold died with work undone. Whatever it held is our child now, and the server has its PDEATHSIG already. */
+/* The hold died with work undone. Whatever it held is our child now, and the server has its
+ * PDEATHSIG already. */
 static void adopt(struct watch *w)
 {
 	struct keeper *k = w->k;
 
 	k->need = NEED_KILL;
 	keeper_stopping(k, WHY_HOLD, 0);
-	k->tree.pidns = false;		/* it was the hold's, and died with it */
+	k->tree.pidns = false; /* it was the hold's, and died with it */
 	w->survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 	report_end(k, w->survivors);
 	if (!w->survivors)
@@ -150,34 +156,42 @@ static int explain(const struct watch *w)
 
 	switch (w->failure) {
 	case FAILURE_FORK:
-		keeper_say("cannot start a process for '%s': %s; end some processes or raise the limit (ulimit -u)", cmd,
-			   reason);
+		keeper_say("cannot start a process for '%s': %s; end some processes or raise the "
+			   "limit (ulimit -u)",
+			   cmd, reason);
 		return EXIT_TRY_AGAIN;
 	case FAILURE_NAMESPACE:
-		keeper_say("--contain namespace is not possible here: %s; use --contain auto, or see 'killick doctor'",
+		keeper_say("--contain namespace is not possible here: %s; use --contain auto, or "
+			   "see 'killick doctor'",
 			   reason);
 		return EXIT_UNAVAILABLE;
 	case FAILURE_CGROUP:
-		keeper_say("cannot start '%s' in cgroup '%s': %s; use --contain auto without limits, or see 'killick doctor'",
+		keeper_say("cannot start '%s' in cgroup '%s': %s; use --contain auto without "
+			   "limits, or see 'killick doctor'",
 			   cmd, w->k->tree.cg.path, reason);
 		return EXIT_UNAVAILABLE;
 	case FAILURE_LIMIT:
-		keeper_say("cannot limit '%s': %s; leave --max-procs and --memory out, or see 'killick doctor'", cmd,
-			   reason);
+		keeper_say("cannot limit '%s': %s; leave --max-procs and --memory out, or see "
+			   "'killick doctor'",
+			   cmd, reason);
 		return EXIT_UNAVAILABLE;
 	case FAILURE_EXEC:
 		break;
 	}
 	if (w->error != ENOENT) {
-		keeper_say("cannot run '%s': %s; check that it is an executable file (chmod +x, a valid #! line)", cmd,
-			   reason);
+		keeper_say("cannot run '%s': %s; check that it is an executable file (chmod +x, a "
+			   "valid #! line)",
+			   cmd, reason);
 		return EXIT_CANNOT_RUN;
 	}
 	if (strchr(cmd, '/'))
-		keeper_say("cannot run '%s': no such file, or its interpreter is missing; check the path", cmd);
+		keeper_say("cannot run '%s': no such file, or its interpreter is missing; check "
+			   "the path",
+			   cmd);
 	else
-		keeper_say("cannot run '%s': not found in PATH (%s); install it or give its full path", cmd,
-			   path ? path : "unset");
+		keeper_say(
+			"cannot run '%s': not found in PATH (%s); install it or give its full path",
+			cmd, path ? path : "unset");
 	return EXIT_NOT_FOUND;
 }
 
@@ -224,7 +238,7 @@ static int fork_hold(struct watch *w)
 
 int watch_run(const struct options *opt, char **environment)
 {
-	static struct keeper keeper;	/* shared by fork; too large for a stack that is copied */
+	static struct keeper keeper; /* shared by fork; too large for a stack that is copied */
 	struct watch w = { .k = &keeper };
 	int r;
 
@@ -238,8 +252,8 @@ int watch_run(const struct options *opt, char **environment)
 		return r;
 	if (w.k->tree.level != LEVEL_GROUP)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* Only to wake us, should somebody have stopped us before the owner died. It fires when a thread of the owner
-	 * ends, too: then it is nothing. */
+	/* Only to wake us, should somebody have stopped us before the owner died. It fires when a
+	 * thread of the owner ends, too: then it is nothing. */
 	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	r = fork_hold(&w);
 	if (r < 0) {

@@ -1,6 +1,8 @@
-/* cgroup.c - /proc/self/cgroup and /proc/self/mountinfo, as the first and the second half of the input.
+/* cgroup.c - /proc/self/cgroup and /proc/self/mountinfo, as the first and the second half of the
+ * input.
  *
- * The halves are parted by a line `--`. Looked up in v2 and in a v1 controller, with room enough and with little.
+ * The halves are parted by a line `--`. Looked up in v2 and in a v1 controller, with room enough
+ * and with little.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* fuzz.h - what a fuzz target needs: its entry point and its input as a text.
  *
- * A target is one file with LLVMFuzzerTestOneInput. libFuzzer calls it in `make check` (tests/fuzz/run), replay.c calls
- * it with every file of its corpus in `make test`. The oracle is assert, and the sanitizers where there are any.
+ * A target is one file with LLVMFuzzerTestOneInput. libFuzzer calls it in `make check`
+ * (tests/fuzz/run), replay.c calls it with every file of its corpus in `make test`. The oracle is
+ * assert, and the sanitizers where there are any.
  */
 #pragma once
 

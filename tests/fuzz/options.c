@@ -1,4 +1,5 @@
-/* options.c - the words after `killick run`, one per line of the input; each also as a time and as a size */
+/* options.c - the words after `killick run`, one per line of the input; each also as a time and as
+ * a size */
 #include <assert.h>
 #include <errno.h>
 
@@ -6,7 +7,7 @@
 #include "keeper/options.h"
 
 #define WORDS_MAX 64
-#define HOUR_MS	  3600000u
+#define HOUR_MS   3600000u
 
 static void check_numbers(const char *word)
 {
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r == 0)
 		check_understood(&opt, argv, argc);
 	else
-		assert(why.len > 0);	/* a refusal has its sentence */
+		assert(why.len > 0); /* a refusal has its sentence */
 	free(text);
 	return 0;
 }

@@ -19,8 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(r == 0 || r == -EINVAL);
 	if (r == 0) {
 		assert(!rec.kept);
-		assert(IS_TEXT(rec.tree) && IS_TEXT(rec.boot) && IS_TEXT(rec.name) && IS_TEXT(rec.session));
-		assert(IS_TEXT(rec.level) && IS_TEXT(rec.cgroups[0]) && IS_TEXT(rec.cgroups[3]) && IS_TEXT(rec.command) && IS_TEXT(rec.why));
+		assert(IS_TEXT(rec.tree) && IS_TEXT(rec.boot) && IS_TEXT(rec.name) &&
+		       IS_TEXT(rec.session));
+		assert(IS_TEXT(rec.level) && IS_TEXT(rec.cgroups[0]) && IS_TEXT(rec.cgroups[3]) &&
+		       IS_TEXT(rec.command) && IS_TEXT(rec.why));
 	} else {
 		assert(memcmp(&rec, &before, sizeof(rec)) == 0);
 	}

@@ -1,7 +1,7 @@
 /* replay.c - a fuzz target over its corpus, without a fuzzer: replay NAME DIR...
  *
- * Every file as it is, cut at every length, and with single bytes changed (by a fixed generator: every run is the
- * same). One TAP line per file.
+ * Every file as it is, cut at every length, and with single bytes changed (by a fixed generator:
+ * every run is the same). One TAP line per file.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define CHANGES 2000
 
-static uint64_t next_random(uint64_t *state)	/* splitmix64 */
+static uint64_t next_random(uint64_t *state) /* splitmix64 */
 {
 	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
 
@@ -28,7 +28,8 @@ static bool read_file(int dirfd, const char *name, uint8_t **out_data, size_t *o
 	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	uint8_t *data = NULL;
-	bool good = fd >= 0 && fstat(fd, &st) == 0 && (data = malloc((size_t)st.st_size + 1)) != NULL &&
+	bool good = fd >= 0 && fstat(fd, &st) == 0 &&
+		    (data = malloc((size_t)st.st_size + 1)) != NULL &&
 		    read(fd, data, (size_t)st.st_size) == st.st_size;
 
 	if (fd >= 0)
@@ -73,7 +74,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s NAME CORPUS-DIRECTORY\n", argv[0]);
 		return 64;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0);	/* should an assert end us, the log says after which file */
+	setvbuf(stdout, NULL, _IOLBF,
+		0); /* should an assert end us, the log says after which file */
 	for (struct dirent *e; (e = readdir(dir)) != NULL;) {
 		uint8_t *data;
 		size_t size;

@@ -101,7 +101,8 @@ static void run_trial(int index, void *out)
 		cell_find(&c);
 		if (c.ready)
 			cell_end(&c, ending);
-		/* where both die the server has not begun: not even the janitor has anything to do */
+		/* where both die the server has not begun: not even the janitor has anything to do
+		 */
 		res->verdict = (char)cell_judge(&c, DEADLINE_MS, false);
 		if (res->verdict == CELL_LITTER && cell_sweep(&c))
 			res->verdict = CELL_EMPTY;

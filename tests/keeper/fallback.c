@@ -73,7 +73,7 @@ static bool cgroup_here(void)
 
 TEST(clone3_refused_with_eperm)
 {
-	bool cgroup = cgroup_here();	/* without one there is nothing clone3 is needed for */
+	bool cgroup = cgroup_here(); /* without one there is nothing clone3 is needed for */
 
 	held_without(SYS_clone3, EPERM, cgroup ? "clone3: Operation not permitted" : NULL);
 }
@@ -113,10 +113,12 @@ static void own_mounts(void)
 		char map[64];
 		if (unshare(CLONE_NEWNS | CLONE_NEWUSER) < 0)
 			SKIP("no mount namespace here: %s", strerror(errno));
-		const char *const files[] = { "/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map" };
+		const char *const files[] = { "/proc/self/setgroups", "/proc/self/uid_map",
+					      "/proc/self/gid_map" };
 		for (int i = 0; i < 3; i++) {
 			int fd = open(files[i], O_WRONLY | O_CLOEXEC);
-			snprintf(map, sizeof(map), "%u %u 1", i == 1 ? uid : gid, i == 1 ? uid : gid);
+			snprintf(map, sizeof(map), "%u %u 1", i == 1 ? uid : gid,
+				 i == 1 ? uid : gid);
 			const char *text = i ? map : "deny";
 			OK(fd >= 0 && write(fd, text, strlen(text)) > 0);
 			close(fd);
@@ -146,7 +148,8 @@ TEST(runtime_directory_of_somebody_else)
 {
 	struct held h;
 
-	setenv("KILLICK_RUNTIME_DIR", geteuid() ? "/root" : "/tmp", 1);	/* not ours, or writable by all */
+	setenv("KILLICK_RUNTIME_DIR", geteuid() ? "/root" : "/tmp",
+	       1); /* not ours, or writable by all */
 	HELD(&h, "--", DAEMON);
 	must_hold(&h);
 	OK(held_reported(&h, "record: "));
@@ -161,7 +164,8 @@ TEST(cgroup_read_only)
 		SKIP("no cgroup here that could be taken away");
 	own_mounts();
 	/* the v2 mount may be the whole of it or beside v1 */
-	if (mount(NULL, "/sys/fs/cgroup/unified", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) < 0 &&
+	if (mount(NULL, "/sys/fs/cgroup/unified", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) <
+		    0 &&
 	    mount(NULL, "/sys/fs/cgroup", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) < 0)
 		SKIP("cannot remount the cgroup file system: %s", strerror(errno));
 	HELD(&h, "--", DAEMON);
@@ -201,7 +205,8 @@ static void limited(const char *option, const char *value, const char *script, c
 	status = held_status(&h);
 	held_errors(&h, text, sizeof(text));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 69) {
-		OK(strstr(text, option) && strstr(text, "cannot be kept here") && strstr(text, "killick doctor"));
+		OK(strstr(text, option) && strstr(text, "cannot be kept here") &&
+		   strstr(text, "killick doctor"));
 	} else {
 		STREQ(line, effect);
 		OK(held_reported(&h, "\"survivors\":[]"));
@@ -213,13 +218,16 @@ TEST(max_procs_is_kept_or_refused)
 {
 	limited("--max-procs", "6",
 		"n=0; while [ $n -lt 20 ] && (sleep 600 & ) 2>/dev/null; do n=$((n+1)); done; "
-		"[ $n -lt 7 ] && echo limited || echo $n", "limited");
+		"[ $n -lt 7 ] && echo limited || echo $n",
+		"limited");
 }
 
 TEST(memory_is_kept_or_refused)
 {
-	limited("--memory", "40M", "(tail -c 200000000 /dev/zero | tail -c 200000000 >/dev/null) 2>/dev/null; "
-				   "[ $? -gt 127 ] && echo limited || echo free", "limited");
+	limited("--memory", "40M",
+		"(tail -c 200000000 /dev/zero | tail -c 200000000 >/dev/null) 2>/dev/null; "
+		"[ $? -gt 127 ] && echo limited || echo free",
+		"limited");
 }
 
 TEST(namespace_limits_processes_without_a_controller)

@@ -15,7 +15,8 @@
 
 void held_start_with(struct held *h, const char *const *words, int in, int out)
 {
-	const char *argv[64] = { t_program("KILLICK", "build/killick"), "run", "--report", h->report };
+	const char *argv[64] = { t_program("KILLICK", "build/killick"), "run", "--report",
+				 h->report };
 	int pin[2] = { in, -1 }, pout[2] = { -1, out }, perr[2], n = 4;
 
 	while (*words && n < 63)

@@ -1,19 +1,20 @@
 /* held.h - one `killick run` under a test: start it, talk to it, see how it ends.
  *
- * Life: held_start -> held_ready / held_read ... -> held_status -> held_done (also when a check failed: the harness scrubs).
- * Threads: one.  Blocking: with deadlines.
+ * Life: held_start -> held_ready / held_read ... -> held_status -> held_done (also when a check
+ * failed: the harness scrubs). Threads: one.  Blocking: with deadlines.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define HELD_MS 8000		/* a deadline for what should take milliseconds; only a broken killick meets it */
+#define HELD_MS                                                                                    \
+	8000 /* a deadline for what should take milliseconds; only a broken killick meets it */
 
 struct held {
 	pid_t watch;
-	int in, out, err;	/* our ends; -1: closed */
-	char report[128];	/* file of --report */
+	int in, out, err; /* our ends; -1: closed */
+	char report[128]; /* file of --report */
 };
 
 /* Start `killick run --report FILE OPTIONS -- COMMAND`: `words` is options, "--", command, NULL. */

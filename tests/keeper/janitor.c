@@ -1,4 +1,5 @@
-/* janitor.c - both keepers killed at once: the main process dies with them, the next killick ends the rest. */
+/* janitor.c - both keepers killed at once: the main process dies with them, the next killick ends
+ * the rest. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +14,8 @@
 #include "../t.h"
 #include "held.h"
 
-/* What the dead keepers left comes to us, who are a subreaper; wait until all of it is gone, and reap it. */
+/* What the dead keepers left comes to us, who are a subreaper; wait until all of it is gone, and
+ * reap it. */
 static void all_gone(void)
 {
 	double end = t_now_ms() + HELD_MS;
@@ -45,7 +47,8 @@ static void own_runtime_dir(void)
 	setenv("KILLICK_RUNTIME_DIR", dir, 1);
 }
 
-/* A tree with a daemon in a session of its own, its environment and name changed where `hidden`; then both are killed. */
+/* A tree with a daemon in a session of its own, its environment and name changed where `hidden`;
+ * then both are killed. */
 static void lose_both(const char *level, bool hidden, pid_t *out_daemon)
 {
 	char script[300], file[160];
@@ -53,7 +56,8 @@ static void lose_both(const char *level, bool hidden, pid_t *out_daemon)
 
 	snprintf(file, sizeof(file), "%s/daemon", t_audit.dir);
 	unlink(file);
-	snprintf(script, sizeof(script), "%s setsid sh -c 'echo $$ >%s; sleep 600; :' & echo up; cat",
+	snprintf(script, sizeof(script),
+		 "%s setsid sh -c 'echo $$ >%s; sleep 600; :' & echo up; cat",
 		 hidden ? "env -i PATH=\"$PATH\"" : "", file);
 	HELD(&h, "--contain", level, "--", "sh", "-c", script);
 	held_expect(&h, "up");
@@ -143,10 +147,11 @@ TEST(one_living_keeper_keeps_the_record)
 	struct held h;
 
 	own_runtime_dir();
-	HELD(&h, "--grace", "60s", "--", "sh", "-c", "trap '' TERM; echo up; while :; do sleep 600; done");
+	HELD(&h, "--grace", "60s", "--", "sh", "-c",
+	     "trap '' TERM; echo up; while :; do sleep 600; done");
 	held_expect(&h, "up");
 	pid_t hold = held_hold(&h);
-	OK(kill(hold, SIGSTOP) == 0);	/* the watch wakes it again; meanwhile nobody may sweep */
+	OK(kill(hold, SIGSTOP) == 0); /* the watch wakes it again; meanwhile nobody may sweep */
 	run_killick("reap", (const char *const[]){ NULL });
 	EQ(records(), 1);
 	OK(held_lives(hold));
@@ -162,9 +167,12 @@ TEST(garbage_in_the_runtime_directory_is_survived)
 
 	own_runtime_dir();
 	run_killick("run", (const char *const[]){ "--", "true", NULL });
-	static const char *const texts[] = { "", "garbage\n", "killick-record 1\ntree=../../x\nserver=1 1\ncgroup=/\n" };
+	static const char *const texts[] = {
+		"", "garbage\n", "killick-record 1\ntree=../../x\nserver=1 1\ncgroup=/\n"
+	};
 	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s/00000000000000a%d", getenv("KILLICK_RUNTIME_DIR"), i);
+		snprintf(path, sizeof(path), "%s/00000000000000a%d", getenv("KILLICK_RUNTIME_DIR"),
+			 i);
 		int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		OK(fd >= 0 && write(fd, texts[i], strlen(texts[i])) >= 0);
 		close(fd);

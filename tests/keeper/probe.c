@@ -1,7 +1,8 @@
 /* probe.c - a server that says what it was given: the test of "exactly what the client gave".
  *
  *	probe fds | signals | umask | cwd | env NAME | stdio
- * prints one line. probe wait SIGNAL... prints "ready", then the name of each signal that arrives, until EOF.
+ * prints one line. probe wait SIGNAL... prints "ready", then the name of each signal that arrives,
+ *until EOF.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -10,7 +10,8 @@
 #include "../t.h"
 #include "held.h"
 
-/* Run killick with `words` (after "run"), expect this exit code and one line on stderr that holds each of `says`. */
+/* Run killick with `words` (after "run"), expect this exit code and one line on stderr that holds
+ * each of `says`. */
 static void refused(const char *const *words, int code, const char *const *says)
 {
 	char text[4096];
@@ -49,11 +50,13 @@ TEST(bad_options_name_the_value_and_the_fix)
 	refused(WORDS("--memory", "lots", "--", "true"), 64, WORDS("'lots'", "512M"));
 	refused(WORDS("--memory", "0", "--", "true"), 64, WORDS("'0'"));
 	refused(WORDS("--max-procs", "0", "--", "true"), 64, WORDS("'0'", "1 to 1000000"));
-	refused(WORDS("--contain", "tight", "--", "true"), 64, WORDS("'tight'", "namespace, cgroup"));
+	refused(WORDS("--contain", "tight", "--", "true"), 64,
+		WORDS("'tight'", "namespace, cgroup"));
 	refused(WORDS("--owner", "me", "--", "true"), 64, WORDS("'me'", "process id"));
 	refused(WORDS("--owner", "4194305", "--", "true"), 64, WORDS("4194305", "no such process"));
 	refused(WORDS("--name", "two\nlines", "--", "true"), 64, WORDS("printable"));
-	refused(WORDS("--log", "/nonexistent/x", "--", "true"), 64, WORDS("--log", "/nonexistent/x", "No such file"));
+	refused(WORDS("--log", "/nonexistent/x", "--", "true"), 64,
+		WORDS("--log", "/nonexistent/x", "No such file"));
 	refused(WORDS("--report", "77", "--", "true"), 64, WORDS("--report", "descriptor '77'"));
 }
 
@@ -67,7 +70,8 @@ TEST(commands_that_cannot_run_end_as_in_a_shell)
 	fd = open(script, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	OK(fd >= 0 && mkdir(dir, 0755) == 0);
 	close(fd);
-	refused(WORDS("--", "no-such-command-anywhere"), 127, WORDS("'no-such-command-anywhere'", "PATH"));
+	refused(WORDS("--", "no-such-command-anywhere"), 127,
+		WORDS("'no-such-command-anywhere'", "PATH"));
 	refused(WORDS("--", "/nonexistent/x"), 127, WORDS("'/nonexistent/x'", "check the path"));
 	refused(WORDS("--", script), 126, WORDS(script, "Permission denied", "chmod"));
 	refused(WORDS("--", dir), 126, WORDS(dir));
@@ -91,7 +95,9 @@ TEST(stdin_as_owner_must_be_able_to_hang_up)
 TEST(help_goes_to_stdout_and_fits_a_screen)
 {
 	const char *killick = t_program("KILLICK", "build/killick");
-	const char *const calls[][4] = { { killick, "--help" }, { killick, "help" }, { killick, "run", "--help" } };
+	const char *const calls[][4] = { { killick, "--help" },
+					 { killick, "help" },
+					 { killick, "run", "--help" } };
 
 	for (int i = 0; i < 3; i++) {
 		char text[8192];
@@ -121,8 +127,9 @@ TEST(an_unknown_verb_is_refused)
 	char text[512];
 
 	OK(pipe2(fds, O_CLOEXEC) == 0);
-	pid_t pid = t_spawn((char *const[]){ (char *)t_program("KILLICK", "build/killick"), "rum", NULL },
-			    (int[]){ -1, -1, fds[1] });
+	pid_t pid = t_spawn(
+		(char *const[]){ (char *)t_program("KILLICK", "build/killick"), "rum", NULL },
+		(int[]){ -1, -1, fds[1] });
 	close(fds[1]);
 	EQ(WEXITSTATUS(t_wait_child(pid, HELD_MS)), 64);
 	ssize_t n = read(fds[0], text, sizeof(text) - 1);

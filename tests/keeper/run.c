@@ -100,7 +100,7 @@ TEST(no_descriptor_but_stdio_reaches_the_server)
 	struct held h;
 
 	for (int fd = 40; fd < 45; fd++)
-		OK(dup2(1, fd) == fd);	/* a client that forgot CLOEXEC */
+		OK(dup2(1, fd) == fd); /* a client that forgot CLOEXEC */
 	HELD(&h, "--", probe(), "fds");
 	for (int fd = 40; fd < 45; fd++)
 		close(fd);
@@ -109,12 +109,13 @@ TEST(no_descriptor_but_stdio_reaches_the_server)
 	held_done(&h);
 }
 
-/* Descriptors of ours, not of the client: each is born close-on-exec, before any second line of defence. */
+/* Descriptors of ours, not of the client: each is born close-on-exec, before any second line of
+ * defence. */
 TEST(keepers_own_descriptors_are_close_on_exec)
 {
 	struct held h;
 
-	syscall(SYS_close_range, 3u, ~0u, 4u);	/* hand it nothing that is not close-on-exec */
+	syscall(SYS_close_range, 3u, ~0u, 4u); /* hand it nothing that is not close-on-exec */
 	HELD(&h, "--", probe(), "wait", "10");
 	held_expect(&h, "ready");
 	pid_t pids[2] = { h.watch, held_hold(&h) };
@@ -161,13 +162,15 @@ TEST(a_client_that_ignores_sigchld_changes_nothing)
 	int fds[2];
 	char byte;
 
-	/* the ignoring must be in killick's parent when it execs, not in the harness, which waits for children */
+	/* the ignoring must be in killick's parent when it execs, not in the harness, which waits
+	 * for children */
 	OK(pipe2(fds, O_CLOEXEC) == 0);
 	pid_t client = fork();
 	if (client == 0) {
 		sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 		HELD(&h, "--", "sh", "-c", "setsid sleep 600 & exit 5");
-		bool good = held_wait_gone(h.watch) && held_reported(&h, "\"code\":5") && held_reported(&h, "\"survivors\":[]");
+		bool good = held_wait_gone(h.watch) && held_reported(&h, "\"code\":5") &&
+			    held_reported(&h, "\"survivors\":[]");
 		(void)!write(fds[1], good ? "y" : "n", 1);
 		_exit(0);
 	}
@@ -191,7 +194,8 @@ TEST(umask_and_directory_are_the_clients)
 	umask(022);
 	snprintf(dir, sizeof(dir), "%s/here", t_audit.dir);
 	OK(mkdir(dir, 0755) == 0);
-	char *self = realpath(t_program("KILLICK", "build/killick"), NULL), *asked = realpath(probe(), NULL);
+	char *self = realpath(t_program("KILLICK", "build/killick"), NULL),
+	     *asked = realpath(probe(), NULL);
 	setenv("KILLICK", self, 1);
 	OK(chdir(dir) == 0);
 	HELD(&h, "--", asked, "cwd");
@@ -212,7 +216,8 @@ TEST(environment_is_the_clients_plus_the_tag)
 	setenv("LISTEN_FDS", "3", 1);
 	setenv("NOTIFY_SOCKET", "/nowhere", 1);
 	setenv("KILLICK_TREE", "of an outer tree", 1);
-	HELD(&h, "--", "sh", "-c", "echo \"$PLAIN,${LISTEN_FDS-no},${NOTIFY_SOCKET-no}\"; echo $KILLICK_TREE");
+	HELD(&h, "--", "sh", "-c",
+	     "echo \"$PLAIN,${LISTEN_FDS-no},${NOTIFY_SOCKET-no}\"; echo $KILLICK_TREE");
 	held_expect(&h, "kept value,no,no");
 	OK(held_line(&h, line, sizeof(line)));
 	EQ(strlen(line), 16);
@@ -243,7 +248,7 @@ TEST(stdout_ends_when_the_server_closes_it)
 	HELD(&h, "--", "sh", "-c", "echo last; exec >&-; exec 2>&-; read x; exit 0");
 	held_expect(&h, "last");
 	OK(t_wait_fd(h.out, POLLIN | POLLHUP, HELD_MS));
-	OK(!held_line(&h, line, sizeof(line)));	/* EOF, though the server and killick live on */
+	OK(!held_line(&h, line, sizeof(line))); /* EOF, though the server and killick live on */
 	OK(t_wait_fd(h.err, POLLIN | POLLHUP, HELD_MS));
 	OK(held_lives(h.watch));
 	held_eof(&h);
@@ -278,13 +283,14 @@ TEST(signals_are_handed_on)
 		snprintf(want, sizeof(want), "%d", sigs[i]);
 		held_expect(&h, want);
 	}
-	OK(held_lives(h.watch));	/* none of them begins the end */
+	OK(held_lives(h.watch)); /* none of them begins the end */
 	held_eof(&h);
 	EQ(held_status(&h), 0);
 	held_done(&h);
 }
 
-/* A client that names one pid means one process: a helper of the server must not die of the server's SIGUSR1. */
+/* A client that names one pid means one process: a helper of the server must not die of the
+ * server's SIGUSR1. */
 TEST(signals_to_the_pid_reach_the_main_process_only)
 {
 	const char *file = scratch("helper");
@@ -328,8 +334,10 @@ TEST(half_closed_socket_is_a_hang_up)
 	int pair[2];
 
 	OK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-	held_start_with(&h, (const char *const[]){ "--grace", "50ms", "--", "sh", "-c", "trap '' TERM; echo up; sleep 600",
-						   NULL }, pair[1], -1);
+	held_start_with(&h,
+			(const char *const[]){ "--grace", "50ms", "--", "sh", "-c",
+					       "trap '' TERM; echo up; sleep 600", NULL },
+			pair[1], -1);
 	close(pair[1]);
 	held_expect(&h, "up");
 	OK(shutdown(pair[0], SHUT_WR) == 0);
@@ -381,7 +389,8 @@ TEST(a_stopped_server_still_hears_sigterm)
 {
 	struct held h;
 
-	HELD(&h, "--grace", "5s", "--", "sh", "-c", "trap 'exit 9' TERM; echo up; kill -STOP $$; exit 1");
+	HELD(&h, "--grace", "5s", "--", "sh", "-c",
+	     "trap 'exit 9' TERM; echo up; kill -STOP $$; exit 1");
 	held_expect(&h, "up");
 	OK(kill(h.watch, SIGTERM) == 0);
 	EQ(WEXITSTATUS(held_status(&h)), 9);
@@ -392,7 +401,8 @@ TEST(leftovers_go_when_the_server_exits)
 {
 	struct held h;
 
-	HELD(&h, "--", "sh", "-c", "sleep 600 & setsid sleep 600 & (setsid sh -c 'sleep 600 & sleep 600' &) ; exit 3");
+	HELD(&h, "--", "sh", "-c",
+	     "sleep 600 & setsid sleep 600 & (setsid sh -c 'sleep 600 & sleep 600' &) ; exit 3");
 	EQ(WEXITSTATUS(held_status(&h)), 3);
 	OK(held_reported(&h, "\"survivors\":[]"));
 	OK(held_reported(&h, "\"proof\":[\"waitid\""));
@@ -400,7 +410,8 @@ TEST(leftovers_go_when_the_server_exits)
 	held_done(&h);
 }
 
-/* The watch looks again after the hold and would end what it finds: two lines in the report. It must find nothing. */
+/* The watch looks again after the hold and would end what it finds: two lines in the report. It
+ * must find nothing. */
 TEST(the_hold_needs_no_help)
 {
 	static const char *const modes[] = { "daemon", "cloneparent", "nestsub", "deadlead" };
@@ -410,7 +421,8 @@ TEST(the_hold_needs_no_help)
 		char line[512];
 		struct held h;
 
-		HELD(&h, "--contain", "keeper", "--", t_program("ZOO", "build/src/zoo/killick-zoo"), modes[i]);
+		HELD(&h, "--contain", "keeper", "--", t_program("ZOO", "build/src/zoo/killick-zoo"),
+		     modes[i]);
 		OK(write(h.in, init, sizeof(init) - 1) == sizeof(init) - 1);
 		OK(held_line(&h, line, sizeof(line)));
 		held_eof(&h);
@@ -455,14 +467,17 @@ TEST(the_end_of_a_thread_is_not_the_owners)
 	held_done(&h);
 }
 
-/* A shell as the client, with killick as its background job (which a shell would give /dev/null: hence 3<&0). */
-static pid_t client_shell(const char *options, const char *server, int in, int out, bool stay, struct held *h)
+/* A shell as the client, with killick as its background job (which a shell would give /dev/null:
+ * hence 3<&0). */
+static pid_t client_shell(const char *options, const char *server, int in, int out, bool stay,
+			  struct held *h)
 {
 	const char *pidfile = scratch("watch");
 	char shell[512];
 
 	snprintf(h->report, sizeof(h->report), "%s/report", t_audit.dir);
-	snprintf(shell, sizeof(shell), "exec 3<&0; %s run --report %s %s -- %s <&3 & echo $! >%s; %s",
+	snprintf(shell, sizeof(shell),
+		 "exec 3<&0; %s run --report %s %s -- %s <&3 & echo $! >%s; %s",
 		 t_program("KILLICK", "build/killick"), h->report, options, server, pidfile,
 		 stay ? "exec sleep 600" : "");
 	pid_t client = t_spawn((char *const[]){ "sh", "-c", shell, NULL }, (int[]){ in, out, -1 });
@@ -470,14 +485,16 @@ static pid_t client_shell(const char *options, const char *server, int in, int o
 	return client;
 }
 
-/* The server's stdin stays open here (the test holds the other end): only the death itself can be the reason. */
+/* The server's stdin stays open here (the test holds the other end): only the death itself can be
+ * the reason. */
 static void owner_dies(bool stop_watch)
 {
 	int in[2], out[2];
 	struct held h;
 
 	OK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
-	pid_t client = client_shell("--owner parent", "sh -c 'echo up; exec sleep 600'", in[0], out[1], true, &h);
+	pid_t client = client_shell("--owner parent", "sh -c 'echo up; exec sleep 600'", in[0],
+				    out[1], true, &h);
 	close(out[1]);
 	h.out = out[0];
 	held_expect(&h, "up");
@@ -485,7 +502,8 @@ static void owner_dies(bool stop_watch)
 		OK(kill(h.watch, SIGSTOP) == 0);
 	OK(kill(client, SIGKILL) == 0);
 	OK(t_wait_child(client, HELD_MS) != -1);
-	OK(t_wait_child(h.watch, HELD_MS) != -1);	/* the harness is a subreaper: the orphan came to us */
+	OK(t_wait_child(h.watch, HELD_MS) !=
+	   -1); /* the harness is a subreaper: the orphan came to us */
 	OK(held_reported(&h, "\"why\":\"owner\",\"step\":\"term\""));
 	close(h.out);
 	close(in[0]);
@@ -582,9 +600,10 @@ TEST(a_group_kill_does_not_reach_the_hold)
 	if (h.watch == 0) {
 		setpgid(0, 0);
 		dup2(out[1], 1);
-		snprintf(script, sizeof(script), "setsid sh -c 'echo $$ >%s; sleep 600; :' & echo up; sleep 600", file);
-		execl(t_program("KILLICK", "build/killick"), "killick", "run", "--report", h.report, "--", "sh", "-c", script,
-		      (char *)NULL);
+		snprintf(script, sizeof(script),
+			 "setsid sh -c 'echo $$ >%s; sleep 600; :' & echo up; sleep 600", file);
+		execl(t_program("KILLICK", "build/killick"), "killick", "run", "--report", h.report,
+		      "--", "sh", "-c", script, (char *)NULL);
 		_exit(127);
 	}
 	close(out[1]);
@@ -593,7 +612,7 @@ TEST(a_group_kill_does_not_reach_the_hold)
 	pid_t hold = held_hold(&h), daemon = held_pid_from(file);
 	OK(kill(-h.watch, SIGKILL) == 0);
 	EQ(WTERMSIG(held_status(&h)), SIGKILL);
-	OK(t_wait_child(hold, HELD_MS) == 0);	/* it came to us, did its work and left in peace */
+	OK(t_wait_child(hold, HELD_MS) == 0); /* it came to us, did its work and left in peace */
 	OK(!held_lives(daemon));
 	OK(held_reported(&h, "\"why\":\"watch\""));
 	close(h.out);

@@ -50,16 +50,20 @@ TEST(line_json_escapes_what_must_be)
 	STREQ(json(""), "\"\"");
 	STREQ(json("a\"b\\c"), "\"a\\\"b\\\\c\"");
 	STREQ(json("a\nb\tc\x7f"), "\"a\\u000ab\\u0009c\\u007f\"");
-	STREQ(json("gr\xc3\xbc\xc3\x9f \xe2\x9a\x93 \xf0\x9f\x9a\xa2"), "\"gr\xc3\xbc\xc3\x9f \xe2\x9a\x93 \xf0\x9f\x9a\xa2\"");
+	STREQ(json("gr\xc3\xbc\xc3\x9f \xe2\x9a\x93 \xf0\x9f\x9a\xa2"),
+	      "\"gr\xc3\xbc\xc3\x9f \xe2\x9a\x93 \xf0\x9f\x9a\xa2\"");
 }
 
 TEST(line_json_replaces_what_is_not_utf8)
 {
-	STREQ(json("a\xff" "b"), "\"a\\ufffdb\"");
-	STREQ(json("\xc3"), "\"\\ufffd\"");			/* cut off */
-	STREQ(json("\xc0\xaf"), "\"\\ufffd\\ufffd\"");		/* overlong */
-	STREQ(json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");	/* a surrogate */
-	STREQ(json("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");	/* past the last code point */
+	STREQ(json("a\xff"
+		   "b"),
+	      "\"a\\ufffdb\"");
+	STREQ(json("\xc3"), "\"\\ufffd\"");                       /* cut off */
+	STREQ(json("\xc0\xaf"), "\"\\ufffd\\ufffd\"");            /* overlong */
+	STREQ(json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\""); /* a surrogate */
+	STREQ(json("\xf4\x90\x80\x80"),
+	      "\"\\ufffd\\ufffd\\ufffd\\ufffd\""); /* past the last code point */
 }
 
 TEST(line_flatten_makes_one_line)

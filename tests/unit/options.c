@@ -41,8 +41,10 @@ TEST(options_all_in_both_spellings)
 	struct options o;
 	struct line why;
 
-	EQ(PARSE(&o, &why, "--grace", "500ms", "--contain=keeper", "--owner", "42", "--max-procs=9", "--memory", "3M",
-		 "--name=n", "--session", "s", "--log=l", "--report", "3", "--", "x", "--grace", "--"), 0);
+	EQ(PARSE(&o, &why, "--grace", "500ms", "--contain=keeper", "--owner", "42", "--max-procs=9",
+		 "--memory", "3M", "--name=n", "--session", "s", "--log=l", "--report", "3", "--",
+		 "x", "--grace", "--"),
+	   0);
 	EQ(o.grace_ms, 500);
 	EQ(o.contain, LEVEL_KEEPER);
 	EQ(o.owner, OWNER_PID);
@@ -53,7 +55,7 @@ TEST(options_all_in_both_spellings)
 	STREQ(o.session, "s");
 	STREQ(o.log, "l");
 	STREQ(o.report, "3");
-	STREQ(o.argv[1], "--grace");	/* the command's own words are its own */
+	STREQ(o.argv[1], "--grace"); /* the command's own words are its own */
 	STREQ(o.argv[2], "--");
 }
 
@@ -75,19 +77,38 @@ TEST(options_time_forms)
 {
 	static const struct {
 		const char *text;
-		int ms;		/* -1: refused */
+		int ms; /* -1: refused */
 	} cases[] = {
-		{ "2", 2000 },	   { "2s", 2000 },     { "500ms", 500 },   { "0", 0 },	       { "1.5s", 1500 },
-		{ "0.25", 250 },   { "1m", 60000 },    { "60m", 3600000 }, { "3600", 3600000 }, { "0.0009s", 0 },
-		{ "", -1 },	   { "s", -1 },	       { "-1", -1 },	   { "+1", -1 },	{ " 1", -1 },
-		{ "1 s", -1 },	   { "1h", -1 },       { "3601", -1 },	   { "61m", -1 },	{ "1.", 1000 },
-		{ "1e3", -1 },	   { "1sx", -1 },      { "99999999999999999999", -1 },
+		{ "2", 2000 },
+		{ "2s", 2000 },
+		{ "500ms", 500 },
+		{ "0", 0 },
+		{ "1.5s", 1500 },
+		{ "0.25", 250 },
+		{ "1m", 60000 },
+		{ "60m", 3600000 },
+		{ "3600", 3600000 },
+		{ "0.0009s", 0 },
+		{ "", -1 },
+		{ "s", -1 },
+		{ "-1", -1 },
+		{ "+1", -1 },
+		{ " 1", -1 },
+		{ "1 s", -1 },
+		{ "1h", -1 },
+		{ "3601", -1 },
+		{ "61m", -1 },
+		{ "1.", 1000 },
+		{ "1e3", -1 },
+		{ "1sx", -1 },
+		{ "99999999999999999999", -1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned ms = 12345;
 		int r = options_time(cases[i].text, &ms);
-		if (cases[i].ms < 0 ? r != -EINVAL || ms != 12345 : r != 0 || (int)ms != cases[i].ms)
+		if (cases[i].ms < 0 ? r != -EINVAL || ms != 12345
+				    : r != 0 || (int)ms != cases[i].ms)
 			FAIL("'%s': %d, %u ms", cases[i].text, r, ms);
 	}
 }
@@ -96,13 +117,25 @@ TEST(options_size_forms)
 {
 	static const struct {
 		const char *text;
-		unsigned long long bytes;	/* 0: refused */
+		unsigned long long bytes; /* 0: refused */
 	} cases[] = {
-		{ "1", 1 },	     { "64K", 65536 },	    { "64k", 65536 },  { "1M", 1 << 20 },
-		{ "2G", 2ULL << 30 },{ "1MiB", 1 << 20 },   { "1MB", 1 << 20 },{ "", 0 },
-		{ "0", 0 },	     { "-1", 0 },	    { "1T", 0 },       { "1Mx", 0 },
-		{ "M", 0 },	     { "1.5G", 0 },	    { "9223372036854775807", 9223372036854775807ULL },
-		{ "9223372036854775808", 0 },		    { "9007199254740993K", 0 },
+		{ "1", 1 },
+		{ "64K", 65536 },
+		{ "64k", 65536 },
+		{ "1M", 1 << 20 },
+		{ "2G", 2ULL << 30 },
+		{ "1MiB", 1 << 20 },
+		{ "1MB", 1 << 20 },
+		{ "", 0 },
+		{ "0", 0 },
+		{ "-1", 0 },
+		{ "1T", 0 },
+		{ "1Mx", 0 },
+		{ "M", 0 },
+		{ "1.5G", 0 },
+		{ "9223372036854775807", 9223372036854775807ULL },
+		{ "9223372036854775808", 0 },
+		{ "9007199254740993K", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

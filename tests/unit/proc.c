@@ -13,7 +13,9 @@
 
 #include "../t.h"
 
-#define REST " 0 -1 4194304 10 20 30 40 5 6 7 8 20 0 3 0 987654 1000000 42 18446744073709551615 1 1 0 0"
+#define REST                                                                                       \
+	" 0 -1 4194304 10 20 30 40 5 6 7 8 20 0 3 0 987654 1000000 42 18446744073709551615 1 1 0 " \
+	"0"
 
 TEST(proc_stat_of_an_ordinary_process)
 {
@@ -67,7 +69,7 @@ TEST(proc_stat_of_ourselves)
 	STREQ(st.comm, ") R 1 (");
 	EQ(proc_stat_get(getpid(), &again), 0);
 	OK(st.start == again.start);
-	EQ(proc_stat_get(4194304, &st), -ESRCH);	/* above any pid_max */
+	EQ(proc_stat_get(4194304, &st), -ESRCH); /* above any pid_max */
 }
 
 static pid_t sleeper(char **envp)
@@ -82,7 +84,7 @@ static pid_t sleeper(char **envp)
 		_exit(127);
 	}
 	close(fds[1]);
-	OK(read(fds[0], &byte, 1) == 0);	/* closed by exec: its environment is the new one */
+	OK(read(fds[0], &byte, 1) == 0); /* closed by exec: its environment is the new one */
 	close(fds[0]);
 	return pid;
 }
@@ -92,8 +94,10 @@ TEST(proc_environment_is_matched_whole)
 	static char big[5000] = "BIG=";
 
 	memset(big + 4, 'x', sizeof(big) - 5);
-	memcpy(big + 2000, "KILLICK_TREE=inside", 19);	/* inside of another value: no match */
-	char *envp[] = { "A=1", big, "XKILLICK_TREE=1", "KILLICK_TREE=0123456789abcdef", "Z=2", NULL };
+	memcpy(big + 2000, "KILLICK_TREE=inside", 19); /* inside of another value: no match */
+	char *envp[] = {
+		"A=1", big, "XKILLICK_TREE=1", "KILLICK_TREE=0123456789abcdef", "Z=2", NULL
+	};
 	pid_t pid = sleeper(envp);
 
 	OK(proc_has_env(pid, "KILLICK_TREE=0123456789abcdef"));

@@ -87,7 +87,8 @@ TEST(record_comes_back_as_written)
 	EQ(count, 1);
 }
 
-/* The lock belongs to the open file, not to a process: it goes with the last holder, however that ends. */
+/* The lock belongs to the open file, not to a process: it goes with the last holder, however that
+ * ends. */
 TEST(record_is_kept_while_any_holder_lives)
 {
 	int dirfd, fds[2];

@@ -20,7 +20,8 @@ static pid_t clone_with(unsigned long exit_signal)
 	return pid;
 }
 
-/* A child whose end is no SIGCHLD is passed over by a plain wait: a tree with one would be called empty. */
+/* A child whose end is no SIGCHLD is passed over by a plain wait: a tree with one would be called
+ * empty. */
 TEST(tree_sees_children_without_an_exit_signal)
 {
 	static const unsigned long exit_signals[] = { SIGCHLD, 0, SIGUSR1 };
@@ -68,5 +69,6 @@ TEST(tree_keeps_the_status_of_main)
 	while (!t.exited)
 		tree_reap(&t);
 	EQ(WEXITSTATUS(t.status), 7);
-	EQ(tree_kill(&t, 5000), 0);	/* the grandchild went to whoever is our subreaper: the harness's own test process */
+	EQ(tree_kill(&t, 5000),
+	   0); /* the grandchild went to whoever is our subreaper: the harness's own test process */
 }
