@@ -20,7 +20,7 @@
  * allocate. */
 #define TABLE_MAX 32768
 struct entry {
-	pid_t pid, ppid, session;
+	pid_t pid, ppid;
 	bool member;
 };
 static struct entry table[TABLE_MAX];
@@ -35,7 +35,7 @@ static int table_add(void *ctx, int dirfd, const char *name)
 	(void)dirfd;
 	if (pid > 0 && table_len < TABLE_MAX && proc_stat_get(pid, &st) == 0 && st.state != 'X' &&
 	    (st.state != 'Z' || st.threads > 1)) /* a dead main thread is not a dead process */
-		table[table_len++] = (struct entry){ st.pid, st.ppid, st.session, false };
+		table[table_len++] = (struct entry){ st.pid, st.ppid, false };
 	return 0;
 }
 
@@ -94,14 +94,6 @@ static void mark_cgroup(int fd, int depth)
 		dir_each(fd, mark_cgroup_entry, &depth);
 }
 
-/* The tree was born in the hold's session. A session's number stays taken while it has a member;
- * the hold is dead; so members of that session are the tree's, unless the number is the pid of
- * somebody again. */
-static bool session_is_trees(const struct record *rec)
-{
-	return rec->hold && !table_find(rec->hold);
-}
-
 /* Open directory number i of the record, if it is one that we would have made for this tree: a
  * record is a file, and files can be forged. -1: there is none. */
 static int open_cgroup(const struct record *rec, int i)
@@ -119,7 +111,6 @@ static int open_cgroup(const struct record *rec, int i)
 static void mark_lost(const struct record *rec)
 {
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-	bool session = session_is_trees(rec);
 
 	for (int i = 0; i < RECORD_CGROUPS; i++) {
 		int fd = open_cgroup(rec, i);
@@ -130,7 +121,7 @@ static void mark_lost(const struct record *rec)
 	}
 	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, rec->tree);
 	for (int i = 0; i < table_len; i++) {
-		if ((session && table[i].session == rec->hold) || proc_has_env(table[i].pid, tag))
+		if (proc_has_env(table[i].pid, tag))
 			table[i].member = true;
 	}
 }
@@ -219,10 +210,8 @@ static void set_bit(unsigned char *bits, pid_t pid)
 }
 
 struct hunt {
-	const struct record *rec;
 	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-	bool session; /* members of the hold's session are the tree's */
-	int found;    /* in this round */
+	int found; /* in this round */
 	int total;
 };
 
@@ -231,8 +220,7 @@ static bool hunted(const struct hunt *h, const struct proc_stat *st)
 {
 	if (st->state == 'X' || (st->state == 'Z' && st->threads <= 1))
 		return false;
-	return (h->session && st->session == h->rec->hold) || bit(struck, st->ppid) ||
-	       bit(struck, st->pid) || proc_has_env(st->pid, h->tag);
+	return bit(struck, st->ppid) || bit(struck, st->pid) || proc_has_env(st->pid, h->tag);
 }
 
 /* Hold on to the process first, then ask who it is: the answer is about the one that is struck. */
@@ -271,7 +259,7 @@ static int hunt_one(void *ctx, int dirfd, const char *name)
 
 static int hunt(const struct record *rec, long long deadline_us)
 {
-	struct hunt h = { .rec = rec };
+	struct hunt h = { .found = 0 };
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -281,8 +269,6 @@ static int hunt(const struct record *rec, long long deadline_us)
 	for (int round = 0, quiet = 0; quiet < QUIET_ROUNDS && clock_us() < deadline_us; round++) {
 		if (round % QUIET_ROUNDS == 0) {
 			memset(known, 0, sizeof(known));
-			table_read();
-			h.session = session_is_trees(rec);
 		}
 		h.found = 0;
 		dir_each(fd, hunt_one, &h);

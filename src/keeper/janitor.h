@@ -1,10 +1,10 @@
 /* janitor.h - ends trees that nobody keeps any more.
  *
  * When watch and hold are SIGKILLed together the main process dies with them (PDEATHSIG); whatever
- * else it had started is found here: by its cgroup, by its session, by KILLICK_TREE in its
- * environment, and by descent from any of these. Every `killick run` sweeps once its own server is
- * up. Only trees whose record is free (record.h) are touched, by pidfd, never by bare pid. Threads:
- * one.  Blocking: for the budget.  Allocates: never.
+ * else it had started is found here: by its cgroup, by KILLICK_TREE in its environment, and by
+ * descent from any of these. Every `killick run` sweeps once its own server is up. Only trees whose
+ * record is free (record.h) are touched, by pidfd, never by bare pid.
+ * Threads: one.  Blocking: for the budget.  Allocates: never.
  */
 #pragma once
 

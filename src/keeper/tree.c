@@ -129,8 +129,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	int r;
 
 	STEP(CHILD_BOTH);
-	setpgid(0, 0); /* in the hold's session: a session of its own would cost every start a
-			  scheduler's autogroup */
+	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before the line above: nobody would tell us */
 		_exit(127);
@@ -289,18 +288,18 @@ int tree_survivors(const struct tree *t, pid_t *pids, int max)
 	return n >= 0 ? n : children_scanned(pids, max);
 }
 
-/* Only children: nobody but us can reap them, so their pids and groups are theirs. Deeper
- * descendants become our children as their parents die, within the same few rounds. A group kill is
- * atomic against fork, a pid kill is not: so the group first. */
+/* Only children: nobody but us can reap them, so their pids are theirs. Deeper descendants become
+ * our children as their parents die, within the same few rounds. A group kill is atomic against
+ * fork, a pid kill is not: so the group of a child that leads one, first. Never the group of one
+ * that does not: a hostile child may have joined any group of our session, the client's as well. */
 static void kill_children(const struct tree *t)
 {
-	pid_t pids[1024], own = getpgrp();
+	pid_t pids[1024];
 	int n = tree_survivors(t, pids, (int)(sizeof(pids) / sizeof(pids[0])));
 
 	for (int i = 0; i < n; i++) {
-		pid_t group = getpgid(pids[i]);
-		if (group > 1 && group != own)
-			kill(-group, SIGKILL);
+		if (getpgid(pids[i]) == pids[i])
+			kill(-pids[i], SIGKILL);
 		kill(pids[i], SIGKILL);
 	}
 }

@@ -5,11 +5,8 @@
  * file rests on them:
  *   - orphans of the tree become its children, so `no child` means `no descendant`: the proof is
  *     waitid's ECHILD;
- *   - a child's pid, and the group of a child, cannot become another's before we reap it: killing
- *     by pid is safe;
- *   - the tree lives in a session that the hold began, or in one of its own making: a group that a
- *     descendant can be in holds descendants only, and perhaps the hold itself, which never
- *     strikes its own group.
+ *   - a child's pid cannot become another's before we reap it: killing by pid is safe;
+ *   - nor can the group that a child leads, and who is in that group joined it: killing it is safe.
  *
  * Life: tree_spawn -> tree_signal ... -> tree_kill returns 0: no process of this tree exists.
  * Threads: one.  Blocking: tree_kill, for its budget.  Allocates: never.

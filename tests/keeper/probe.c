@@ -75,6 +75,18 @@ static int wait_for(int argc, char **argv)
 	}
 }
 
+/* Join another process group and stay, whatever is asked. */
+static _Noreturn void join(pid_t group)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	puts(setpgid(0, group) == 0 ? "joined" : strerror(errno));
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -93,6 +105,8 @@ int main(int argc, char **argv)
 		return puts(getcwd(text, sizeof(text))) < 0;
 	if (strcmp(what, "env") == 0 && argc > 2)
 		return puts(getenv(argv[2]) ? getenv(argv[2]) : "(unset)") < 0;
+	if (strcmp(what, "join") == 0 && argc > 2)
+		join((pid_t)atoi(argv[2]));
 	if (strcmp(what, "wait") == 0)
 		return wait_for(argc - 2, argv + 2);
 	fprintf(stderr, "probe: unknown question '%s'\n", what);

@@ -618,6 +618,67 @@ TEST(a_group_kill_does_not_reach_the_hold)
 	close(h.out);
 }
 
+/* In one session with its client a server may join the client's group; killing it must not kill the
+ * client. */
+TEST(a_server_in_the_clients_group_does_not_take_it_along)
+{
+	char group[16];
+	struct held h;
+
+	snprintf(group, sizeof(group), "%d", getpgrp());
+	HELD(&h, "--contain", "keeper", "--grace", "50ms", "--", probe(), "join", group);
+	held_expect(&h, "joined");
+	held_eof(&h);
+	held_status(&h);
+	OK(held_reported(&h, "\"step\":\"kill\""));
+	held_done(&h);
+}
+
+/* With a terminal as its stdin: the server reads it though it is in no foreground group, and Ctrl-C
+ * reaches it. */
+TEST(a_terminal_serves_the_server)
+{
+	struct held h;
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), out[2];
+
+	OK(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0 &&
+	   pipe2(out, O_CLOEXEC) == 0);
+	h.watch = fork();
+	if (h.watch == 0) {
+		setsid();
+		int tty = open(ptsname(master),
+			       O_RDWR); /* the first terminal of a session leader is its own */
+		dup2(tty, 0);
+		dup2(out[1], 1);
+		close(tty);
+		/* a leader cannot be in a group of its own making anew: killick as a child, as a
+		 * shell would */
+		pid_t job = fork();
+		if (job == 0) {
+			execl(t_program("KILLICK", "build/killick"), "killick", "run", "--", "sh",
+			      "-c",
+			      "trap 'echo interrupted; exit 5' INT; echo up; read x; echo got $x; "
+			      "while :; do sleep 0.01; done",
+			      (char *)NULL);
+			_exit(127);
+		}
+		sigaction(SIGINT, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+		int status;
+		waitpid(job, &status, 0);
+		_exit(WEXITSTATUS(status));
+	}
+	close(out[1]);
+	h.out = out[0];
+	held_expect(&h, "up");
+	OK(write(master, "line\n", 5) == 5);
+	held_expect(&h, "got line");
+	OK(write(master, "\003", 1) == 1);
+	held_expect(&h, "interrupted");
+	EQ(WEXITSTATUS(held_status(&h)), 5);
+	close(h.out);
+	close(master);
+}
+
 TEST(one_killick_inside_another)
 {
 	const char *killick = t_program("KILLICK", "build/killick");
