@@ -63,7 +63,9 @@ static void lose_both(const char *level, bool hidden, pid_t *out_daemon)
 	held_expect(&h, "up");
 	*out_daemon = held_pid_from(file);
 	pid_t hold = held_hold(&h);
-	OK(kill(hold, SIGSTOP) == 0 && kill(h.watch, SIGKILL) == 0 && kill(hold, SIGKILL) == 0);
+	/* stopped first, so that neither sees the other die */
+	OK(kill(h.watch, SIGSTOP) == 0 && kill(hold, SIGSTOP) == 0);
+	OK(kill(h.watch, SIGKILL) == 0 && kill(hold, SIGKILL) == 0);
 	held_status(&h);
 	OK(held_wait_gone(hold));
 	held_done(&h);
