@@ -49,7 +49,7 @@ static uint64_t splitmix(uint64_t *state)
 size_t bench_turn(size_t count, size_t round, size_t k)
 {
 	uint64_t seed = round;
-	size_t order[BENCH_TURNS];
+	size_t order[BENCH_TURNS] = { 0 };
 
 	assert(count <= BENCH_TURNS);
 	for (size_t i = 0; i < count; i++) {

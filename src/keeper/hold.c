@@ -191,30 +191,32 @@ static void on_news(struct hold *h)
 static void on_ctl(struct hold *h)
 {
 	struct msg m;
-	ssize_t n;
+	ssize_t n = sizeof(m);
 
-	while ((n = recv(h->fds[FD_CTL].fd, &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
-		if (m.kind != MSG_SIGNAL)
+	for (int i = 0; i < SIGNALS_BATCH && n == sizeof(m); i++) {
+		n = recv(h->fds[FD_CTL].fd, &m, sizeof(m), MSG_DONTWAIT);
+		if (n != sizeof(m) || m.kind != MSG_SIGNAL)
 			continue;
 		if (m.a == SIGTERM)
 			hold_step(h, EV_TERM);
 		else /* a group without a shell above it ignores SIGTSTP; the intent is to stop */
 			tree_signal(&h->k->tree, m.a == SIGTSTP ? SIGSTOP : m.a, m.b);
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	forget(h, FD_CTL);
-	hold_step(h, EV_WATCH);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		forget(h, FD_CTL);
+		hold_step(h, EV_WATCH);
+	}
 }
 
 /* Somebody may signal us by pid; SIGTERM means the same as to the watch, the rest means nothing. */
 static void on_signals(struct hold *h)
 {
-	struct signalfd_siginfo si;
+	struct signalfd_siginfo si[SIGNALS_BATCH];
 	bool was_alive = !h->k->tree.exited;
+	int n = signals_read(h->fds[FD_SIGNALS].fd, si, SIGNALS_BATCH);
 
-	while (read(h->fds[FD_SIGNALS].fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGTERM)
+	for (int i = 0; i < n; i++) {
+		if (si[i].ssi_signo == SIGTERM)
 			hold_step(h, EV_TERM);
 	}
 	tree_reap(&h->k->tree);
@@ -241,11 +243,10 @@ static void loop(struct hold *h)
 
 		if (n < 0 && errno != EINTR)
 			hold_step(h, EV_WATCH); /* cannot happen; if it does, do not hold on */
-		if (n <= 0) {
-			if (time_left_ms(h) == 0)
-				hold_step(h, EV_TIMEOUT);
+		if (time_left_ms(h) == 0) /* also when there is always something else to do */
+			hold_step(h, EV_TIMEOUT);
+		if (n <= 0)
 			continue;
-		}
 		/* what may have made the server exit comes before its exit: the first reason counts
 		 */
 		if (h->fds[FD_NEWS].revents)

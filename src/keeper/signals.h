@@ -2,6 +2,8 @@
  * alike. */
 #pragma once
 
+#include <sys/signalfd.h>
+
 /* Block everything a client may send and restore SIGCHLD's default: inherited as ignored it would
  * reap our children for us. What the CPU raises (SIGSEGV and its kin) stays as it is. */
 void signals_block(void);
@@ -9,6 +11,11 @@ void signals_block(void);
 /* A non-blocking signalfd (CLOEXEC) for all of them. Each process makes its own: it reads the
  * signals of the reader. */
 int signals_fd(void);
+
+/* Take at most max of those that wait; returns how many. One batch a turn: whoever sends signals
+ * without end must not keep us from the rest of the loop. */
+#define SIGNALS_BATCH 16
+int signals_read(int fd, struct signalfd_siginfo *out, int max);
 
 /* Open /dev/null for each standard descriptor that the client left closed: no descriptor of ours
  * may become the server's stdin. */

@@ -120,14 +120,16 @@ static void loop(struct watch *w)
 	};
 
 	while (hold_lives(w) && !w->survivors) {
-		struct signalfd_siginfo si;
+		struct signalfd_siginfo si[SIGNALS_BATCH];
+		int n;
 
 		poll(fds, 2, -1);
 		if (fds[1].revents && !on_ctl(w))
 			fds[1].fd = -1;
-		while (read(w->signals, &si, sizeof(si)) == sizeof(si)) {
-			if (si.ssi_signo != SIGCHLD)
-				hand_on(w, &si);
+		n = signals_read(w->signals, si, SIGNALS_BATCH);
+		for (int i = 0; i < n; i++) {
+			if (si[i].ssi_signo != SIGCHLD)
+				hand_on(w, &si[i]);
 		}
 	}
 	on_ctl(w); /* its last words */

@@ -679,6 +679,25 @@ TEST(a_terminal_serves_the_server)
 	close(master);
 }
 
+/* Signals without end must not keep a keeper from its clock, nor from the other's death. */
+TEST(a_flood_of_signals_delays_nothing)
+{
+	for (int kill_hold = 0; kill_hold < 2; kill_hold++) {
+		struct held h;
+
+		HELD(&h, "--contain", "keeper", "--grace", "50ms", "--", probe(), "flood");
+		held_expect(&h, "flooding");
+		if (kill_hold)
+			OK(kill(held_hold(&h), SIGKILL) == 0);
+		else
+			held_eof(&h);
+		held_status(&h);
+		OK(held_reported(&h, kill_hold ? "\"why\":\"hold\"" : "\"step\":\"kill\""));
+		held_done(&h);
+		unlink(h.report);
+	}
+}
+
 TEST(one_killick_inside_another)
 {
 	const char *killick = t_program("KILLICK", "build/killick");
