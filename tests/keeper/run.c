@@ -487,7 +487,8 @@ static pid_t client_shell(const char *options, const char *server, int in, int o
 
 /* The server's stdin stays open here (the test holds the other end): only the death itself can be
  * the reason. */
-static void owner_dies(bool stop_watch)
+enum stop { STOP_NONE, STOP_WATCH, STOP_BOTH };
+static void owner_dies(enum stop stop)
 {
 	int in[2], out[2];
 	struct held h;
@@ -498,8 +499,10 @@ static void owner_dies(bool stop_watch)
 	close(out[1]);
 	h.out = out[0];
 	held_expect(&h, "up");
-	if (stop_watch)
+	if (stop != STOP_NONE)
 		OK(kill(h.watch, SIGSTOP) == 0);
+	if (stop == STOP_BOTH)
+		OK(kill(held_hold(&h), SIGSTOP) == 0);
 	OK(kill(client, SIGKILL) == 0);
 	OK(t_wait_child(client, HELD_MS) != -1);
 	OK(t_wait_child(h.watch, HELD_MS) !=
@@ -512,12 +515,18 @@ static void owner_dies(bool stop_watch)
 
 TEST(parents_death_ends_it_though_stdin_is_open)
 {
-	owner_dies(false);
+	owner_dies(STOP_NONE);
 }
 
 TEST(parents_death_ends_it_though_the_watch_is_stopped)
 {
-	owner_dies(true);
+	owner_dies(STOP_WATCH);
+}
+
+/* The kernel wakes the watch when its parent dies, the watch wakes the hold. */
+TEST(parents_death_ends_it_though_both_are_stopped)
+{
+	owner_dies(STOP_BOTH);
 }
 
 TEST(owner_may_be_any_process)
