@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,17 @@ static int remove_below(int dirfd, const char *name, int depth)
 	return unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
+/* The last process may be gone for everybody but the cgroup: rmdir says EBUSY for an instant more.
+ */
+static int remove_soon(const char *path)
+{
+	int r;
+
+	for (int ms = 0; (r = remove_below(AT_FDCWD, path, 0)) == -EBUSY && ms < 1000; ms++)
+		poll(NULL, 0, 1);
+	return r;
+}
+
 int cgroup_remove(struct cgroup *cg)
 {
 	int r = 0;
@@ -407,15 +419,16 @@ int cgroup_remove(struct cgroup *cg)
 	if (cg->fd >= 0) {
 		close(cg->fd);
 		cg->fd = -1;
-		r = remove_below(AT_FDCWD, cg->path, 0);
+		r = remove_soon(cg->path);
 	}
 	for (int i = 0; i < V1_COUNT; i++) {
 		if (cg->v1_fds[i] < 0)
 			continue;
 		close(cg->v1_fds[i]);
 		cg->v1_fds[i] = -1;
-		if (rmdir(cg->v1_paths[i]) < 0 && errno != ENOENT && r == 0)
-			r = -errno;
+		int r1 = remove_soon(cg->v1_paths[i]);
+		if (r == 0)
+			r = r1;
 	}
 	return r;
 }

@@ -316,13 +316,14 @@ void keeper_clean(struct keeper *k)
 {
 	int r = cgroup_remove(&k->tree.cg);
 
-	if (r < 0)
+	if (r < 0) /* the record stays, so that the next start can try again */
 		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path,
 			   strerror(-r));
-	if (k->record_fd >= 0) {
+	if (k->record_fd < 0)
+		return;
+	if (r == 0)
 		record_remove(k->record_dirfd, k->id);
-		close(k->record_fd);
-		close(k->record_dirfd);
-		k->record_fd = k->record_dirfd = -1;
-	}
+	close(k->record_fd);
+	close(k->record_dirfd);
+	k->record_fd = k->record_dirfd = -1;
 }
