@@ -73,6 +73,6 @@ bool cgroup_is_empty(const struct cgroup *cg);
 /* Members, not those of sub-cgroups; at most max are stored. Returns the number stored. */
 int cgroup_members(const struct cgroup *cg, pid_t *pids, int max);
 
-/* Remove the directories and what the server made below them; closes the descriptors. Waits for up to
- * a second where the kernel calls one busy though it is empty. 0 when all are gone. */
+/* Remove the directories and what the server made below them; closes the descriptors. Waits for up
+ * to a second where the kernel calls one busy though it is empty. 0 when all are gone. */
 int cgroup_remove(struct cgroup *cg);

@@ -143,7 +143,7 @@ static void started(struct hold *h)
 	proc_stat_get(k->server, &st);
 	record_add(k->record_fd, "server", "%d %llu", k->server, st.start);
 	keeper_log(k, "event=start pid=%d level=%s owner=%d", k->server, level_name(k->tree.level),
-		   k->owner.pid);
+		   k->owner);
 	STEP(HOLD_STARTED);
 }
 
@@ -243,7 +243,7 @@ static void loop(struct hold *h)
 
 		if (n < 0 && errno != EINTR)
 			hold_step(h, EV_WATCH); /* cannot happen; if it does, do not hold on */
-		if (time_left_ms(h) == 0) /* also when there is always something else to do */
+		if (time_left_ms(h) == 0)       /* also when there is always something else to do */
 			hold_step(h, EV_TIMEOUT);
 		if (n <= 0)
 			continue;

@@ -1,4 +1,4 @@
-/* hold.h - the inner keeper: own session, subreaper, parent of the server; spawns, stops, kills,
+/* hold.h - the inner keeper: own group, subreaper, parent of the server; spawns, stops, kills,
  * proves.
  *
  * It is the one that decides. It sees the owner's end (pidfd), the client's hang-up (stdin), the

@@ -174,7 +174,7 @@ static int find_owner(struct keeper *k)
 	 * serve. */
 	if (parent && getppid() != pid)
 		return EXIT_UNAVAILABLE;
-	k->owner.pid = pid;
+	k->owner = pid;
 	return 0;
 }
 
@@ -248,7 +248,9 @@ static int choose_level(struct keeper *k)
  * keeper_describe's. */
 static void begin_record(struct keeper *k)
 {
-	struct record rec = { .owner = k->owner, .watch = getpid(), .grace_ms = k->opt.grace_ms };
+	struct record rec = { .owner = { .pid = k->owner },
+			      .watch = getpid(),
+			      .grace_ms = k->opt.grace_ms };
 	int r;
 
 	memcpy(rec.tree, k->id, sizeof(rec.tree));
@@ -269,13 +271,13 @@ void keeper_describe(const struct keeper *k)
 
 	if (k->record_fd < 0)
 		return;
-	proc_stat_get(k->owner.pid, &st);
+	proc_stat_get(k->owner, &st);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
 	report_command(&k->opt, &cmd);
 	cmd.text[COMMAND_SHOWN] = '\0';
 	record_add(k->record_fd, "boot", "%s", boot);
-	record_add(k->record_fd, "owner", "%d %llu", k->owner.pid, st.start);
+	record_add(k->record_fd, "owner", "%d %llu", k->owner, st.start);
 	record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
 	record_add(k->record_fd, "name", "%s", k->opt.name);
 	record_add(k->record_fd, "command", "%s", cmd.text);

@@ -51,7 +51,7 @@ struct keeper {
 	struct tree tree;
 	struct namespace ns; /* who we were outside, for level namespace */
 	unsigned long nproc; /* RLIMIT_NPROC to set on the server; 0: none */
-	struct who owner;    /* pid 0: nobody but stdin */
+	pid_t owner;         /* 0: nobody but stdin */
 	int owner_fd;        /* pidfd, or -1 */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
 	pid_t server;                                   /* as /proc names it; 0 before it runs */

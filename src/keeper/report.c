@@ -125,8 +125,7 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 	line_add(l,
 		 ",\"pid\":%d,\"owner\":%d,\"level\":\"%s\",\"why\":\"%s\",\"step\":\"%s\","
 		 "\"exit\":",
-		 k->server, k->owner.pid, level_name(t->level), report_why(k->why),
-		 need_name(k->need));
+		 k->server, k->owner, level_name(t->level), report_why(k->why), need_name(k->need));
 	add_exit(l, t);
 	add_ms(l, "stop_ms", now - k->stop_us);
 	add_ms(l, "life_ms", now - k->begun_us);

@@ -17,7 +17,7 @@
 	X(WATCH_DONE, "watch:done")       /* the hold said the tree is empty */                    \
 	X(WATCH_MIRROR, "watch:mirror")   /* about to end as the server did */                     \
 	X(HOLD_BEGIN, "hold:begin")       /* first instruction after fork */                       \
-	X(HOLD_READY, "hold:ready")       /* own session, subreaper */                             \
+	X(HOLD_READY, "hold:ready")       /* own group, subreaper */                               \
 	X(HOLD_CLONED, "hold:cloned")     /* the server's process exists, not yet the server */    \
 	X(HOLD_STARTED, "hold:started")   /* the server runs */                                    \
 	X(HOLD_STOPPING, "hold:stopping") /* the end has begun */                                  \
