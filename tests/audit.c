@@ -33,6 +33,7 @@ int audit_open(struct audit *a)
 	char path[80];
 
 	*a = (struct audit)AUDIT_INIT;
+	a->opener = getpid();
 	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
 		return -EIO;
 	for (size_t i = 0; i < sizeof(raw); i++)
@@ -254,7 +255,7 @@ static int each_process(struct audit *a, bool look_at_fds, pid_t *out_pids, int 
 		look_at_fds = false;
 	while (d && (e = readdir(d))) {
 		pid = (pid_t)atoi(e->d_name);
-		if (pid <= 0 || pid == getpid())
+		if (pid <= 0 || pid == getpid() || pid == a->opener)
 			continue;
 		if (!alive_with_tag(pid, a->tag) && !(look_at_fds && holds_fifo(pid, &fifo)))
 			continue;

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct audit {
+	pid_t opener; /* called audit_open: runs the trial, is no part of it */
 	char tag[33];
 	char dir[64]; /* ours; audit_close removes it and what lies flat in it or one level below */
 	int fd;       /* reading end of the FIFO, -1: closed */
