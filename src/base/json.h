@@ -1,30 +1,68 @@
-/* json.h - writes one JSON text to a stream, commas and escapes included.
+/* json.h - reads JSON in place: every value is the piece of text it stands in.
  *
- * Life: JSON_INIT(stream) -> json_open, members, json_close, in pairs -> json_end, which adds the
- * last newline. `key` is NULL inside an array. Strings that are not UTF-8 get U+FFFD for each
- * broken byte. A misplaced call is a bug and asserts. Elements of the outermost array stand on
- * lines of their own, so that a person can read them too.
+ * No tree is built: a message of 64 MiB costs nothing beyond its own bytes, what is handed on is
+ * handed on byte for byte, and every value knows where it is, so that an error can name its line.
+ * A text is checked whole by json_check first (RFC 8259, UTF-8 included, at most JSON_DEPTH deep);
+ * after that the accessors may be used on it and its parts, and cannot fail but by type.
+ * Duplicate keys: the last one counts in json_get; json_each shows all of them.
+ * Threads: any.  Blocking: never.  Allocates: only json_string.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct json {
-	FILE *out; /* borrowed */
-	unsigned depth;
-	bool filled;   /* a comma is due */
-	char kind[16]; /* '{' or '[' per depth */
+#include "base/buf.h"
+
+#define JSON_DEPTH 512
+
+struct json { /* a value: a piece of a checked text, without space around it; at NULL: there is none */
+	const char *at;
+	size_t len;
 };
-#define JSON_INIT(stream)                                                                          \
-	{                                                                                          \
-		.out = (stream)                                                                    \
-	}
+#define JSON_NONE ((struct json){ .at = NULL })
 
-void json_open(struct json *j, const char *key, char kind); /* '{' or '[' */
-void json_close(struct json *j);
-void json_str(struct json *j, const char *key, const char *value); /* NULL or "" is null */
-void json_int(struct json *j, const char *key, long long value);
-void json_bool(struct json *j, const char *key, bool value);
-void json_null(struct json *j, const char *key);
-void json_end(struct json *j);
+enum json_type { JSON_ABSENT, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+enum json_flags {
+	JSON_RELAXED = 1, /* comments and trailing commas, as in configs people write by hand; a BOM */
+};
+
+struct json_fault { /* why a text is no JSON */
+	size_t offset;
+	const char *reason; /* static: "a string is not closed" */
+};
+
+/* Check text; on success *out is its only value. 0, -EBADMSG, or -E2BIG when nested too deep. */
+int json_check(const char *text, size_t len, unsigned flags, struct json *out, struct json_fault *fault);
+
+enum json_type json_type(struct json v);
+/* Line of a value in the text it came from, from 1. */
+unsigned json_line(const char *text, const char *at);
+
+/* Walk an object or array: JSON_EACH_INIT(v), then json_each until false. key is JSON_NONE in arrays; else
+ * the quoted string. The first call of a wrong type is false. Accepts relaxed texts. */
+struct json_iter {
+	const char *p, *end;
+	bool object;
+	struct json key, value;
+};
+struct json_iter json_iter(struct json v);
+bool json_each(struct json_iter *it);
+
+/* Member of an object by (decoded) key; JSON_NONE if there is none or v is no object. */
+struct json json_get(struct json v, const char *key);
+/* By path of keys and indexes joined by dots. */
+struct json json_find(struct json v, const char *path);
+
+/* Is v the string s (escapes decoded)? */
+bool json_is(struct json v, const char *s);
+/* Decode a string; false if it is none. A NUL inside becomes U+FFFD: C strings are what we have. */
+bool json_string(struct json v, char **out);		   /* to be given to free() */
+bool json_string_into(struct json v, char *out, size_t size); /* cut to fit, at a character */
+bool json_int(struct json v, int64_t *out);		   /* an integer that fits, written without fraction or with .0 */
+bool json_double(struct json v, double *out);
+bool json_bool(struct json v, bool *out);
+/* Number of items or members. */
+size_t json_count(struct json v);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/emit.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
@@ -219,71 +219,71 @@ static void print_findings(const struct findings *f)
 	print_orphans(f);
 }
 
-static void json_probe(struct json *j, const char *key, const struct probe *p)
+static void json_probe(struct emit *j, const char *key, const struct probe *p)
 {
-	json_open(j, key, '{');
-	json_bool(j, "works", p->works);
-	json_str(j, "how", p->how);
-	json_str(j, "raise", p->raise);
-	json_close(j);
+	emit_open(j, key, '{');
+	emit_bool(j, "works", p->works);
+	emit_str(j, "how", p->how);
+	emit_str(j, "raise", p->raise);
+	emit_close(j);
 }
 
-static void json_orphan(struct json *j, const struct findings *f, const struct orphan *o)
+static void json_orphan(struct emit *j, const struct findings *f, const struct orphan *o)
 {
 	char command[COMMAND_MAX];
 
 	proc_command(o->proc, command, sizeof(command));
-	json_open(j, NULL, '{');
-	json_int(j, "pid", o->proc->st.pid);
-	json_int(j, "ppid", o->parent->st.pid);
-	json_str(j, "parent", o->parent->st.comm);
-	json_bool(j, "unsure", o->unsure);
-	json_str(j, "unit", o->unit);
-	json_int(j, "processes", (long long)o->family);
-	json_int(j, "age_ms", proc_age_ms(&f->trees.procs, o->proc));
-	json_int(j, "rss_bytes", (long long)o->rss);
-	json_int(j, "cpu_ms", o->cpu_ms);
-	json_str(j, "command", command);
-	json_close(j);
+	emit_open(j, NULL, '{');
+	emit_int(j, "pid", o->proc->st.pid);
+	emit_int(j, "ppid", o->parent->st.pid);
+	emit_str(j, "parent", o->parent->st.comm);
+	emit_bool(j, "unsure", o->unsure);
+	emit_str(j, "unit", o->unit);
+	emit_int(j, "processes", (long long)o->family);
+	emit_int(j, "age_ms", proc_age_ms(&f->trees.procs, o->proc));
+	emit_int(j, "rss_bytes", (long long)o->rss);
+	emit_int(j, "cpu_ms", o->cpu_ms);
+	emit_str(j, "command", command);
+	emit_close(j);
 }
 
 static void print_json(const struct findings *f)
 {
-	struct json j = JSON_INIT(stdout);
+	struct emit j = EMIT_INIT(stdout);
 
-	json_open(&j, NULL, '{');
-	json_str(&j, "killick", KILLICK_VERSION);
-	json_str(&j, "kernel", f->kernel.release);
-	json_int(&j, "uid", geteuid());
-	json_str(&j, "level", f->level);
-	json_open(&j, "levels", '{');
+	emit_open(&j, NULL, '{');
+	emit_str(&j, "killick", KILLICK_VERSION);
+	emit_str(&j, "kernel", f->kernel.release);
+	emit_int(&j, "uid", geteuid());
+	emit_str(&j, "level", f->level);
+	emit_open(&j, "levels", '{');
 	json_probe(&j, "namespace", &f->ns);
 	json_probe(&j, "cgroup", &f->cgroup);
 	json_probe(&j, "keeper", &f->keeper);
-	json_close(&j);
-	json_open(&j, "limits", '{');
+	emit_close(&j);
+	emit_open(&j, "limits", '{');
 	json_probe(&j, "max_procs", &f->max_procs);
 	json_probe(&j, "memory", &f->memory);
-	json_close(&j);
+	emit_close(&j);
 	json_probe(&j, "records", &f->records);
-	json_open(&j, "trees", '{');
-	json_int(&j, "count", (long long)f->trees.count);
-	json_int(&j, "abandoned", (long long)f->abandoned);
-	json_int(&j, "overdue", (long long)f->overdue);
-	json_close(&j);
-	json_open(&j, "orphans", '[');
+	emit_open(&j, "trees", '{');
+	emit_int(&j, "count", (long long)f->trees.count);
+	emit_int(&j, "abandoned", (long long)f->abandoned);
+	emit_int(&j, "overdue", (long long)f->overdue);
+	emit_close(&j);
+	emit_open(&j, "orphans", '[');
 	for (size_t i = 0; i < f->orphan_count; i++)
 		json_orphan(&j, f, &f->orphans[i]);
-	json_close(&j);
-	json_close(&j);
-	json_end(&j);
+	emit_close(&j);
+	emit_close(&j);
+	emit_end(&j);
 }
 
 /* End one orphan, and only one that is in the list as it is now. */
 static int reap_orphan(const char *value, bool as_json)
 {
 	AUTO(findings_done) struct findings f = { .level = NULL };
-	struct json j = JSON_INIT(stdout);
+	struct emit j = EMIT_INIT(stdout);
 	struct err e = ERR_INIT;
 	char *end, command[COMMAND_MAX];
 	long pid;
@@ -313,12 +313,12 @@ static int reap_orphan(const char *value, bool as_json)
 			printf("ended %ld and %d below it: %s\n", pid, r - 1, command);
 			return cli_finish("doctor", EXIT_SUCCESS);
 		}
-		json_open(&j, NULL, '{');
-		json_int(&j, "pid", pid);
-		json_int(&j, "ended", r);
-		json_str(&j, "command", command);
-		json_close(&j);
-		json_end(&j);
+		emit_open(&j, NULL, '{');
+		emit_int(&j, "pid", pid);
+		emit_int(&j, "ended", r);
+		emit_str(&j, "command", command);
+		emit_close(&j);
+		emit_end(&j);
 		return cli_finish("doctor", EXIT_SUCCESS);
 	}
 	cli_say("doctor",

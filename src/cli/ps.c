@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/emit.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -191,81 +191,81 @@ static void print_tree(const struct trees *ts, const struct held *t)
 	forest_draw(nodes, t->count, "", true, draw_process, &d);
 }
 
-static void json_process(struct json *j, const struct procs *ps, const struct proc *p)
+static void json_process(struct emit *j, const struct procs *ps, const struct proc *p)
 {
 	char command[COMMAND_MAX];
 
 	proc_command(p, command, sizeof(command));
-	json_open(j, NULL, '{');
-	json_int(j, "pid", p->st.pid);
-	json_int(j, "ppid", p->st.ppid);
-	json_str(j, "state", (char[]){ p->st.state, '\0' });
-	json_int(j, "threads", p->st.threads);
-	json_int(j, "rss_bytes", (long long)proc_rss(p));
-	json_int(j, "cpu_ms", proc_cpu_ms(p));
-	json_int(j, "age_ms", proc_age_ms(ps, p));
-	json_str(j, "command", command);
-	json_close(j);
+	emit_open(j, NULL, '{');
+	emit_int(j, "pid", p->st.pid);
+	emit_int(j, "ppid", p->st.ppid);
+	emit_str(j, "state", (char[]){ p->st.state, '\0' });
+	emit_int(j, "threads", p->st.threads);
+	emit_int(j, "rss_bytes", (long long)proc_rss(p));
+	emit_int(j, "cpu_ms", proc_cpu_ms(p));
+	emit_int(j, "age_ms", proc_age_ms(ps, p));
+	emit_str(j, "command", command);
+	emit_close(j);
 }
 
-static void json_owner(struct json *j, const struct trees *ts, const struct held *t)
+static void json_owner(struct emit *j, const struct trees *ts, const struct held *t)
 {
 	const struct proc *p = owner_of(ts, t);
 	char command[COMMAND_MAX];
 
 	if (!t->rec.owner.pid) {
-		json_null(j, "owner");
+		emit_null(j, "owner");
 		return;
 	}
-	json_open(j, "owner", '{');
-	json_int(j, "pid", t->rec.owner.pid);
-	json_bool(j, "alive", p != NULL);
+	emit_open(j, "owner", '{');
+	emit_int(j, "pid", t->rec.owner.pid);
+	emit_bool(j, "alive", p != NULL);
 	if (p)
 		proc_command(p, command, sizeof(command));
-	json_str(j, "command", p ? command : NULL);
-	json_close(j);
+	emit_str(j, "command", p ? command : NULL);
+	emit_close(j);
 }
 
-static void json_tree(struct json *j, const struct trees *ts, const struct held *t)
+static void json_tree(struct emit *j, const struct trees *ts, const struct held *t)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "tree", t->rec.tree);
-	json_str(j, "name", t->rec.name);
-	json_str(j, "session", t->rec.session);
-	json_str(j, "command", t->rec.command);
-	json_str(j, "level", t->rec.level);
-	json_str(j, "state", held_state_name(t->state));
-	json_str(j, "why", t->rec.why);
+	emit_open(j, NULL, '{');
+	emit_str(j, "tree", t->rec.tree);
+	emit_str(j, "name", t->rec.name);
+	emit_str(j, "session", t->rec.session);
+	emit_str(j, "command", t->rec.command);
+	emit_str(j, "level", t->rec.level);
+	emit_str(j, "state", held_state_name(t->state));
+	emit_str(j, "why", t->rec.why);
 	json_owner(j, ts, t);
-	json_int(j, "watch", t->rec.watch);
-	json_int(j, "hold", t->rec.hold);
-	json_int(j, "server", t->rec.server.pid);
-	json_str(j, "cgroup", t->rec.cgroups[0]);
-	json_int(j, "grace_ms", t->rec.grace_ms);
-	json_int(j, "age_ms", t->age_ms);
+	emit_int(j, "watch", t->rec.watch);
+	emit_int(j, "hold", t->rec.hold);
+	emit_int(j, "server", t->rec.server.pid);
+	emit_str(j, "cgroup", t->rec.cgroups[0]);
+	emit_int(j, "grace_ms", t->rec.grace_ms);
+	emit_int(j, "age_ms", t->age_ms);
 	if (t->rec.deadline_ms)
-		json_int(j, "due_in_ms", t->rec.deadline_ms - ts->procs.now_ms);
+		emit_int(j, "due_in_ms", t->rec.deadline_ms - ts->procs.now_ms);
 	else
-		json_null(j, "due_in_ms");
-	json_int(j, "rss_bytes", (long long)t->rss);
-	json_int(j, "cpu_ms", t->cpu_ms);
-	json_int(j, "survivors", t->rec.survivors);
-	json_open(j, "processes", '[');
+		emit_null(j, "due_in_ms");
+	emit_int(j, "rss_bytes", (long long)t->rss);
+	emit_int(j, "cpu_ms", t->cpu_ms);
+	emit_int(j, "survivors", t->rec.survivors);
+	emit_open(j, "processes", '[');
 	for (size_t i = 0; i < t->count; i++)
 		json_process(j, &ts->procs, procs_find(&ts->procs, t->pids[i]));
-	json_close(j);
-	json_close(j);
+	emit_close(j);
+	emit_close(j);
 }
 
 static void print_json(const struct trees *ts)
 {
-	struct json j = JSON_INIT(stdout);
+	struct emit j = EMIT_INIT(stdout);
 
-	json_open(&j, NULL, '[');
+	emit_open(&j, NULL, '[');
 	for (size_t i = 0; i < ts->count; i++)
 		json_tree(&j, ts, &ts->list[i]);
-	json_close(&j);
-	json_end(&j);
+	emit_close(&j);
+	emit_end(&j);
 }
 
 int verb_ps(int argc, char **argv)

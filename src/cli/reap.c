@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/emit.h"
 #include "base/text.h"
 #include "cli.h"
 #include "keeper/janitor.h"
@@ -26,17 +26,17 @@ const char reap_help[] =
 
 struct reap {
 	bool dry_run, as_json;
-	struct json json;
+	struct emit json;
 };
 
-static void json_record(struct json *j, const struct record *rec, int processes)
+static void json_record(struct emit *j, const struct record *rec, int processes)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "tree", rec->tree);
-	json_str(j, "name", rec->name);
-	json_str(j, "command", rec->command);
-	json_int(j, "processes", processes);
-	json_close(j);
+	emit_open(j, NULL, '{');
+	emit_str(j, "tree", rec->tree);
+	emit_str(j, "name", rec->name);
+	emit_str(j, "command", rec->command);
+	emit_int(j, "processes", processes);
+	emit_close(j);
 }
 
 /* The janitor reports every tree twice: as it finds it and as it leaves it. */
@@ -100,36 +100,36 @@ static void summary(const struct janitor *r, int overdue)
 
 int verb_reap(int argc, char **argv)
 {
-	struct reap reap = { .json = JSON_INIT(stdout) };
+	struct reap reap = { .json = EMIT_INIT(stdout) };
 	const struct cli_option options[] = {
 		{ .name = "dry-run", .flag = &reap.dry_run },
 		{ .name = "json", .flag = &reap.as_json },
 		{ .name = NULL },
 	};
 	struct janitor janitor = { .budget_ms = BUDGET_MS, .fn = on_tree, .ctx = &reap };
-	struct json *j = &reap.json;
+	struct emit *j = &reap.json;
 	int status, r, overdue;
 
 	if (!cli_options(argc, argv, reap_help, options, &status))
 		return status;
 	if (reap.as_json) {
-		json_open(j, NULL, '{');
-		json_open(j, "trees", '[');
+		emit_open(j, NULL, '{');
+		emit_open(j, "trees", '[');
 	}
 	janitor.dry_run = reap.dry_run;
 	r = janitor_sweep(&janitor);
 	if (reap.as_json) {
-		json_close(j);
-		json_bool(j, "dry_run", reap.dry_run);
-		json_int(j, "ended", janitor.ended);
-		json_int(j, "survivors", janitor.survivors);
-		json_open(j, "overdue", '[');
+		emit_close(j);
+		emit_bool(j, "dry_run", reap.dry_run);
+		emit_int(j, "ended", janitor.ended);
+		emit_int(j, "survivors", janitor.survivors);
+		emit_open(j, "overdue", '[');
 	}
 	overdue = name_overdue(&reap);
 	if (reap.as_json) {
-		json_close(j);
-		json_close(j);
-		json_end(j);
+		emit_close(j);
+		emit_close(j);
+		emit_end(j);
 	} else if (r >= 0) {
 		summary(&janitor, overdue);
 	}

@@ -5,7 +5,7 @@
 
 #include "base/auto.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/emit.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/forest.h"
@@ -260,46 +260,46 @@ TEST(tables_never_end_a_line_in_spaces)
 	STREQ(text, "NAME  N  NOTE  COMMAND\na        note\n      1        c\n");
 }
 
-static char *write_json(void (*fn)(struct json *j))
+static char *write_json(void (*fn)(struct emit *j))
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
-	struct json j = JSON_INIT(f);
+	struct emit j = EMIT_INIT(f);
 
 	fn(&j);
-	json_end(&j);
+	emit_end(&j);
 	fclose(f);
 	return text;
 }
 
-static void some_json(struct json *j)
+static void some_json(struct emit *j)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "a\"b", "x\\\n\x01\x7f\xc3\xa4\xff");
-	json_str(j, "none", NULL);
-	json_open(j, "list", '[');
-	json_int(j, NULL, -3);
-	json_bool(j, NULL, true);
-	json_open(j, NULL, '{');
-	json_close(j);
-	json_close(j);
-	json_null(j, "n");
-	json_close(j);
+	emit_open(j, NULL, '{');
+	emit_str(j, "a\"b", "x\\\n\x01\x7f\xc3\xa4\xff");
+	emit_str(j, "none", NULL);
+	emit_open(j, "list", '[');
+	emit_int(j, NULL, -3);
+	emit_bool(j, NULL, true);
+	emit_open(j, NULL, '{');
+	emit_close(j);
+	emit_close(j);
+	emit_null(j, "n");
+	emit_close(j);
 }
 
-static void json_list(struct json *j)
+static void json_list(struct emit *j)
 {
-	json_open(j, NULL, '[');
-	json_int(j, NULL, 1);
-	json_int(j, NULL, 2);
-	json_close(j);
+	emit_open(j, NULL, '[');
+	emit_int(j, NULL, 1);
+	emit_int(j, NULL, 2);
+	emit_close(j);
 }
 
-static void json_empty(struct json *j)
+static void json_empty(struct emit *j)
 {
-	json_open(j, NULL, '[');
-	json_close(j);
+	emit_open(j, NULL, '[');
+	emit_close(j);
 }
 
 TEST(json_is_json)

@@ -1,5 +1,5 @@
-/* json.c - see json.h */
-#include "json.h"
+/* emit.c - see emit.h */
+#include "emit.h"
 
 #include <assert.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void quoted(FILE *out, const char *value)
 	fputc('"', out);
 }
 
-static void lead(struct json *j, const char *key)
+static void lead(struct emit *j, const char *key)
 {
 	bool in_object = j->depth && j->kind[j->depth - 1] == '{';
 
@@ -60,7 +60,7 @@ static void lead(struct json *j, const char *key)
 	}
 }
 
-void json_open(struct json *j, const char *key, char kind)
+void emit_open(struct emit *j, const char *key, char kind)
 {
 	assert(kind == '{' || kind == '[');
 	assert(j->depth < sizeof(j->kind));
@@ -70,7 +70,7 @@ void json_open(struct json *j, const char *key, char kind)
 	j->filled = false;
 }
 
-void json_close(struct json *j)
+void emit_close(struct emit *j)
 {
 	assert(j->depth > 0);
 	j->depth--;
@@ -80,35 +80,35 @@ void json_close(struct json *j)
 	j->filled = true;
 }
 
-void json_str(struct json *j, const char *key, const char *value)
+void emit_str(struct emit *j, const char *key, const char *value)
 {
 	if (!value || !*value) {
-		json_null(j, key);
+		emit_null(j, key);
 		return;
 	}
 	lead(j, key);
 	quoted(j->out, value);
 }
 
-void json_int(struct json *j, const char *key, long long value)
+void emit_int(struct emit *j, const char *key, long long value)
 {
 	lead(j, key);
 	fprintf(j->out, "%lld", value);
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void emit_bool(struct emit *j, const char *key, bool value)
 {
 	lead(j, key);
 	fputs(value ? "true" : "false", j->out);
 }
 
-void json_null(struct json *j, const char *key)
+void emit_null(struct emit *j, const char *key)
 {
 	lead(j, key);
 	fputs("null", j->out);
 }
 
-void json_end(struct json *j)
+void emit_end(struct emit *j)
 {
 	assert(j->depth == 0 && j->filled);
 	fputc('\n', j->out);

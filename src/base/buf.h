@@ -1,0 +1,30 @@
+/* buf.h - bytes that grow, up to a limit that its maker chose.
+ *
+ * Everything whose size a peer chooses goes through one. Life: BUF_INIT(max) -> buf_add ... ->
+ * buf_done; the zero value with a max is empty. data is NUL-terminated behind len once anything was
+ * added. When the machine has no memory the program ends (mem.h); when the limit is reached the
+ * buffer stays as it was.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct buf {
+	char *data;
+	size_t len, cap, max;
+};
+#define BUF_INIT(limit) { .max = (limit) }
+
+/* Append; 0, or -EMSGSIZE and nothing was added. */
+int buf_add(struct buf *b, const void *bytes, size_t len);
+int buf_adds(struct buf *b, const char *text);
+int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Room for len more bytes behind data + len; 0 or -EMSGSIZE. */
+int buf_reserve(struct buf *b, size_t len);
+/* Take the first len bytes away. */
+void buf_drop(struct buf *b, size_t len);
+/* Empty, memory kept if it is at most keep bytes. */
+void buf_reset(struct buf *b, size_t keep);
+/* The memory leaves as a NUL-terminated string to be given to free(); the buffer is empty. */
+char *buf_take(struct buf *b);
+void buf_done(struct buf *b);
