@@ -1,14 +1,14 @@
-/* loop.h - one thread that waits for descriptors and timers, and the lock under which all state of a
- * runtime is.
+/* loop.h - one thread that waits for descriptors and timers, and the lock under which all state of
+ * a runtime is.
  *
- * The loop's thread holds the lock while it runs handlers and lets go of it while it waits. Any other
- * thread that takes the lock may do whatever a handler may: start watches, set timers, write to
- * pipes. So a call made from a host's thread is written by that thread, without a switch, and
+ * The loop's thread holds the lock while it runs handlers and lets go of it while it waits. Any
+ * other thread that takes the lock may do whatever a handler may: start watches, set timers, write
+ * to pipes. So a call made from a host's thread is written by that thread, without a switch, and
  * there is nothing to post. Nothing that blocks is done under the lock; callbacks of the host are
  * run after it was let go (on_turn).
  *
- * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's thread).
- * An idle loop does not wake up.
+ * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's
+ * thread). An idle loop does not wake up.
  */
 #pragma once
 
@@ -20,9 +20,10 @@
 
 struct loop;
 
-struct loop_watch { /* a descriptor that is waited for; embedded in its owner */
-	int fd;			/* -1: none */
-	uint32_t events;	/* EPOLLIN, ... as registered */
+struct loop_watch {      /* a descriptor that is waited for; embedded in its owner */
+	int fd;          /* -1: none */
+	uint32_t events; /* EPOLLIN, ... as registered */
+	uint32_t slot;   /* place in the loop's table */
 	void (*on_ready)(struct loop_watch *w, uint32_t events);
 };
 
@@ -32,7 +33,8 @@ struct loop_timer { /* embedded in its owner; zero: not set */
 	size_t slot; /* place in the heap, from 1; 0: not set */
 };
 
-/* Start the thread. on_turn is called by the loop's thread, without the lock, after handlers ran and when loop_wake was called. */
+/* Start the thread. on_turn is called by the loop's thread, without the lock, after handlers ran
+ * and when loop_wake was called. */
 int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e);
 /* Stop the thread and free the loop; no watch or timer may be left. */
 void loop_close(struct loop *l);
@@ -41,14 +43,17 @@ void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
 pthread_mutex_t *loop_mutex(struct loop *l); /* for pthread_cond_wait */
 bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
-void loop_wake(struct loop *l);		     /* make it turn; any thread, lock not needed */
-int64_t loop_now_us(void);		     /* CLOCK_MONOTONIC */
+void loop_wake(struct loop *l);              /* make it turn; any thread, lock not needed */
+int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 
-/* All of these: with the lock. A handler may stop or free any watch or timer, its own as well: events
+/* All of these: with the lock. At least one event must be asked for: a hang-up is told to whoever
+ * watches at all.  A handler may stop or free any watch or timer, its own as well: events
  * that were collected for a stopped one are dropped. */
 int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	       void (*on_ready)(struct loop_watch *w, uint32_t events)); /* 0 or -errno */
 int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events);
-void loop_watch_stop(struct loop *l, struct loop_watch *w); /* does not close fd; w->fd is -1 then */
-void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*on_time)(struct loop_timer *t));
+void loop_watch_stop(struct loop *l,
+		     struct loop_watch *w); /* does not close fd; w->fd is -1 then */
+void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
+		    void (*on_time)(struct loop_timer *t));
 void loop_timer_stop(struct loop *l, struct loop_timer *t);

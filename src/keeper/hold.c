@@ -20,9 +20,9 @@
 #define RETRY_MS 1000 /* how often to try again what survived the budget */
 
 enum state { RUNNING, EOF_WAIT, TERM_WAIT, KILLING };
-enum event { EV_STDIN, EV_TERM, EV_OWNER, EV_WATCH, EV_EXIT, EV_TIMEOUT };
+enum event { EV_STDIN, EV_TERM, EV_KILL, EV_OWNER, EV_WATCH, EV_EXIT, EV_TIMEOUT };
 
-enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_STDIN, FD_NEWS, FD_COUNT };
+enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_NEWS, FD_COUNT };
 
 struct hold {
 	struct keeper *k;
@@ -84,6 +84,11 @@ static void hold_step(struct hold *h, enum event ev)
 		else
 			terminate(h, grace);
 		break;
+	case EV_KILL:
+		keeper_stopping(k, WHY_SIGNAL, 0);
+		k->need = NEED_KILL;
+		go(h, KILLING, 0);
+		break;
 	case EV_OWNER:
 	case EV_WATCH:
 		keeper_stopping(k, ev == EV_OWNER ? WHY_OWNER : WHY_WATCH, brief);
@@ -139,7 +144,11 @@ static void started(struct hold *h)
 
 	stdio_drop(STDOUT_FILENO);
 	stdio_drop(STDERR_FILENO);
+	if (k->control_fd >=
+	    0) /* then stdin, too: the owner sees it closed when the server closes it */
+		stdio_drop(STDIN_FILENO);
 	tell_watch(h, MSG_STARTED, k->server, 0);
+	control_started(k->control_fd, k->server, level_name(k->tree.level));
 	proc_stat_get(k->server, &st);
 	record_add(k->record_fd, "server", "%d %llu", k->server, st.start);
 	keeper_log(k, "event=start pid=%d level=%s owner=%d", k->server, level_name(k->tree.level),
@@ -208,6 +217,27 @@ static void on_ctl(struct hold *h)
 	}
 }
 
+static void on_control(struct hold *h)
+{
+	switch (control_read(h->k->control_fd)) {
+	case CONTROL_NOTHING:
+		break;
+	case CONTROL_EOF:
+		hold_step(h, EV_STDIN);
+		break;
+	case CONTROL_STOP:
+		hold_step(h, EV_TERM);
+		break;
+	case CONTROL_KILL:
+		hold_step(h, EV_KILL);
+		break;
+	case CONTROL_GONE:
+		forget(h, FD_CONTROL);
+		hold_step(h, EV_OWNER);
+		break;
+	}
+}
+
 /* Somebody may signal us by pid; SIGTERM means the same as to the watch, the rest means nothing. */
 static void on_signals(struct hold *h)
 {
@@ -253,6 +283,8 @@ static void loop(struct hold *h)
 			on_news(h);
 		if (h->fds[FD_CTL].revents && h->fds[FD_CTL].fd >= 0)
 			on_ctl(h);
+		if (h->fds[FD_CONTROL].revents)
+			on_control(h);
 		if (h->fds[FD_OWNER].revents) {
 			forget(h, FD_OWNER);
 			hold_step(h, EV_OWNER);
@@ -301,6 +333,7 @@ static void outlast_survivors(struct hold *h)
 {
 	record_add(h->k->record_fd, "survivors", "%d", 1);
 	forget(h, FD_CTL);
+	control_close(h->k->control_fd);
 	while (tree_kill(&h->k->tree, RETRY_MS) > 0)
 		;
 	keeper_log(h->k, "event=empty-at-last");
@@ -329,9 +362,11 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	h.fds[FD_SIGNALS] = (struct pollfd){ .fd = signals_fd(), .events = POLLIN };
 	h.fds[FD_CTL] = (struct pollfd){ .fd = ctl, .events = POLLIN };
 	h.fds[FD_OWNER] = (struct pollfd){ .fd = k->owner_fd, .events = POLLIN };
+	h.fds[FD_CONTROL] = (struct pollfd){ .fd = k->control_fd, .events = POLLIN };
 	/* POLLHUP of a pipe needs no asking; a socket that the client half-closed says POLLRDHUP
 	 * only */
-	h.fds[FD_STDIN] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLRDHUP };
+	h.fds[FD_STDIN] = (struct pollfd){ .fd = k->control_fd >= 0 ? -1 : STDIN_FILENO,
+					   .events = POLLRDHUP };
 	h.fds[FD_NEWS] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	STEP(HOLD_READY);
 

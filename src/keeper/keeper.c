@@ -36,6 +36,7 @@ void keeper_say(const char *fmt, ...)
 	line_flatten(&l); /* what the user gave us may hold anything; this is one line */
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
+	control_refused(l.text + strlen("killick: "));
 }
 
 void keeper_note(struct keeper *k, const char *fmt, ...)
@@ -123,6 +124,9 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	k->begun_us = clock_us();
 	k->tree.cg = none;
 	k->owner_fd = k->record_fd = k->record_dirfd = k->report_fd = k->log_fd = -1;
+	k->control_fd = -1;
+	if (opt->control >= 0 && (k->control_fd = control_open(opt->control)) < 0)
+		return EXIT_USAGE;
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw)) {
 		keeper_say("no random numbers for the tree's id: %s", strerror(errno));
 		return EXIT_UNAVAILABLE;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "control.h"
 #include "namespace.h"
 #include "options.h"
 #include "record.h"
@@ -54,6 +55,7 @@ struct keeper {
 	pid_t owner;         /* 0: nobody but stdin */
 	int owner_fd;        /* pidfd, or -1 */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
+	int control_fd;                                 /* -1: none */
 	pid_t server;                                   /* as /proc names it; 0 before it runs */
 	long long begun_us;                             /* CLOCK_MONOTONIC: when keeper_init ran */
 	long long stop_us;                              /* when the end began; 0: running */
@@ -86,5 +88,5 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms);
 /* Remove cgroup and record; only for a tree that is proved empty, or never began. */
 void keeper_clean(struct keeper *k);
 
-/* One line on stderr, with our name in front. */
+/* One line on stderr, with our name in front; the owner hears it through its socket, too. */
 void keeper_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -142,6 +142,17 @@ static int parse_procs(const char *text, unsigned long *out)
 	return 0;
 }
 
+/* Never one of stdio: those are the server's. */
+static int parse_descriptor(const char *text, int *out)
+{
+	unsigned long long n;
+
+	if (whole_number(text, INT_MAX, &n) < 0 || n < 3)
+		return -EINVAL;
+	*out = (int)n;
+	return 0;
+}
+
 static int parse_text(const char *text, const char **out)
 {
 	*out = text;
@@ -160,7 +171,19 @@ static int parse_label(const char *text, const char **out)
 	return len < LABEL_SIZE ? parse_text(text, out) : -EINVAL;
 }
 
-enum option { GRACE, CONTAIN, OWNER, MAX_PROCS, MEMORY, NAME, SESSION, LOG, REPORT, OPTION_COUNT };
+enum option {
+	GRACE,
+	CONTAIN,
+	OWNER,
+	MAX_PROCS,
+	MEMORY,
+	NAME,
+	SESSION,
+	LOG,
+	REPORT,
+	CONTROL,
+	OPTION_COUNT
+};
 
 static const struct {
 	const char *name, *takes;
@@ -174,6 +197,7 @@ static const struct {
 	[SESSION] = { "--session", "a printable tag of at most 63 bytes" },
 	[LOG] = { "--log", "a file" },
 	[REPORT] = { "--report", "a file or the number of an open descriptor" },
+	[CONTROL] = { "--control", "the number of an open socket above 2" },
 };
 
 static int set(struct options *o, enum option which, const char *value)
@@ -197,6 +221,8 @@ static int set(struct options *o, enum option which, const char *value)
 		return parse_text(value, &o->log);
 	case REPORT:
 		return parse_text(value, &o->report);
+	case CONTROL:
+		return parse_descriptor(value, &o->control);
 	case OPTION_COUNT:
 		break;
 	}
@@ -232,7 +258,9 @@ static int refuse(struct line *why, const char *fmt, ...)
 
 int options_parse(int argc, char **argv, struct options *out, struct line *why)
 {
-	struct options o = { .grace_ms = 2000, .contain = LEVEL_AUTO, .owner = OWNER_PARENT };
+	struct options o = {
+		.grace_ms = 2000, .contain = LEVEL_AUTO, .owner = OWNER_PARENT, .control = -1
+	};
 	int i;
 
 	for (i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {

@@ -29,6 +29,7 @@ struct options {     /* strings are borrowed from argv */
 	struct cgroup_limits limits;
 	const char *name; /* never NULL: by default the command's last path component */
 	const char *session, *log, *report; /* NULL: not given */
+	int control; /* descriptor of the owner's socket (control.h); -1: none */
 };
 
 /* Understand argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the

@@ -156,7 +156,7 @@ void report_end(const struct keeper *k, int survivors)
 		   : WIFSIGNALED(t->status) ? WTERMSIG(t->status)
 					    : WEXITSTATUS(t->status),
 		   now - k->stop_us, t->killed, survivors);
-	if (k->report_fd < 0)
+	if (k->report_fd < 0 && k->control_fd < 0)
 		return;
 	line_init(&l);
 	add_json(&l, k, survivors, now);
@@ -166,5 +166,8 @@ void report_end(const struct keeper *k, int survivors)
 			 "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"survivors\":%s}\n",
 			 k->id, survivors ? "[null]" : "[]");
 	}
-	line_offer(&l, k->report_fd, REPORT_MS);
+	if (k->report_fd >= 0)
+		line_offer(&l, k->report_fd, REPORT_MS);
+	if (k->control_fd >= 0)
+		line_offer(&l, k->control_fd, REPORT_MS);
 }

@@ -3,10 +3,10 @@
  * Behind it is a keeper on this machine (local.c); later an executor elsewhere. Whoever opens
  * one sees bytes and, at the end, the proof.
  *
- * Life: link_open -> on_started -> on_bytes ... -> [link_stop] -> on_ended, exactly once and last ->
- * link_free. on_ended comes within the budget of link_stop whatever the server does; it also comes when the
- * server ends by itself or never ran. Events come from the loop, never from inside a link_ function.
- * Threads: with the loop's lock.  Blocking: never.
+ * Life: link_open -> on_started -> on_bytes ... -> [link_stop] -> on_ended, exactly once and last
+ * -> link_free. on_ended comes within the budget of link_stop whatever the server does; it also
+ * comes when the server ends by itself or never ran. Events come from the loop, never from inside a
+ * link_ function. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -19,30 +19,30 @@
 
 struct link;
 
-struct link_spec { /* borrowed for the time of link_open */
-	const char *keeper;	   /* path of the program killick */
+struct link_spec {                  /* borrowed for the time of link_open */
+	const char *keeper;         /* path of the program killick */
 	const char *name, *session; /* for `killick ps`; session may be NULL */
 	char *const *argv, *const *envp;
-	const char *cwd;	   /* NULL: ours */
-	const char *contain;	   /* NULL: auto */
+	const char *cwd;     /* NULL: ours */
+	const char *contain; /* NULL: auto */
 	unsigned grace_ms;
 	unsigned long max_procs;   /* 0: no limit */
 	unsigned long long memory; /* bytes, 0: no limit */
-	size_t write_limit;	   /* bytes that may wait because the server does not read */
+	size_t write_limit;        /* bytes that may wait because the server does not read */
 };
 
-struct link_end { /* borrowed for the time of on_ended */
-	pid_t pid;	      /* 0: it never ran */
-	bool refused;	      /* it could not be started; text says why */
-	int exit_code;	      /* -1: by a signal, or unknown */
-	int exit_signal;      /* 0: none */
-	char why[16];	      /* the keeper's word: exit, stdin, signal, owner, watch, hold, failed */
-	char step[8];	      /* none, eof, term, kill */
-	char proof[24];	      /* "waitid,cgroup"; "none" */
+struct link_end {        /* borrowed for the time of on_ended */
+	pid_t pid;       /* 0: it never ran */
+	bool refused;    /* it could not be started; text says why */
+	int exit_code;   /* -1: by a signal, or unknown */
+	int exit_signal; /* 0: none */
+	char why[16];    /* the keeper's word: exit, stdin, signal, owner, watch, hold, failed */
+	char step[8];    /* none, eof, term, kill */
+	char proof[24];  /* "waitid,cgroup"; "none" */
 	int survivors;
 	double stop_ms;
-	const char *report;   /* the keeper's JSON line without its newline, "" if there was none */
-	char text[240];	      /* when refused: a sentence */
+	const char *report; /* the keeper's JSON line without its newline, "" if there was none */
+	char text[240];     /* when refused: a sentence */
 };
 
 struct link_events {
@@ -55,7 +55,7 @@ struct link_events {
 };
 
 enum link_stop {
-	LINK_STOP_EOF,	/* close its stdin; grace; SIGTERM; grace; kill */
+	LINK_STOP_EOF,  /* close its stdin; grace; SIGTERM; grace; kill */
 	LINK_STOP_TERM, /* SIGTERM; grace; kill */
 	LINK_STOP_KILL,
 };
@@ -72,12 +72,17 @@ struct link { /* first member of each kind */
 	void *ctx;
 };
 
-/* Start a server on this machine. On failure nothing was started, *out is untouched and e says why. */
-int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev, void *ctx,
-	      struct link **out, struct err *e);
+/* Start a server on this machine. On failure nothing was started, *out is untouched and e says why.
+ */
+int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
+	      void *ctx, struct link **out, struct err *e);
 
-/* Write all of it: now, or queued. 0; -ENOBUFS when more than write_limit would wait (nothing was taken), -EPIPE when the
- * server's stdin is closed. */
+/* The program killick: `given`, else $KILLICK_KEEPER, else the installed one, else the first in
+ * PATH. *out is to be given to free(). -ENOENT with a sentence when there is none. */
+int link_keeper_path(const char *given, char **out, struct err *e);
+
+/* Write all of it: now, or queued. 0; -ENOBUFS when more than write_limit would wait (nothing was
+ * taken), -EPIPE when the server's stdin is closed. */
 static inline int link_write(struct link *l, const char *bytes, size_t len)
 {
 	return l->ops->write(l, bytes, len);

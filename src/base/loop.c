@@ -1,0 +1,352 @@
+/* loop.c - see loop.h */
+#include "base/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define BATCH 64
+#define NEVER INT64_MAX
+
+/* epoll gives back what was registered, perhaps after another thread has stopped and freed the
+ * watch. So what is registered is no pointer but a place in a table and how often the place was
+ * used. */
+struct slot {
+	struct loop_watch *watch; /* NULL: free */
+	uint32_t uses;
+};
+
+struct loop {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	int epoll_fd, wake_fd;
+	bool stop;
+	int64_t sleep_until; /* while the thread waits: when it wakes by itself; else 0 */
+	struct slot *slots;
+	uint32_t slot_count;
+	uint32_t free_hint;       /* no free slot below it */
+	struct loop_timer **heap; /* [1] is due first */
+	size_t heap_count, heap_room;
+	void (*on_turn)(void *ctx);
+	void *ctx;
+};
+
+int64_t loop_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+void loop_lock(struct loop *l)
+{
+	pthread_mutex_lock(&l->lock);
+}
+
+void loop_unlock(struct loop *l)
+{
+	pthread_mutex_unlock(&l->lock);
+}
+
+pthread_mutex_t *loop_mutex(struct loop *l)
+{
+	return &l->lock;
+}
+
+bool loop_is_mine(const struct loop *l)
+{
+	return pthread_equal(pthread_self(), l->thread);
+}
+
+void loop_wake(struct loop *l)
+{
+	uint64_t one = 1;
+
+	while (write(l->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* --- timers: a binary heap whose members know their place --- */
+
+static void heap_put(struct loop *l, size_t slot, struct loop_timer *t)
+{
+	l->heap[slot] = t;
+	t->slot = slot;
+}
+
+static void heap_up(struct loop *l, size_t slot, struct loop_timer *t)
+{
+	for (; slot > 1 && l->heap[slot / 2]->due_us > t->due_us; slot /= 2)
+		heap_put(l, slot, l->heap[slot / 2]);
+	heap_put(l, slot, t);
+}
+
+static void heap_down(struct loop *l, size_t slot, struct loop_timer *t)
+{
+	size_t child;
+
+	while ((child = 2 * slot) <= l->heap_count) {
+		if (child < l->heap_count && l->heap[child + 1]->due_us < l->heap[child]->due_us)
+			child++;
+		if (l->heap[child]->due_us >= t->due_us)
+			break;
+		heap_put(l, slot, l->heap[child]);
+		slot = child;
+	}
+	heap_put(l, slot, t);
+}
+
+void loop_timer_stop(struct loop *l, struct loop_timer *t)
+{
+	struct loop_timer *last;
+	size_t slot = t->slot;
+
+	if (!slot)
+		return;
+	assert(l->heap[slot] == t);
+	last = l->heap[l->heap_count--];
+	t->slot = 0;
+	if (last == t)
+		return;
+	if (slot > 1 && l->heap[slot / 2]->due_us > last->due_us)
+		heap_up(l, slot, last);
+	else
+		heap_down(l, slot, last);
+}
+
+void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
+		    void (*on_time)(struct loop_timer *t))
+{
+	assert(delay_ms >= 0);
+	loop_timer_stop(l, t);
+	if (l->heap_count + 2 > l->heap_room) {
+		l->heap_room = l->heap_room ? 2 * l->heap_room : 16;
+		l->heap = mem_grow(l->heap, l->heap_room, sizeof(*l->heap));
+	}
+	t->on_time = on_time;
+	t->due_us = loop_now_us() + delay_ms * 1000;
+	heap_up(l, ++l->heap_count, t);
+	if (t->due_us < l->sleep_until)
+		loop_wake(l);
+}
+
+static void run_timers(struct loop *l)
+{
+	int64_t now = loop_now_us();
+
+	while (l->heap_count && l->heap[1]->due_us <= now) {
+		struct loop_timer *t = l->heap[1];
+
+		loop_timer_stop(l, t);
+		t->on_time(t);
+	}
+}
+
+/* --- watches --- */
+
+static uint32_t find_slot(struct loop *l)
+{
+	uint32_t i = l->free_hint;
+
+	while (i < l->slot_count && l->slots[i].watch)
+		i++;
+	if (i == l->slot_count) {
+		l->slot_count = l->slot_count ? 2 * l->slot_count : 16;
+		l->slots = mem_grow(l->slots, l->slot_count, sizeof(*l->slots));
+		for (uint32_t k = i; k < l->slot_count; k++)
+			l->slots[k] = (struct slot){ .watch = NULL };
+	}
+	l->free_hint = i + 1;
+	return i;
+}
+
+static int control(struct loop *l, int op, struct loop_watch *w)
+{
+	struct epoll_event ev = { .events = w->events };
+
+	ev.data.u64 = (uint64_t)l->slots[w->slot].uses << 32 | w->slot;
+	return epoll_ctl(l->epoll_fd, op, w->fd, &ev) < 0 ? -errno : 0;
+}
+
+static void release_slot(struct loop *l, uint32_t slot)
+{
+	l->slots[slot].watch = NULL;
+	l->slots[slot].uses++;
+	if (slot < l->free_hint)
+		l->free_hint = slot;
+}
+
+int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
+	       void (*on_ready)(struct loop_watch *w, uint32_t events))
+{
+	int r;
+
+	assert(fd >= 0 && events);
+	*w = (struct loop_watch){
+		.fd = fd, .events = events, .slot = find_slot(l), .on_ready = on_ready
+	};
+	l->slots[w->slot].watch = w;
+	r = control(l, EPOLL_CTL_ADD, w);
+	if (r < 0) {
+		release_slot(l, w->slot);
+		w->fd = -1;
+	}
+	return r;
+}
+
+int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events)
+{
+	assert(w->fd >= 0 && events && l->slots[w->slot].watch == w);
+	if (w->events == events)
+		return 0;
+	w->events = events;
+	return control(l, EPOLL_CTL_MOD, w);
+}
+
+void loop_watch_stop(struct loop *l, struct loop_watch *w)
+{
+	if (w->fd < 0)
+		return;
+	assert(l->slots[w->slot].watch == w);
+	control(l, EPOLL_CTL_DEL, w);
+	release_slot(l, w->slot);
+	w->fd = -1;
+}
+
+static void run_watch(struct loop *l, const struct epoll_event *ev)
+{
+	uint32_t slot = (uint32_t)ev->data.u64, uses = (uint32_t)(ev->data.u64 >> 32);
+	struct loop_watch *w = slot < l->slot_count ? l->slots[slot].watch : NULL;
+
+	if (w && l->slots[slot].uses == uses)
+		w->on_ready(w, ev->events);
+}
+
+static void on_woken(struct loop_watch *w, uint32_t events)
+{
+	uint64_t count;
+
+	(void)events;
+	while (read(w->fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+}
+
+/* --- the thread --- */
+
+/* Milliseconds until the first timer, rounded up: a timer is never early. */
+static int time_to_sleep(struct loop *l)
+{
+	int64_t left;
+
+	l->sleep_until = l->heap_count ? l->heap[1]->due_us : NEVER;
+	if (l->sleep_until == NEVER)
+		return -1;
+	left = l->sleep_until - loop_now_us();
+	if (left <= 0)
+		return 0;
+	return left > (int64_t)INT_MAX * 1000 ? INT_MAX : (int)((left + 999) / 1000);
+}
+
+static void *run(void *arg)
+{
+	struct loop *l = arg;
+	struct epoll_event batch[BATCH];
+	struct loop_watch wake;
+	int n, r;
+
+	loop_lock(l);
+	r = loop_watch(l, &wake, l->wake_fd, EPOLLIN, on_woken);
+	assert(r == 0);
+	while (!l->stop) {
+		int timeout = time_to_sleep(l);
+
+		loop_unlock(l);
+		n = epoll_wait(l->epoll_fd, batch, BATCH, timeout);
+		loop_lock(l);
+		l->sleep_until = 0;
+		for (int i = 0; i < n; i++)
+			run_watch(l, &batch[i]);
+		run_timers(l);
+		loop_unlock(l);
+		l->on_turn(l->ctx);
+		loop_lock(l);
+	}
+	loop_watch_stop(l, &wake);
+	assert(l->heap_count == 0);
+	loop_unlock(l);
+	return NULL;
+}
+
+static void destroy(struct loop *l)
+{
+	if (l->epoll_fd >= 0)
+		close(l->epoll_fd);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
+	pthread_mutex_destroy(&l->lock);
+	free(l->slots);
+	free(l->heap);
+	free(l);
+}
+
+/* The host's signals are the host's: our thread takes none of them. */
+static int start_thread(struct loop *l)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&l->thread, NULL, run, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r == 0)
+		pthread_setname_np(l->thread, "killick");
+	return -r;
+}
+
+int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e)
+{
+	struct loop *l = mem_grow(NULL, 1, sizeof(*l));
+	int r = 0;
+
+	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .wake_fd = -1 };
+	pthread_mutex_init(&l->lock, NULL);
+	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll_fd >= 0)
+		l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->wake_fd < 0)
+		r = err_set(e, -errno, "cannot wait for events (epoll, eventfd)");
+	loop_lock(l); /* the thread must find its own name in l->thread */
+	if (r == 0) {
+		r = start_thread(l);
+		if (r < 0)
+			err_set(e, r, "cannot start a thread");
+	}
+	loop_unlock(l);
+	if (r < 0) {
+		destroy(l);
+		return r;
+	}
+	*out = l;
+	return 0;
+}
+
+void loop_close(struct loop *l)
+{
+	assert(!loop_is_mine(l));
+	loop_lock(l);
+	l->stop = true;
+	loop_unlock(l);
+	loop_wake(l);
+	pthread_join(l->thread, NULL);
+	destroy(l);
+}

@@ -1,0 +1,78 @@
+/* control.c - see control.h */
+#include "control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "keeper.h"
+#include "line.h"
+
+#define OFFER_MS 1000 /* how long we wait for an owner that does not read */
+
+static int opened = -1; /* whom keeper_say, which knows no keeper, tells as well */
+
+int control_open(int fd)
+{
+	int ours = fcntl(fd, F_DUPFD_CLOEXEC, 3), type = 0;
+	socklen_t len = sizeof(type);
+
+	if (ours < 0 || getsockopt(ours, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	    type != SOCK_SEQPACKET) {
+		keeper_say("--control %d: not an open SOCK_SEQPACKET socket", fd);
+		return -1;
+	}
+	fcntl(ours, F_SETFL, O_NONBLOCK);
+	close(fd);
+	opened = ours;
+	return ours;
+}
+
+enum control_word control_read(int fd)
+{
+	char word[16];
+	ssize_t n = recv(fd, word, sizeof(word) - 1, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return CONTROL_NOTHING;
+	if (n <= 0)
+		return CONTROL_GONE;
+	word[n] = '\0';
+	if (strcmp(word, "eof") == 0)
+		return CONTROL_EOF;
+	if (strcmp(word, "stop") == 0)
+		return CONTROL_STOP;
+	return strcmp(word, "kill") == 0 ? CONTROL_KILL : CONTROL_NOTHING;
+}
+
+void control_started(int fd, pid_t server, const char *level)
+{
+	struct line l;
+
+	if (fd < 0)
+		return;
+	line_init(&l);
+	line_add(&l, "{\"event\":\"started\",\"pid\":%d,\"level\":\"%s\"}\n", server, level);
+	line_offer(&l, fd, OFFER_MS);
+}
+
+void control_refused(const char *text)
+{
+	struct line l;
+
+	if (opened < 0)
+		return;
+	line_init(&l);
+	line_add(&l, "{\"event\":\"refused\",\"text\":");
+	line_json(&l, text);
+	line_add(&l, "}\n");
+	line_offer(&l, opened, OFFER_MS);
+}
+
+void control_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}

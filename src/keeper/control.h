@@ -1,0 +1,25 @@
+/* control.h - the socket between a program that owns a server (libkillick) and the hold.
+ *
+ * A connected SOCK_SEQPACKET socket, given with --control. The owner keeps the other end open for
+ * as long as the server shall live: its hang-up is the owner's death. To us come words: "eof"
+ * begins the end as a hang-up of stdin does elsewhere (here stdin is the server's alone),
+ * "stop" as SIGTERM does, "kill" at once. From us go JSON lines:
+ * {"event":"started","pid":N,"level":"..."} when the server runs, {"event":"refused","text":"..."}
+ * why it does not, and the report (report.h) when the tree is gone. Our end hangs up when both
+ * keepers are gone, and not before.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+enum control_word { CONTROL_NOTHING, CONTROL_EOF, CONTROL_STOP, CONTROL_KILL, CONTROL_GONE };
+
+/* Take over descriptor fd. Ours, or -1 after one line on stderr. */
+int control_open(int fd);
+/* The next word that waits. */
+enum control_word control_read(int fd);
+void control_started(int fd, pid_t server, const char *level);
+/* To the socket that was opened, if there is one. */
+void control_refused(const char *text);
+/* Hang up before we end; fd -1 is fine. */
+void control_close(int fd);

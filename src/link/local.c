@@ -1,0 +1,549 @@
+/* local.c - a link to a server on this machine: a keeper, three pipes and a socket.
+ *
+ *	write --- stdin ----> server
+ *	read <--- stdout ---  server
+ *	read <--- stderr ---  server
+ *	      <== control ==> keeper (src/keeper/control.h)
+ *
+ * The keeper's end of the control socket hangs up when both keepers are gone; the report came
+ *before. That is the end of the link: what is left in the pipes is read, then on_ended. Neither the
+ *server's exit nor EOF on its stdout is asked: other processes of the tree may hold the pipes.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "link/link.h"
+#include "link/spawn.h"
+
+#define CHUNK       (64 << 10) /* bytes read at once */
+#define TURNS       4          /* chunks a turn, so that one server does not starve the others */
+#define DRAIN       (2 << 20)  /* bytes taken from a pipe after the end; none holds more */
+#define REPORT_SIZE (32 << 10) /* of the keeper's longest message */
+#define LOW_FDS     (SPAWN_FDS + 1)
+
+struct local {
+	struct link link;
+	struct loop *loop;
+	struct loop_watch in, out, err, control; /* fd -1: closed */
+	struct loop_watch keeper;                /* on pidfd, if it is ours to reap */
+	int pidfd;
+	struct buf queue; /* what the server has not read yet ... */
+	size_t sent;      /* ... of which so much is written */
+	struct link_end end;
+	char *report;
+	bool hung_up; /* both keepers are gone */
+};
+
+#define LOCAL_OF(ptr, member) ((struct local *)((char *)(ptr)-offsetof(struct local, member)))
+
+static void drop_watch(struct local *l, struct loop_watch *w)
+{
+	int fd = w->fd;
+
+	loop_watch_stop(l->loop, w);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* --- writing --- */
+
+/* A pipe has no MSG_NOSIGNAL, and a host's thread may write: SIGPIPE is held off, and taken back if
+ * it came. */
+static ssize_t write_quietly(int fd, const char *bytes, size_t len)
+{
+	static const struct timespec at_once;
+	sigset_t pipe_only, before, pending;
+	int error;
+	ssize_t n;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+	do {
+		n = write(fd, bytes, len);
+	} while (n < 0 && errno == EINTR);
+	error = errno;
+	if (n < 0 && error == EPIPE && !sigismember(&before, SIGPIPE)) {
+		sigpending(&pending);
+		if (sigismember(&pending, SIGPIPE))
+			sigtimedwait(&pipe_only, NULL, &at_once);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return n;
+}
+
+static ssize_t write_some(struct local *l, const char *bytes, size_t len)
+{
+	if (!loop_is_mine(l->loop)) /* our own thread has every signal blocked */
+		return write_quietly(l->in.fd, bytes, len);
+	return write(l->in.fd, bytes, len);
+}
+
+static size_t waiting(const struct local *l)
+{
+	return l->queue.len - l->sent;
+}
+
+static void close_stdin(struct local *l)
+{
+	drop_watch(l, &l->in);
+	buf_reset(&l->queue, 0);
+	l->sent = 0;
+}
+
+static void on_in(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, in);
+	ssize_t n = -1;
+
+	(void)events;
+	if (waiting(l)) {
+		n = write_some(l, l->queue.data + l->sent, waiting(l));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+	}
+	if (n < 0) { /* nobody will read any more */
+		close_stdin(l);
+		return;
+	}
+	l->sent += (size_t)n;
+	if (waiting(l))
+		return;
+	buf_reset(&l->queue, CHUNK);
+	l->sent = 0;
+	/* a hang-up is told with whatever is asked; nothing is cheaper than an event that never
+	 * comes */
+	loop_watch_change(l->loop, &l->in, EPOLLERR);
+	if (l->link.ev->on_writable)
+		l->link.ev->on_writable(l->link.ctx);
+}
+
+static int enqueue(struct local *l, const char *bytes, size_t len)
+{
+	if (l->sent > l->queue.len / 2) { /* moved at most once per byte */
+		buf_drop(&l->queue, l->sent);
+		l->sent = 0;
+	}
+	if (buf_add(&l->queue, bytes, len) < 0)
+		return -ENOBUFS;
+	return loop_watch_change(l->loop, &l->in, EPOLLOUT);
+}
+
+static int local_write(struct link *link, const char *bytes, size_t len)
+{
+	struct local *l = LOCAL_OF(link, link);
+	ssize_t n = 0;
+
+	if (l->in.fd < 0)
+		return -EPIPE;
+	if (len > l->queue.max / 2 || waiting(l) > l->queue.max / 2 - len)
+		return -ENOBUFS;
+	if (!waiting(l)) {
+		n = write_some(l, bytes, len);
+		if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			close_stdin(l);
+			return -EPIPE;
+		}
+		if (n < 0)
+			n = 0;
+	}
+	return (size_t)n == len ? 0 : enqueue(l, bytes + n, len - (size_t)n);
+}
+
+static size_t local_unwritten(const struct link *link)
+{
+	return waiting((const struct local *)(const void *)link);
+}
+
+/* --- reading --- */
+
+typedef void (*bytes_fn)(void *ctx, const char *bytes, size_t len);
+
+/* Read at most `max` bytes. False: nothing more will come. A handler may stop the link, not free
+ * it. */
+static bool read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
+{
+	char chunk[CHUNK];
+	ssize_t n = CHUNK;
+
+	for (size_t got = 0; got < max && n == CHUNK && w->fd >= 0; got += (size_t)n) {
+		n = read(w->fd, chunk, sizeof(chunk));
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		if (n == 0)
+			return false;
+		deliver(l->link.ctx, chunk, (size_t)n);
+	}
+	return true;
+}
+
+static void on_out(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, out);
+
+	(void)events;
+	if (read_some(l, w, l->link.ev->on_bytes, TURNS * CHUNK))
+		return;
+	drop_watch(l, w);
+	l->link.ev->on_eof(l->link.ctx);
+}
+
+static void on_err(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, err);
+
+	(void)events;
+	if (!read_some(l, w, l->link.ev->on_stderr, TURNS * CHUNK))
+		drop_watch(l, w);
+}
+
+/* --- the end --- */
+
+static void finish(struct local *l)
+{
+	if (l->err.fd >= 0)
+		read_some(l, &l->err, l->link.ev->on_stderr, DRAIN);
+	if (l->out.fd >= 0)
+		read_some(l, &l->out, l->link.ev->on_bytes, DRAIN);
+	drop_watch(l, &l->in);
+	drop_watch(l, &l->out);
+	drop_watch(l, &l->err);
+	drop_watch(l, &l->control);
+	loop_watch_stop(l->loop, &l->keeper);
+	fd_drop(&l->pidfd);
+	l->end.report = l->report ? l->report : "";
+	l->link.ev->on_ended(l->link.ctx, &l->end);
+}
+
+static void on_keeper(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, keeper);
+
+	(void)events;
+	spawn_reap(w->fd);
+	finish(l);
+}
+
+/* The watch is nobody's child, unless the host is a subreaper or pid 1: then it is ours to reap
+ * before we say that nothing is left. */
+static void hang_up(struct local *l)
+{
+	drop_watch(l, &l->control);
+	l->hung_up = true;
+	if (spawn_reap(l->pidfd) ||
+	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_keeper) < 0)
+		finish(l);
+}
+
+static int signal_number(const char *name)
+{
+	for (int sig = 1; sig < NSIG; sig++) {
+		const char *known = sigabbrev_np(sig);
+
+		if (known && strcmp(known, name) == 0)
+			return sig;
+	}
+	return strncmp(name, "SIG", 3) == 0 ? atoi(name + 3) : 0;
+}
+
+static void read_proof(struct link_end *end, struct json list)
+{
+	struct json_iter it = json_iter(list);
+	size_t used = 0;
+	char word[12];
+
+	for (end->proof[0] = '\0'; json_each(&it) && used < sizeof(end->proof);) {
+		json_string_into(it.value, word, sizeof(word));
+		used += (size_t)snprintf(end->proof + used, sizeof(end->proof) - used, "%s%s",
+					 used ? "," : "", word);
+	}
+	if (!used)
+		snprintf(end->proof, sizeof(end->proof), "none");
+}
+
+static void read_report(struct local *l, struct json v)
+{
+	struct link_end *end = &l->end;
+	int64_t number;
+	char word[16];
+
+	free(l->report);
+	l->report = mem_text(v.at, v.len);
+	json_string_into(json_get(v, "why"), end->why, sizeof(end->why));
+	json_string_into(json_get(v, "step"), end->step, sizeof(end->step));
+	json_double(json_get(v, "stop_ms"), &end->stop_ms);
+	if (json_int(json_find(v, "exit.code"), &number))
+		end->exit_code = (int)number;
+	if (json_string_into(json_find(v, "exit.signal"), word, sizeof(word)))
+		end->exit_signal = signal_number(word);
+	end->survivors = (int)json_count(json_get(v, "survivors"));
+	read_proof(end, json_get(v, "proof"));
+}
+
+/* False: the link has ended, and may be no more. */
+static bool on_message(struct local *l, const char *text, size_t len)
+{
+	char level[16] = "";
+	int64_t pid = 0;
+	struct json v;
+
+	if (json_check(text, len, 0, &v, NULL) < 0)
+		return true;
+	if (json_is(json_get(v, "event"), "started")) {
+		json_int(json_get(v, "pid"), &pid);
+		json_string_into(json_get(v, "level"), level, sizeof(level));
+		l->end.pid = (pid_t)pid;
+		l->link.ev->on_started(l->link.ctx, l->end.pid, level);
+	} else if (json_is(json_get(v, "event"), "refused")) {
+		l->end.refused = true;
+		json_string_into(json_get(v, "text"), l->end.text, sizeof(l->end.text));
+	} else if (json_get(v, "killick").at) {
+		read_report(l, v);
+	}
+	if (!l->end.survivors)
+		return true;
+	hang_up(l); /* what cannot be killed keeps its hold, and its hold would keep us */
+	return false;
+}
+
+static void on_control(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, control);
+	char text[REPORT_SIZE];
+	ssize_t n;
+
+	(void)events;
+	while (w->fd >= 0) {
+		n = recv(w->fd, text, sizeof(text), MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			hang_up(l);
+			return;
+		}
+		if (!on_message(l, text, (size_t)n))
+			return;
+	}
+}
+
+static void local_stop(struct link *link, enum link_stop how)
+{
+	static const char *const words[] = {
+		[LINK_STOP_EOF] = "eof", [LINK_STOP_TERM] = "stop", [LINK_STOP_KILL] = "kill"
+	};
+	struct local *l = LOCAL_OF(link, link);
+
+	close_stdin(l);
+	if (l->control.fd >= 0)
+		send(l->control.fd, words[how], strlen(words[how]), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void local_free(struct link *link)
+{
+	struct local *l = LOCAL_OF(link, link);
+
+	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
+	buf_done(&l->queue);
+	free(l->report);
+	free(l);
+}
+
+/* --- the beginning --- */
+
+struct ends { /* of the pipes and the socket: ours and the server's */
+	int ours[SPAWN_FDS], theirs[SPAWN_FDS];
+};
+
+static void ends_drop(struct ends *ends)
+{
+	for (int i = 0; i < SPAWN_FDS; i++) {
+		fd_drop(&ends->ours[i]);
+		fd_drop(&ends->theirs[i]);
+	}
+}
+
+/* A host may have closed its stdio; what becomes 0 to 3 in the child must not be there already. */
+static int raise_fd(int *fd)
+{
+	int higher;
+
+	if (*fd >= LOW_FDS)
+		return 0;
+	higher = fcntl(*fd, F_DUPFD_CLOEXEC, LOW_FDS);
+	if (higher < 0)
+		return -errno;
+	close(*fd);
+	*fd = higher;
+	return 0;
+}
+
+static int make_end(struct ends *ends, int i)
+{
+	int pair[2], r;
+
+	if (i == SPAWN_FDS - 1)
+		r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	else
+		r = pipe2(pair, O_CLOEXEC);
+	if (r < 0)
+		return -errno;
+	ends->ours[i] = pair[i == 0];
+	ends->theirs[i] = pair[i != 0];
+	r = raise_fd(&ends->ours[i]);
+	if (r == 0)
+		r = raise_fd(&ends->theirs[i]);
+	if (r == 0 && fcntl(ends->ours[i], F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	return r;
+}
+
+/* The words before the server's own. */
+#define MAX_WORDS 24
+struct words {
+	const char *list[MAX_WORDS];
+	size_t count;
+	char owner[16], grace[24], procs[24], memory[32];
+};
+
+static void add_words(struct words *w, const char *option, const char *value)
+{
+	assert(w->count + 2 <= MAX_WORDS);
+	w->list[w->count++] = option;
+	w->list[w->count++] = value;
+}
+
+static void keeper_words(const struct link_spec *spec, struct words *w)
+{
+	w->count = 0;
+	snprintf(w->owner, sizeof(w->owner), "%d", getpid());
+	snprintf(w->grace, sizeof(w->grace), "%ums", spec->grace_ms);
+	snprintf(w->procs, sizeof(w->procs), "%lu", spec->max_procs);
+	snprintf(w->memory, sizeof(w->memory), "%llu", spec->memory);
+	add_words(w, "killick", "run");
+	add_words(w, "--control", "3");
+	add_words(w, "--owner", w->owner);
+	add_words(w, "--grace", w->grace);
+	add_words(w, "--name", spec->name);
+	if (spec->session)
+		add_words(w, "--session", spec->session);
+	if (spec->contain)
+		add_words(w, "--contain", spec->contain);
+	if (spec->max_procs)
+		add_words(w, "--max-procs", w->procs);
+	if (spec->memory)
+		add_words(w, "--memory", w->memory);
+	w->list[w->count++] = "--";
+}
+
+/* One list of words after another, NULL at the end; to be given to free(). */
+static char **join(const char *const *first, size_t first_count, char *const *second)
+{
+	size_t count = 0;
+	char **all;
+
+	while (second[count])
+		count++;
+	all = mem_grow(NULL, first_count + count + 1, sizeof(*all));
+	memcpy(all, first, first_count * sizeof(*all));
+	memcpy(all + first_count, second, (count + 1) * sizeof(*all));
+	return all;
+}
+
+static int start_keeper(const struct link_spec *spec, const struct ends *ends, int *out_pidfd,
+			struct err *e)
+{
+	/* Where records are is the one thing of our environment that the keeper must know, too. */
+	const char *dir = getenv("KILLICK_RUNTIME_DIR");
+	char variable[4096];
+	const char *const extra[] = { variable };
+	struct words words;
+	AUTO(mem_drop) char **argv = NULL;
+	AUTO(mem_drop) char **envp = NULL;
+	struct spawn job = { .path = spec->keeper, .cwd = spec->cwd };
+
+	snprintf(variable, sizeof(variable), "KILLICK_RUNTIME_DIR=%s", dir ? dir : "");
+	keeper_words(spec, &words);
+	argv = join(words.list, words.count, spec->argv);
+	envp = join(extra, dir != NULL, spec->envp);
+	job.argv = argv;
+	job.envp = envp;
+	memcpy(job.fds, ends->theirs, sizeof(job.fds));
+	return spawn_detached(&job, out_pidfd, e);
+}
+
+static int watch_all(struct local *l, struct ends *ends)
+{
+	int r = loop_watch(l->loop, &l->control, ends->ours[3], EPOLLIN, on_control);
+
+	if (r == 0)
+		r = loop_watch(l->loop, &l->out, ends->ours[1], EPOLLIN, on_out);
+	if (r == 0)
+		r = loop_watch(l->loop, &l->err, ends->ours[2], EPOLLIN, on_err);
+	if (r == 0)
+		r = loop_watch(l->loop, &l->in, ends->ours[0], EPOLLERR, on_in);
+	if (r < 0) {
+		loop_watch_stop(l->loop, &l->control);
+		loop_watch_stop(l->loop, &l->out);
+		loop_watch_stop(l->loop, &l->err);
+	}
+	return r;
+}
+
+int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
+	      void *ctx, struct link **out, struct err *e)
+{
+	static const struct link_ops ops = { local_write, local_unwritten, local_stop, local_free };
+	AUTO(ends_drop) struct ends ends = { { -1, -1, -1, -1 }, { -1, -1, -1, -1 } };
+	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
+	int r = 0, pidfd = -1;
+
+	*l = (struct local){
+		.link = { &ops, ev, ctx },
+		.loop = loop,
+		.in.fd = -1,
+		.out.fd = -1,
+		.err.fd = -1,
+		.control.fd = -1,
+		.keeper.fd = -1,
+		.pidfd = -1,
+		.queue = BUF_INIT(2 * spec->write_limit),
+		.end = { .exit_code = -1, .why = "keeper", .step = "none", .proof = "none" }
+	};
+	for (int i = 0; i < SPAWN_FDS && r == 0; i++)
+		r = make_end(&ends, i);
+	if (r == 0)
+		r = watch_all(l, &ends);
+	if (r < 0)
+		return err_set(e, r,
+			       "no descriptors for its pipes: %s; raise the limit (ulimit -n)",
+			       strerror(-r));
+	r = start_keeper(spec, &ends, &pidfd, e);
+	if (r < 0) {
+		loop_watch_stop(loop, &l->control);
+		loop_watch_stop(loop, &l->out);
+		loop_watch_stop(loop, &l->err);
+		loop_watch_stop(loop, &l->in);
+		return r;
+	}
+	for (int i = 0; i < SPAWN_FDS; i++)
+		ends.ours[i] = -1; /* the watches own them now */
+	l->pidfd = pidfd;
+	*out = &l->link;
+	l = NULL;
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* spawn.c - see spawn.h */
+#include "link/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK      (32 << 10)
+#define P_PIDFD_ID 3 /* P_PIDFD, which older headers lack */
+
+/* Between clone and exec we run in the host's memory, with the host's thread standing still.
+ * Nothing here may allocate, lock, or run a handler of the host; sanitizers would take the other
+ * stack for an error. */
+#define BORROWED __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
+
+struct job {
+	const struct spawn *spec;
+	int pidfd;
+	int error;          /* errno */
+	const char *failed; /* what it was that failed; static */
+	char *stack;
+};
+
+static BORROWED void default_signals(void)
+{
+	/* For the kernel, all zeros is "default" and "none blocked". */
+	static const uint64_t zeros[8];
+
+	for (int sig = 1; sig <= 64; sig++)
+		syscall(SYS_rt_sigaction, sig, zeros, NULL, 8);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, 8);
+}
+
+/* What the host forgot to mark close-on-exec is not for the keeper to hold open. */
+static BORROWED void close_the_rest(void)
+{
+	struct rlimit lim;
+	int max;
+
+	if (syscall(SYS_close_range, (unsigned)SPAWN_FDS, ~0u, 0) == 0)
+		return;
+	max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur
+									  : 65536;
+	for (int fd = SPAWN_FDS; fd < max; fd++)
+		syscall(SYS_close, fd);
+}
+
+static BORROWED int fail(struct job *job, const char *what)
+{
+	job->error = errno;
+	job->failed = what;
+	return 127;
+}
+
+static BORROWED int become_keeper(void *arg)
+{
+	struct job *job = arg;
+	const struct spawn *s = job->spec;
+
+	/* A group of its own: the terminal's signals are for the host. */
+	setpgid(0, 0);
+	for (int i = 0; i < SPAWN_FDS; i++) {
+		if (dup2(s->fds[i], i) < 0)
+			return fail(job, "dup2");
+	}
+	close_the_rest();
+	if (s->cwd && chdir(s->cwd) < 0)
+		return fail(job, "chdir");
+	default_signals();
+	execve(s->path, s->argv, s->envp);
+	return fail(job, "execve");
+}
+
+/* Shares our table of descriptors, so that the pidfd appears there. */
+static BORROWED int be_between(void *arg)
+{
+	struct job *job = arg;
+
+	pid_t keeper = clone(become_keeper, job->stack + STACK,
+			     CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, job, &job->pidfd);
+
+	if (keeper < 0)
+		return fail(job, "clone");
+	if (job->error) /* it did not become one, and has ended */
+		syscall(SYS_wait4, keeper, NULL, __WALL, NULL);
+	return 0;
+}
+
+static int explain(const struct job *job, struct err *e)
+{
+	const struct spawn *s = job->spec;
+	const char *reason = strerror(job->error);
+
+	if (strcmp(job->failed, "chdir") == 0)
+		return err_set(e, -job->error, "cannot enter its directory '%s': %s", s->cwd,
+			       reason);
+	if (strcmp(job->failed, "execve") == 0)
+		return err_set(e, -job->error, "cannot run the keeper '%s': %s", s->path, reason);
+	return err_set(e, -job->error, "cannot start a process (%s): %s", job->failed, reason);
+}
+
+int spawn_detached(const struct spawn *s, int *out_pidfd, struct err *e)
+{
+	_Alignas(16) char stacks[2][STACK];
+	struct job job = { .spec = s, .pidfd = -1, .stack = stacks[0] };
+	sigset_t all, before;
+	pid_t between;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	between = clone(be_between, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, &job);
+	if (between < 0)
+		fail(&job, "clone");
+	else
+		while (waitpid(between, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!job.error) {
+		*out_pidfd = job.pidfd;
+		return 0;
+	}
+	if (job.pidfd >= 0)
+		close(job.pidfd);
+	return explain(&job, e);
+}
+
+bool spawn_reap(int pidfd)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	if (waitid((idtype_t)P_PIDFD_ID, (id_t)pidfd, &si, WEXITED | WNOHANG | __WALL) < 0)
+		return true;
+	return si.si_pid != 0;
+}

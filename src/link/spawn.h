@@ -1,0 +1,29 @@
+/* spawn.h - start a program that is nobody's child.
+ *
+ * The keeper must not be visible to the host: no SIGCHLD, nothing for its wait() to find. So it is
+ * a grandchild whose parent has ended, and belongs to init (or to the next subreaper; that may be
+ * the host itself, see spawn_reap). Both steps share our memory until exec and cost no copy of it,
+ * however large the host is. The middle process does not exec and so ends without a signal.
+ * Threads: any.  Blocking: until exec.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+#define SPAWN_FDS 4 /* 0, 1, 2 and the one behind */
+
+struct spawn { /* borrowed */
+	const char *path;
+	char *const *argv, *const *envp;
+	const char *cwd;    /* NULL: ours */
+	int fds[SPAWN_FDS]; /* become 0, 1, 2, 3; all must be above 3 */
+};
+
+/* 0 and a pidfd, or -errno with a sentence and nothing was started. */
+int spawn_detached(const struct spawn *s, int *out_pidfd, struct err *e);
+
+/* The process has ended or is about to. True: it is gone, or not ours to reap. False: ask again
+ * when the pidfd is readable. */
+bool spawn_reap(int pidfd);

@@ -1,0 +1,226 @@
+/* loop.c - watches, timers, and the lock between threads. */
+#include "base/loop.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "t.h"
+
+static struct loop *loop;
+static pthread_cond_t news;
+static int turns;
+
+static void on_turn(void *ctx)
+{
+	(void)ctx;
+	loop_lock(loop);
+	turns++;
+	pthread_cond_broadcast(&news);
+	loop_unlock(loop);
+}
+
+static void begin(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&news, &attr);
+	EQ(loop_open(&loop, on_turn, NULL, NULL), 0);
+}
+
+/* With the lock. */
+static void await(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += 8;
+	EQ(pthread_cond_timedwait(&news, loop_mutex(loop), &until), 0);
+}
+
+struct pipe_end {
+	struct loop_watch w;
+	int pair[2];
+	char got[64];
+	size_t len;
+	bool once;
+};
+
+static void on_ready(struct loop_watch *w, uint32_t events)
+{
+	struct pipe_end *p = (struct pipe_end *)w;
+	ssize_t n = read(w->fd, p->got + p->len, sizeof(p->got) - p->len);
+
+	OK(events & EPOLLIN);
+	OK(loop_is_mine(loop));
+	p->len += n > 0 ? (size_t)n : 0;
+	if (p->once)
+		loop_watch_stop(loop, w);
+}
+
+TEST(a_descriptor_is_read_when_it_is_ready)
+{
+	struct pipe_end p = { .len = 0 };
+
+	begin();
+	EQ(pipe(p.pair), 0);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_ready), 0);
+	loop_unlock(loop);
+	EQ(write(p.pair[1], "abc", 3), 3);
+	loop_lock(loop);
+	while (p.len < 3)
+		await();
+	loop_watch_stop(loop, &p.w);
+	loop_watch_stop(loop, &p.w); /* twice is nothing */
+	loop_unlock(loop);
+	OK(!memcmp(p.got, "abc", 3));
+	loop_close(loop);
+	close(p.pair[0]);
+	close(p.pair[1]);
+}
+
+/* Two descriptors are ready at once; whichever comes first stops the other. */
+struct rivals {
+	struct pipe_end a, b;
+	int ran;
+} rivals;
+
+static void on_rival(struct loop_watch *w, uint32_t events)
+{
+	(void)w;
+	(void)events;
+	rivals.ran++;
+	loop_watch_stop(loop, &rivals.a.w);
+	loop_watch_stop(loop, &rivals.b.w);
+}
+
+TEST(an_event_for_a_stopped_watch_is_dropped)
+{
+	begin();
+	EQ(pipe(rivals.a.pair), 0);
+	EQ(pipe(rivals.b.pair), 0);
+	EQ(write(rivals.a.pair[1], "x", 1), 1);
+	EQ(write(rivals.b.pair[1], "x", 1), 1);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &rivals.a.w, rivals.a.pair[0], EPOLLIN, on_rival), 0);
+	EQ(loop_watch(loop, &rivals.b.w, rivals.b.pair[0], EPOLLIN, on_rival), 0);
+	while (!rivals.ran)
+		await();
+	EQ(rivals.ran, 1);
+	loop_unlock(loop);
+	loop_close(loop);
+	for (int i = 0; i < 2; i++) {
+		close(rivals.a.pair[i]);
+		close(rivals.b.pair[i]);
+	}
+}
+
+#define TIMERS 200
+static struct tick {
+	struct loop_timer t;
+	int order;
+} ticks[TIMERS];
+static int ticked;
+static int64_t last_due;
+
+static void on_tick(struct loop_timer *t)
+{
+	struct tick *k = (struct tick *)t;
+
+	OK(t->due_us <= loop_now_us());
+	OK(t->due_us >= last_due);
+	last_due = t->due_us;
+	k->order = ++ticked;
+}
+
+TEST(timers_come_in_order_and_never_early)
+{
+	int stopped = 0;
+
+	begin();
+	loop_lock(loop);
+	for (int i = 0; i < TIMERS; i++)
+		loop_timer_set(loop, &ticks[i].t, (int64_t)(t_random() % 50), on_tick);
+	for (int i = 0; i < TIMERS; i += 3, stopped++)
+		loop_timer_stop(loop, &ticks[i].t);
+	while (ticked < TIMERS - stopped)
+		await();
+	for (int i = 0; i < TIMERS; i++)
+		EQ(ticks[i].order != 0, i % 3 != 0);
+	loop_unlock(loop);
+	loop_close(loop);
+}
+
+TEST(an_earlier_timer_wakes_a_sleeping_loop)
+{
+	begin();
+	loop_lock(loop);
+	loop_timer_set(loop, &ticks[0].t, 3600 * 1000, on_tick);
+	loop_wake(loop);
+	for (int before = turns; turns == before;)
+		await();
+	loop_timer_set(loop, &ticks[1].t, 1, on_tick);
+	while (!ticked)
+		await();
+	EQ(ticks[1].order, 1);
+	loop_timer_stop(loop, &ticks[0].t);
+	loop_unlock(loop);
+	loop_close(loop);
+}
+
+static void *churn(void *arg)
+{
+	struct pipe_end p = { .len = 0 };
+
+	(void)arg;
+	if (pipe(p.pair) < 0)
+		return "pipe";
+	for (int i = 0; i < 300; i++) {
+		struct loop_watch *w;
+
+		/* on the heap, so that a late event would be seen by a sanitizer */
+		struct pipe_end *q = malloc(sizeof(*q));
+		*q = p;
+		w = &q->w;
+		loop_lock(loop);
+		loop_watch(loop, w, q->pair[0], EPOLLIN, on_ready);
+		loop_unlock(loop);
+		if (write(p.pair[1], "x", 1) != 1)
+			return "write";
+		loop_lock(loop);
+		loop_watch_stop(loop, w);
+		loop_unlock(loop);
+		free(q);
+		while (t_wait_fd(p.pair[0], POLLIN, 0)) {
+			char c;
+			if (read(p.pair[0], &c, 1) != 1)
+				return "read";
+		}
+	}
+	close(p.pair[0]);
+	close(p.pair[1]);
+	return NULL;
+}
+
+TEST(other_threads_may_stop_and_free_what_the_loop_waits_for)
+{
+	pthread_t threads[4];
+	void *failed;
+
+	begin();
+	for (int i = 0; i < 4; i++)
+		EQ(pthread_create(&threads[i], NULL, churn, NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		EQ(pthread_join(threads[i], &failed), 0);
+		if (failed)
+			FAIL("%s", (const char *)failed);
+	}
+	loop_close(loop);
+}
