@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -13,8 +14,10 @@
 
 #include "base/mem.h"
 
-#define BATCH 64
-#define NEVER INT64_MAX
+#define BATCH   64
+#define NEVER   INT64_MAX
+#define TICK_US 1000 /* how long the thread stands aside for one that waits */
+#define SCRATCH (64 << 10)
 
 /* epoll gives back what was registered, perhaps after another thread has stopped and freed the
  * watch. So what is registered is no pointer but a place in a table and how often the place was
@@ -29,14 +32,23 @@ struct loop {
 	pthread_t thread;
 	int epoll_fd, wake_fd;
 	bool stop;
-	int64_t sleep_until; /* while the thread waits: when it wakes by itself; else 0 */
+	bool driven;          /* a thread is in turn() */
+	bool guest;           /* with driven: it is not our own */
+	atomic_bool turn_due; /* our thread is to call on_turn */
+	unsigned waiters;     /* threads in loop_wait that do not drive */
+	uint64_t visits;      /* turns by guests */
+	pthread_cond_t news;  /* for waiters: somebody turned, or left the seat */
+	pthread_cond_t seat;  /* for our thread while it stands aside */
+	int64_t sleep_until;  /* while the driver waits: when it wakes by itself; else 0 */
 	struct slot *slots;
 	uint32_t slot_count;
-	uint32_t free_hint;       /* no free slot below it */
-	struct loop_timer **heap; /* [1] is due first */
+	uint32_t free_hint;              /* no free slot below it */
+	struct epoll_event batch[BATCH]; /* the driver's */
+	struct loop_timer **heap;        /* [1] is due first */
 	size_t heap_count, heap_room;
 	void (*on_turn)(void *ctx);
 	void *ctx;
+	char scratch[SCRATCH];
 };
 
 int64_t loop_now_us(void)
@@ -67,12 +79,34 @@ bool loop_is_mine(const struct loop *l)
 	return pthread_equal(pthread_self(), l->thread);
 }
 
-void loop_wake(struct loop *l)
+char *loop_scratch(struct loop *l, size_t *out_size)
+{
+	*out_size = sizeof(l->scratch);
+	return l->scratch;
+}
+
+/* Get the driver out of epoll_wait. */
+static void kick(struct loop *l)
 {
 	uint64_t one = 1;
 
 	while (write(l->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+}
+
+void loop_wake(struct loop *l)
+{
+	atomic_store(&l->turn_due, true);
+	pthread_cond_signal(&l->seat); /* if it is just about to stand aside: a TICK later */
+	kick(l);
+}
+
+void loop_notify(struct loop *l)
+{
+	if (l->waiters)
+		pthread_cond_broadcast(&l->news);
+	if (l->guest && l->sleep_until)
+		kick(l);
 }
 
 /* --- timers: a binary heap whose members know their place --- */
@@ -136,7 +170,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 	t->due_us = loop_now_us() + delay_ms * 1000;
 	heap_up(l, ++l->heap_count, t);
 	if (t->due_us < l->sleep_until)
-		loop_wake(l);
+		kick(l);
 }
 
 static void run_timers(struct loop *l)
@@ -240,14 +274,14 @@ static void on_woken(struct loop_watch *w, uint32_t events)
 		;
 }
 
-/* --- the thread --- */
+/* --- turning --- */
 
-/* Milliseconds until the first timer, rounded up: a timer is never early. */
-static int time_to_sleep(struct loop *l)
+/* Milliseconds until the first timer or `until`, rounded up: a timer is never early. */
+static int time_to_sleep(struct loop *l, int64_t until)
 {
 	int64_t left;
 
-	l->sleep_until = l->heap_count ? l->heap[1]->due_us : NEVER;
+	l->sleep_until = l->heap_count && l->heap[1]->due_us < until ? l->heap[1]->due_us : until;
 	if (l->sleep_until == NEVER)
 		return -1;
 	left = l->sleep_until - loop_now_us();
@@ -256,32 +290,95 @@ static int time_to_sleep(struct loop *l)
 	return left > (int64_t)INT_MAX * 1000 ? INT_MAX : (int)((left + 999) / 1000);
 }
 
+/* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
+ * time. */
+static void turn(struct loop *l, int64_t until, bool guest)
+{
+	int timeout = time_to_sleep(l, until), n;
+
+	assert(!l->driven);
+	l->driven = true;
+	l->guest = guest;
+	loop_unlock(l);
+	n = epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
+	loop_lock(l);
+	l->sleep_until = 0;
+	for (int i = 0; i < n; i++)
+		run_watch(l, &l->batch[i]);
+	run_timers(l);
+	l->driven = l->guest = false;
+	if (l->waiters)
+		pthread_cond_broadcast(&l->news);
+}
+
+static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
+{
+	struct timespec ts = { .tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000 };
+
+	if (until == NEVER)
+		pthread_cond_wait(cond, &l->lock);
+	else
+		pthread_cond_timedwait(cond, &l->lock, &ts);
+}
+
+static void wait_for_driver(struct loop *l, int64_t until)
+{
+	if (!l->guest && l->sleep_until)
+		kick(l); /* our own thread: it makes room */
+	l->waiters++;
+	sleep_on(l, &l->news, until);
+	l->waiters--;
+}
+
+bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us)
+{
+	int cancel;
+	bool is_done;
+
+	assert(!loop_is_mine(l));
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	while (!(is_done = done(ctx)) && loop_now_us() < until_us) {
+		l->visits++;
+		if (l->driven)
+			wait_for_driver(l, until_us);
+		else
+			turn(l, until_us, true);
+	}
+	if (l->waiters) /* one of them may have to drive now */
+		pthread_cond_broadcast(&l->news);
+	pthread_setcancelstate(cancel, NULL);
+	return is_done;
+}
+
+/* --- the thread --- */
+
 static void *run(void *arg)
 {
 	struct loop *l = arg;
-	struct epoll_event batch[BATCH];
 	struct loop_watch wake;
-	int n, r;
+	uint64_t visits = 0;
+	int r;
 
 	loop_lock(l);
 	r = loop_watch(l, &wake, l->wake_fd, EPOLLIN, on_woken);
 	assert(r == 0);
 	while (!l->stop) {
-		int timeout = time_to_sleep(l);
+		bool busy = l->driven || l->visits != visits;
 
-		loop_unlock(l);
-		n = epoll_wait(l->epoll_fd, batch, BATCH, timeout);
-		loop_lock(l);
-		l->sleep_until = 0;
-		for (int i = 0; i < n; i++)
-			run_watch(l, &batch[i]);
-		run_timers(l);
+		visits = l->visits;
+		if (busy)
+			sleep_on(l, &l->seat, loop_now_us() + TICK_US);
+		else
+			turn(l, NEVER, false);
+		if (busy && !atomic_load(&l->turn_due))
+			continue;
+		atomic_store(&l->turn_due, false);
 		loop_unlock(l);
 		l->on_turn(l->ctx);
 		loop_lock(l);
 	}
 	loop_watch_stop(l, &wake);
-	assert(l->heap_count == 0);
+	assert(l->heap_count == 0 && !l->driven);
 	loop_unlock(l);
 	return NULL;
 }
@@ -293,6 +390,8 @@ static void destroy(struct loop *l)
 	if (l->wake_fd >= 0)
 		close(l->wake_fd);
 	pthread_mutex_destroy(&l->lock);
+	pthread_cond_destroy(&l->news);
+	pthread_cond_destroy(&l->seat);
 	free(l->slots);
 	free(l->heap);
 	free(l);
@@ -316,10 +415,16 @@ static int start_thread(struct loop *l)
 int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e)
 {
 	struct loop *l = mem_grow(NULL, 1, sizeof(*l));
+	pthread_condattr_t attr;
 	int r = 0;
 
 	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .wake_fd = -1 };
 	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->news, &attr);
+	pthread_cond_init(&l->seat, &attr);
+	pthread_condattr_destroy(&attr);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll_fd >= 0)
 		l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

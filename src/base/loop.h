@@ -7,6 +7,11 @@
  * there is nothing to post. Nothing that blocks is done under the lock; callbacks of the host are
  * run after it was let go (on_turn).
  *
+ * A thread that waits for something the loop will bring (loop_wait) does not sleep while another
+ * thread works for it: it drives the loop itself until it has what it waits for. So an answer is
+ * read by the thread that wants it, and one request at a time costs no switch between our threads.
+ * The loop's own thread stands aside meanwhile and looks every TICK whether it is needed again.
+ *
  * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's
  * thread). An idle loop does not wake up.
  */
@@ -41,10 +46,18 @@ void loop_close(struct loop *l);
 
 void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
-pthread_mutex_t *loop_mutex(struct loop *l); /* for pthread_cond_wait */
+pthread_mutex_t *loop_mutex(struct loop *l); /* for tests */
 bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
 void loop_wake(struct loop *l);              /* make it turn; any thread, lock not needed */
 int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
+
+/* With the lock, which is let go meanwhile: wait until done(ctx), which is asked with the lock, or
+ * until until_us (INT64_MAX: no limit). The last answer of done. Not on the loop's thread. */
+bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us);
+/* With the lock: something changed outside of a handler that a waiter may wait for. */
+void loop_notify(struct loop *l);
+/* With the lock: room for bytes that are used before the lock is let go. */
+char *loop_scratch(struct loop *l, size_t *out_size);
 
 /* All of these: with the lock. At least one event must be asked for: a hang-up is told to whoever
  * watches at all.  A handler may stop or free any watch or timer, its own as well: events

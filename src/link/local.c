@@ -29,11 +29,10 @@
 #include "link/link.h"
 #include "link/spawn.h"
 
-#define CHUNK       (64 << 10) /* bytes read at once */
-#define TURNS       4          /* chunks a turn, so that one server does not starve the others */
-#define DRAIN       (2 << 20)  /* bytes taken from a pipe after the end; none holds more */
-#define REPORT_SIZE (32 << 10) /* of the keeper's longest message */
-#define LOW_FDS     (SPAWN_FDS + 1)
+#define KEEP    (64 << 10)  /* bytes of the queue's memory that stay for the next time */
+#define TURN    (256 << 10) /* bytes read at once, so that one server does not starve the others */
+#define DRAIN   (2 << 20)   /* bytes taken from a pipe after the end; none holds more */
+#define LOW_FDS (SPAWN_FDS + 1)
 
 struct local {
 	struct link link;
@@ -124,7 +123,7 @@ static void on_in(struct loop_watch *w, uint32_t events)
 	l->sent += (size_t)n;
 	if (waiting(l))
 		return;
-	buf_reset(&l->queue, CHUNK);
+	buf_reset(&l->queue, KEEP);
 	l->sent = 0;
 	/* a hang-up is told with whatever is asked; nothing is cheaper than an event that never
 	 * comes */
@@ -178,11 +177,12 @@ typedef void (*bytes_fn)(void *ctx, const char *bytes, size_t len);
  * it. */
 static bool read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
 {
-	char chunk[CHUNK];
-	ssize_t n = CHUNK;
+	size_t size;
+	char *chunk = loop_scratch(l->loop, &size);
+	ssize_t n = (ssize_t)size;
 
-	for (size_t got = 0; got < max && n == CHUNK && w->fd >= 0; got += (size_t)n) {
-		n = read(w->fd, chunk, sizeof(chunk));
+	for (size_t got = 0; got < max && n == (ssize_t)size && w->fd >= 0; got += (size_t)n) {
+		n = read(w->fd, chunk, size);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
 		if (n == 0)
@@ -197,7 +197,7 @@ static void on_out(struct loop_watch *w, uint32_t events)
 	struct local *l = LOCAL_OF(w, out);
 
 	(void)events;
-	if (read_some(l, w, l->link.ev->on_bytes, TURNS * CHUNK))
+	if (read_some(l, w, l->link.ev->on_bytes, TURN))
 		return;
 	drop_watch(l, w);
 	l->link.ev->on_eof(l->link.ctx);
@@ -208,7 +208,7 @@ static void on_err(struct loop_watch *w, uint32_t events)
 	struct local *l = LOCAL_OF(w, err);
 
 	(void)events;
-	if (!read_some(l, w, l->link.ev->on_stderr, TURNS * CHUNK))
+	if (!read_some(l, w, l->link.ev->on_stderr, TURN))
 		drop_watch(l, w);
 }
 
@@ -324,12 +324,13 @@ static bool on_message(struct local *l, const char *text, size_t len)
 static void on_control(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, control);
-	char text[REPORT_SIZE];
+	size_t size;
+	char *text = loop_scratch(l->loop, &size); /* more than the keeper's longest message */
 	ssize_t n;
 
 	(void)events;
 	while (w->fd >= 0) {
-		n = recv(w->fd, text, sizeof(text), MSG_DONTWAIT);
+		n = recv(w->fd, text, size, MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {

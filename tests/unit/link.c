@@ -379,7 +379,8 @@ TEST(both_keepers_killed)
 	if (f)
 		fclose(f);
 	OK(hold > 1 && watch > 1);
-	kill(hold, SIGSTOP); /* neither may act for the other */
+	kill(watch, SIGSTOP); /* neither may act for the other; the watch would wake the hold */
+	kill(hold, SIGSTOP);
 	kill(watch, SIGKILL);
 	kill(hold, SIGKILL);
 	await_end(&s);

@@ -224,3 +224,149 @@ TEST(other_threads_may_stop_and_free_what_the_loop_waits_for)
 	}
 	loop_close(loop);
 }
+
+/* A thread that waits drives the loop: it reads its own answers. */
+struct talk {
+	struct loop_watch w;
+	int there[2], back[2];
+	int answers, wanted;
+	bool by_loop, given_up;
+};
+
+static void on_answer(struct loop_watch *w, uint32_t events)
+{
+	struct talk *t = (struct talk *)w;
+	char c;
+
+	(void)events;
+	EQ(read(w->fd, &c, 1), 1);
+	t->answers++;
+	t->by_loop = loop_is_mine(loop);
+}
+
+static bool has_answers(void *ctx)
+{
+	struct talk *t = ctx;
+
+	return t->answers >= t->wanted || t->given_up;
+}
+
+static void *echo(void *arg)
+{
+	struct talk *t = arg;
+	char c;
+
+	while (read(t->there[0], &c, 1) == 1 && write(t->back[1], &c, 1) == 1)
+		;
+	return NULL;
+}
+
+static void *talk(void *arg)
+{
+	struct talk t = { .answers = 0 };
+	pthread_t peer;
+
+	(void)arg;
+	if (pipe(t.there) < 0 || pipe(t.back) < 0 || pthread_create(&peer, NULL, echo, &t))
+		return "setup";
+	loop_lock(loop);
+	loop_watch(loop, &t.w, t.back[0], EPOLLIN, on_answer);
+	for (t.wanted = 1; t.wanted <= 500; t.wanted++) {
+		if (write(t.there[1], "x", 1) != 1 ||
+		    !loop_wait(loop, has_answers, &t, loop_now_us() + 8000000))
+			return "no answer";
+	}
+	loop_watch_stop(loop, &t.w);
+	loop_unlock(loop);
+	close(t.there[1]);
+	pthread_join(peer, NULL);
+	close(t.there[0]);
+	close(t.back[0]);
+	close(t.back[1]);
+	return NULL;
+}
+
+static void run_threads(int count, void *(*fn)(void *arg), void *arg)
+{
+	pthread_t threads[8];
+	void *failed;
+
+	for (int i = 0; i < count; i++)
+		EQ(pthread_create(&threads[i], NULL, fn, arg), 0);
+	for (int i = 0; i < count; i++) {
+		EQ(pthread_join(threads[i], &failed), 0);
+		if (failed)
+			FAIL("%s", (const char *)failed);
+	}
+}
+
+TEST(threads_that_wait_take_turns_at_driving)
+{
+	begin();
+	run_threads(1, talk, NULL);
+	run_threads(6, talk, NULL);
+	loop_close(loop);
+}
+
+TEST(after_a_wait_the_loop_drives_itself_again)
+{
+	struct talk t = { .wanted = 1 };
+
+	begin();
+	EQ(pipe(t.back), 0);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &t.w, t.back[0], EPOLLIN, on_answer), 0);
+	EQ(write(t.back[1], "x", 1), 1);
+	OK(loop_wait(loop, has_answers, &t, loop_now_us() + 8000000));
+	t.wanted = 2;
+	EQ(write(t.back[1], "x", 1), 1);
+	while (t.answers < 2) {
+		loop_unlock(loop);
+		loop_wake(loop); /* its turn tells us */
+		loop_lock(loop);
+		if (t.answers < 2)
+			await();
+	}
+	OK(t.by_loop);
+	loop_watch_stop(loop, &t.w);
+	loop_unlock(loop);
+	loop_close(loop);
+	close(t.back[0]);
+	close(t.back[1]);
+}
+
+static void *give_up(void *arg)
+{
+	struct talk *t = arg;
+
+	loop_lock(loop);
+	t->given_up = true;
+	loop_notify(loop);
+	loop_unlock(loop);
+	return NULL;
+}
+
+TEST(a_waiter_is_told_of_what_other_threads_do)
+{
+	struct talk t = { .wanted = 1 };
+	pthread_t other;
+
+	begin();
+	loop_lock(loop);
+	EQ(pthread_create(&other, NULL, give_up, &t), 0);
+	OK(loop_wait(loop, has_answers, &t, loop_now_us() + 8000000));
+	loop_unlock(loop);
+	EQ(pthread_join(other, NULL), 0);
+	loop_close(loop);
+}
+
+TEST(a_wait_has_an_end)
+{
+	struct talk t = { .wanted = 1 };
+
+	begin();
+	loop_lock(loop);
+	OK(!loop_wait(loop, has_answers, &t, loop_now_us() + 20000));
+	loop_unlock(loop);
+	loop_close(loop);
+}
