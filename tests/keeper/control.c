@@ -1,0 +1,260 @@
+/* control.c - `killick run --control`: the socket by which a program owns a server. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../t.h"
+#include "held.h"
+
+struct owner {
+	pid_t watch;
+	int control, in, out;
+	char line[20000]; /* the last message */
+};
+
+/* killick run --control FD ... -- zoo MODE; the zoo's FIFO and tag are in our environment. */
+static void own(struct owner *o, const char *const *command)
+{
+	const char *argv[32] = { t_program("KILLICK", "build/killick"),
+				 "run",
+				 "--control",
+				 NULL,
+				 "--grace",
+				 "300ms",
+				 "--" };
+	int pair[2], in[2], out[2], n = 7;
+	char fd[16];
+
+	EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	EQ(pipe2(in, O_CLOEXEC), 0);
+	EQ(pipe2(out, O_CLOEXEC), 0);
+	fcntl(pair[0], F_SETFD, FD_CLOEXEC);
+	snprintf(fd, sizeof(fd), "%d", pair[1]);
+	argv[3] = fd;
+	while (*command)
+		argv[n++] = *command++;
+	argv[n] = NULL;
+	o->watch = t_spawn((char *const *)argv, (int[]){ in[0], out[1], -1 });
+	close(pair[1]);
+	close(in[0]);
+	close(out[1]);
+	o->control = pair[0];
+	o->in = in[1];
+	o->out = out[0];
+}
+#define OWN(o_, ...) own(o_, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* The next message; false when both keepers are gone. */
+static bool listen_once(struct owner *o)
+{
+	ssize_t n;
+
+	OK(t_wait_fd(o->control, POLLIN, HELD_MS));
+	n = recv(o->control, o->line, sizeof(o->line) - 1, 0);
+	OK(n >= 0 || errno == ECONNRESET);
+	o->line[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static void say(struct owner *o, const char *word)
+{
+	EQ(send(o->control, word, strlen(word), MSG_NOSIGNAL), (ssize_t)strlen(word));
+}
+
+static void expect(struct owner *o, const char *text)
+{
+	OK(listen_once(o));
+	if (!strstr(o->line, text))
+		FAIL("no %s in: %s", text, o->line);
+}
+
+/* Read from the server until it has said that it is initialized. */
+static void let_live(struct owner *o, bool has_zoo)
+{
+	char text[512];
+
+	expect(o, "\"event\":\"started\"");
+	if (has_zoo) {
+		OK(t_wait_fd(o->out, POLLIN, HELD_MS));
+		OK(read(o->out, text, sizeof(text)) > 0);
+	}
+}
+
+static void disown_all(struct owner *o)
+{
+	close(o->control);
+	close(o->in);
+	close(o->out);
+}
+
+static int ended(struct owner *o)
+{
+	int status = t_wait_child(o->watch, HELD_MS);
+
+	OK(status != -1);
+	return status;
+}
+
+TEST(started_and_reported)
+{
+	struct owner o;
+
+	OWN(&o, "sh", "-c", "exit 5");
+	expect(&o, "\"event\":\"started\",\"pid\":");
+	expect(&o, "\"why\":\"exit\",\"step\":\"none\",\"exit\":{\"code\":5}");
+	OK(!listen_once(&o));
+	EQ(ended(&o), 5 << 8);
+	disown_all(&o);
+}
+
+TEST(refused_with_a_sentence)
+{
+	struct owner o;
+	bool refused = false;
+
+	OWN(&o, "/no/such/thing");
+	while (listen_once(&o))
+		refused |= strstr(o.line, "\"refused\"") && strstr(o.line, "/no/such/thing");
+	OK(refused);
+	EQ(ended(&o), 127 << 8);
+	disown_all(&o);
+}
+
+TEST(eof_leaves_time)
+{
+	struct owner o;
+
+	OWN(&o, "cat");
+	let_live(&o, false);
+	say(&o, "eof");
+	close(o.in);
+	o.in = -1;
+	expect(&o, "\"why\":\"stdin\",\"step\":\"eof\",\"exit\":{\"code\":0}");
+	EQ(ended(&o), 0);
+	disown_all(&o);
+}
+
+TEST(eof_then_term_then_kill)
+{
+	struct owner o;
+
+	OWN(&o, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 60; done");
+	let_live(&o, true);
+	say(&o, "eof");
+	expect(&o, "\"why\":\"stdin\",\"step\":\"kill\"");
+	ended(&o);
+	disown_all(&o);
+}
+
+TEST(stop_is_a_sigterm)
+{
+	struct owner o;
+
+	OWN(&o, "sleep", "60");
+	let_live(&o, false);
+	say(&o, "stop");
+	expect(&o, "\"why\":\"signal\",\"step\":\"term\",\"exit\":{\"signal\":\"TERM\"}");
+	ended(&o);
+	disown_all(&o);
+}
+
+TEST(words_that_mean_nothing_do_nothing)
+{
+	struct owner o;
+
+	OWN(&o, "cat");
+	let_live(&o, false);
+	say(&o, "dance");
+	say(&o, "killing me softly");
+	EQ(write(o.in, "x", 1), 1);
+	OK(t_wait_fd(o.out, POLLIN, HELD_MS));
+	say(&o, "kill");
+	expect(&o, "\"step\":\"kill\"");
+	ended(&o);
+	disown_all(&o);
+}
+
+TEST(closing_stdin_alone_ends_nothing)
+{
+	struct owner o;
+
+	OWN(&o, "sh", "-c", "cat >/dev/null; echo still here; exec sleep 60");
+	let_live(&o, false);
+	close(o.in);
+	o.in = -1;
+	OK(t_wait_fd(o.out, POLLIN, HELD_MS));
+	EQ(t_wait_fd(o.control, POLLIN, 0), 0);
+	say(&o, "stop");
+	expect(&o, "\"why\":\"signal\"");
+	ended(&o);
+	disown_all(&o);
+}
+
+/* Hostile ones, and an owner that is suddenly not there: the harness finds what is left. */
+static void vanish(const char *mode)
+{
+	struct owner o;
+
+	OWN(&o, t_program("ZOO", "build/src/zoo/killick-zoo"), mode);
+	EQ(write(o.in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", 48), 48);
+	let_live(&o, true);
+	disown_all(&o);
+	ended(&o);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+}
+
+TEST(hang_up_ignore)
+{
+	vanish("ignore");
+}
+
+TEST(hang_up_daemon)
+{
+	vanish("daemon");
+}
+
+TEST(hang_up_chainsid)
+{
+	vanish("chainsid");
+}
+
+TEST(hang_up_deadlead)
+{
+	vanish("deadlead");
+}
+
+TEST(kill_takes_the_daemon_too)
+{
+	struct owner o;
+
+	OWN(&o, t_program("ZOO", "build/src/zoo/killick-zoo"), "daemon");
+	EQ(write(o.in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", 48), 48);
+	let_live(&o, true);
+	say(&o, "kill");
+	expect(&o, "\"step\":\"kill\"");
+	OK(strstr(o.line, "\"survivors\":[]"));
+	OK(!listen_once(&o));
+	ended(&o);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+	disown_all(&o);
+}
+
+TEST(not_a_socket)
+{
+	char *argv[] = { (char *)t_program("KILLICK", "build/killick"),
+			 "run",
+			 "--control",
+			 "77",
+			 "--",
+			 "true",
+			 NULL };
+	pid_t pid = t_spawn(argv, NULL);
+
+	EQ(t_wait_child(pid, HELD_MS), 64 << 8);
+}
