@@ -326,7 +326,7 @@ KILLICK_API char *killick_json_string(const char *json, size_t len, const char *
 
 /* --- tool names for models --- */
 
-/* `server__tool` made of [A-Za-z0-9_-], at most 128 bytes, unique in the session; back again: both out strings are to be
+/* `server__tool` made of [A-Za-z0-9_], at most 128 bytes, unique in the session; back again: both out strings are to be
  * given to free(). KILLICK_ERR_NO_SERVER if there is none. The names of a session are known once its tools were listed. */
 KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualified, char **out_server, char **out_tool);
 

@@ -8,18 +8,23 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf {
 	char *data;
 	size_t len, cap, max;
 };
-#define BUF_INIT(limit) { .max = (limit) }
+#define BUF_INIT(limit)                                                                            \
+	{                                                                                          \
+		.max = (limit)                                                                     \
+	}
+#define BUF_ANY_SIZE (SIZE_MAX / 4) /* a limit for what no peer chooses */
 
 /* Append; 0, or -EMSGSIZE and nothing was added. */
 int buf_add(struct buf *b, const void *bytes, size_t len);
 int buf_adds(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Room for len more bytes behind data + len; 0 or -EMSGSIZE. */
+/* Room for len more bytes behind data + len, and a NUL; 0 or -EMSGSIZE. Who fills it sets len. */
 int buf_reserve(struct buf *b, size_t len);
 /* Take the first len bytes away. */
 void buf_drop(struct buf *b, size_t len);

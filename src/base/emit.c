@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at s, or 0 when there is none. */
-static size_t utf8_len(const unsigned char *s)
+/* Bytes of the UTF-8 character at s of at most len bytes, or 0 when there is none. */
+static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80   ? 1
 		   : s[0] < 0xc2 ? 0
@@ -14,6 +14,8 @@ static size_t utf8_len(const unsigned char *s)
 		   : s[0] < 0xf5 ? 4
 				 : 0;
 
+	if (n > len)
+		return 0;
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
@@ -23,25 +25,61 @@ static size_t utf8_len(const unsigned char *s)
 	return n;
 }
 
-static void quoted(FILE *out, const char *value)
+/* The escape of the character at s, n bytes long; NULL when it stands for itself. */
+static const char *escape_of(const unsigned char *s, size_t n, char out[8])
 {
-	const unsigned char *s = (const unsigned char *)value;
+	if (n == 0)
+		return "\\ufffd";
+	if (*s == '"')
+		return "\\\"";
+	if (*s == '\\')
+		return "\\\\";
+	if (*s >= 0x20 && *s != 0x7f)
+		return NULL;
+	snprintf(out, 8, "\\u%04x", *s);
+	return out;
+}
 
-	fputc('"', out);
-	while (*s) {
-		size_t n = utf8_len(s);
+int emit_quoted(struct buf *b, const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t before = b->len, run = 0;
+	int r = buf_add(b, "\"", 1);
 
-		if (n == 0)
-			fputs("\\ufffd", out);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(out, "\\u%04x", *s);
-		else
-			fwrite(s, 1, n, out);
-		s += n ? n : 1;
+	for (size_t i = 0; i < len && r == 0;) {
+		size_t n = utf8_len(s + i, len - i);
+		char numbered[8];
+		const char *escape = escape_of(s + i, n, numbered);
+
+		if (escape) {
+			r = buf_add(b, text + run, i - run);
+			if (r == 0)
+				r = buf_adds(b, escape);
+			run = i + (n ? n : 1);
+		}
+		i += n ? n : 1;
 	}
-	fputc('"', out);
+	if (r == 0)
+		r = buf_add(b, text + run, len - run);
+	if (r == 0)
+		r = buf_add(b, "\"", 1);
+	if (r < 0 && b->data) {
+		b->len = before;
+		b->data[before] = '\0';
+	}
+	return r;
+}
+
+static void put(struct emit *j, const char *text, size_t len)
+{
+	if (j->failed == 0)
+		j->failed = buf_add(j->out, text, len);
+}
+
+static void put_quoted(struct emit *j, const char *text, size_t len)
+{
+	if (j->failed == 0)
+		j->failed = emit_quoted(j->out, text, len);
 }
 
 static void lead(struct emit *j, const char *key)
@@ -49,14 +87,15 @@ static void lead(struct emit *j, const char *key)
 	bool in_object = j->depth && j->kind[j->depth - 1] == '{';
 
 	assert(in_object == (key != NULL));
+	assert(j->depth || !j->filled); /* one value is all there is */
 	if (j->filled)
-		fputc(',', j->out);
-	if (j->depth == 1 && j->kind[0] == '[')
-		fputc('\n', j->out);
+		put(j, ",", 1);
+	if (j->lines && j->depth == 1 && j->kind[0] == '[')
+		put(j, "\n", 1);
 	j->filled = true;
 	if (key) {
-		quoted(j->out, key);
-		fputc(':', j->out);
+		put_quoted(j, key, strlen(key));
+		put(j, ":", 1);
 	}
 }
 
@@ -65,7 +104,7 @@ void emit_open(struct emit *j, const char *key, char kind)
 	assert(kind == '{' || kind == '[');
 	assert(j->depth < sizeof(j->kind));
 	lead(j, key);
-	fputc(kind, j->out);
+	put(j, &kind, 1);
 	j->kind[j->depth++] = kind;
 	j->filled = false;
 }
@@ -74,43 +113,64 @@ void emit_close(struct emit *j)
 {
 	assert(j->depth > 0);
 	j->depth--;
-	if (j->depth == 0 && j->kind[0] == '[' && j->filled)
-		fputc('\n', j->out);
-	fputc(j->kind[j->depth] == '{' ? '}' : ']', j->out);
+	if (j->lines && j->depth == 0 && j->kind[0] == '[' && j->filled)
+		put(j, "\n", 1);
+	put(j, j->kind[j->depth] == '{' ? "}" : "]", 1);
 	j->filled = true;
 }
 
 void emit_str(struct emit *j, const char *key, const char *value)
 {
-	if (!value || !*value) {
+	if (!value || !*value)
 		emit_null(j, key);
-		return;
-	}
+	else
+		emit_text(j, key, value, strlen(value));
+}
+
+void emit_text(struct emit *j, const char *key, const char *text, size_t len)
+{
 	lead(j, key);
-	quoted(j->out, value);
+	put_quoted(j, text, len);
 }
 
 void emit_int(struct emit *j, const char *key, long long value)
 {
-	lead(j, key);
-	fprintf(j->out, "%lld", value);
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%lld", value);
+
+	emit_raw(j, key, digits, (size_t)n);
 }
 
 void emit_bool(struct emit *j, const char *key, bool value)
 {
-	lead(j, key);
-	fputs(value ? "true" : "false", j->out);
+	emit_raw(j, key, value ? "true" : "false", value ? 4 : 5);
 }
 
 void emit_null(struct emit *j, const char *key)
 {
-	lead(j, key);
-	fputs("null", j->out);
+	emit_raw(j, key, "null", 4);
 }
 
-void emit_end(struct emit *j)
+void emit_raw(struct emit *j, const char *key, const char *json, size_t len)
+{
+	assert(len > 0);
+	lead(j, key);
+	put(j, json, len);
+}
+
+int emit_end(struct emit *j)
 {
 	assert(j->depth == 0 && j->filled);
-	fputc('\n', j->out);
 	j->filled = false;
+	return j->failed;
+}
+
+void emit_print(struct emit *j, FILE *f)
+{
+	int r = emit_end(j);
+
+	assert(r == 0);
+	fwrite(j->out->data, 1, j->out->len, f); /* who owns the stream asks ferror */
+	fputc('\n', f);
+	buf_reset(j->out, 0);
 }

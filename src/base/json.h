@@ -2,9 +2,9 @@
  *
  * No tree is built: a message of 64 MiB costs nothing beyond its own bytes, what is handed on is
  * handed on byte for byte, and every value knows where it is, so that an error can name its line.
- * A text is checked whole by json_check first (RFC 8259, UTF-8 included, at most JSON_DEPTH deep);
- * after that the accessors may be used on it and its parts, and cannot fail but by type.
- * Duplicate keys: the last one counts in json_get; json_each shows all of them.
+ * A text (it need not end in a NUL) is checked whole by json_check first (RFC 8259, UTF-8 included,
+ * at most JSON_DEPTH deep); after that the accessors may be used on it and its parts, and cannot
+ * fail but by type. Duplicate keys: the last one counts in json_get; json_each shows all of them.
  * Threads: any.  Blocking: never.  Allocates: only json_string.
  */
 #pragma once
@@ -17,32 +17,49 @@
 
 #define JSON_DEPTH 512
 
-struct json { /* a value: a piece of a checked text, without space around it; at NULL: there is none */
-	const char *at;
+struct json {           /* a value: a piece of a checked text, without space around it */
+	const char *at; /* NULL: there is no value */
 	size_t len;
 };
 #define JSON_NONE ((struct json){ .at = NULL })
 
-enum json_type { JSON_ABSENT, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+	JSON_ABSENT,
+	JSON_NULL,
+	JSON_BOOL,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
 
 enum json_flags {
-	JSON_RELAXED = 1, /* comments and trailing commas, as in configs people write by hand; a BOM */
+	JSON_RELAXED = 1, /* comments, trailing commas, a BOM: configs that people write by hand */
 };
 
 struct json_fault { /* why a text is no JSON */
+	/* The first byte that cannot be there; of a character that is not UTF-8 and of a comment
+	 * that is not closed the beginning; of a text that ends too early its length. */
 	size_t offset;
 	const char *reason; /* static: "a string is not closed" */
 };
 
 /* Check text; on success *out is its only value. 0, -EBADMSG, or -E2BIG when nested too deep. */
-int json_check(const char *text, size_t len, unsigned flags, struct json *out, struct json_fault *fault);
+int json_check(const char *text, size_t len, unsigned flags, struct json *out,
+	       struct json_fault *fault);
+
+/* The same, and in the same pass the members of the outermost object are told, in the order of the
+ * text. They may be used only if the check succeeds. */
+typedef void (*json_member_fn)(void *ctx, struct json key, struct json value);
+int json_check_members(const char *text, size_t len, unsigned flags, json_member_fn fn, void *ctx,
+		       struct json *out, struct json_fault *fault);
 
 enum json_type json_type(struct json v);
 /* Line of a value in the text it came from, from 1. */
 unsigned json_line(const char *text, const char *at);
 
-/* Walk an object or array: JSON_EACH_INIT(v), then json_each until false. key is JSON_NONE in arrays; else
- * the quoted string. The first call of a wrong type is false. Accepts relaxed texts. */
+/* Walk an object or array: json_iter(v), then json_each until false. key is JSON_NONE in arrays;
+ * else the quoted string. The first call of a wrong type is false. Accepts relaxed texts. */
 struct json_iter {
 	const char *p, *end;
 	bool object;
@@ -56,13 +73,15 @@ struct json json_get(struct json v, const char *key);
 /* By path of keys and indexes joined by dots. */
 struct json json_find(struct json v, const char *path);
 
-/* Is v the string s (escapes decoded)? */
+/* Is v the string s (escapes decoded)? The same as comparing what json_string makes of it. */
 bool json_is(struct json v, const char *s);
-/* Decode a string; false if it is none. A NUL inside becomes U+FFFD: C strings are what we have. */
-bool json_string(struct json v, char **out);		   /* to be given to free() */
+/* Decode a string; false if it is none. A NUL inside becomes U+FFFD, because C strings are what we
+ * have; so does half of a surrogate pair. */
+bool json_string(struct json v, char **out);                  /* to be given to free() */
 bool json_string_into(struct json v, char *out, size_t size); /* cut to fit, at a character */
-bool json_int(struct json v, int64_t *out);		   /* an integer that fits, written without fraction or with .0 */
-bool json_double(struct json v, double *out);
+/* An integer that fits, written without fraction or with .0, and without an exponent. */
+bool json_int(struct json v, int64_t *out);
+bool json_double(struct json v, double *out); /* infinite when it is too large for a double */
 bool json_bool(struct json v, bool *out);
 /* Number of items or members. */
 size_t json_count(struct json v);

@@ -249,7 +249,8 @@ static void json_orphan(struct emit *j, const struct findings *f, const struct o
 
 static void print_json(const struct findings *f)
 {
-	struct emit j = EMIT_INIT(stdout);
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
 
 	emit_open(&j, NULL, '{');
 	emit_str(&j, "killick", KILLICK_VERSION);
@@ -276,14 +277,15 @@ static void print_json(const struct findings *f)
 		json_orphan(&j, f, &f->orphans[i]);
 	emit_close(&j);
 	emit_close(&j);
-	emit_end(&j);
+	emit_print(&j, stdout);
 }
 
 /* End one orphan, and only one that is in the list as it is now. */
 static int reap_orphan(const char *value, bool as_json)
 {
 	AUTO(findings_done) struct findings f = { .level = NULL };
-	struct emit j = EMIT_INIT(stdout);
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
 	struct err e = ERR_INIT;
 	char *end, command[COMMAND_MAX];
 	long pid;
@@ -318,7 +320,7 @@ static int reap_orphan(const char *value, bool as_json)
 		emit_int(&j, "ended", r);
 		emit_str(&j, "command", command);
 		emit_close(&j);
-		emit_end(&j);
+		emit_print(&j, stdout);
 		return cli_finish("doctor", EXIT_SUCCESS);
 	}
 	cli_say("doctor",

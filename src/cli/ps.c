@@ -259,13 +259,14 @@ static void json_tree(struct emit *j, const struct trees *ts, const struct held 
 
 static void print_json(const struct trees *ts)
 {
-	struct emit j = EMIT_INIT(stdout);
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
 
 	emit_open(&j, NULL, '[');
 	for (size_t i = 0; i < ts->count; i++)
 		json_tree(&j, ts, &ts->list[i]);
 	emit_close(&j);
-	emit_end(&j);
+	emit_print(&j, stdout);
 }
 
 int verb_ps(int argc, char **argv)

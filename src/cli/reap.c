@@ -100,7 +100,8 @@ static void summary(const struct janitor *r, int overdue)
 
 int verb_reap(int argc, char **argv)
 {
-	struct reap reap = { .json = EMIT_INIT(stdout) };
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct reap reap = { .json = EMIT_LINES(&text) };
 	const struct cli_option options[] = {
 		{ .name = "dry-run", .flag = &reap.dry_run },
 		{ .name = "json", .flag = &reap.as_json },
@@ -129,7 +130,7 @@ int verb_reap(int argc, char **argv)
 	if (reap.as_json) {
 		emit_close(j);
 		emit_close(j);
-		emit_end(j);
+		emit_print(j, stdout);
 	} else if (r >= 0) {
 		summary(&janitor, overdue);
 	}

@@ -1,32 +1,50 @@
 /* names.h - the names under which tools of several servers are offered to a model, and back.
  *
- * `server__tool`, each part sanitised to [A-Za-z0-9_] (everything else becomes '_', empty becomes '_'), at most NAME_MAX_LEN bytes
- * in all. Server parts that become the same get `_` and 12 hex digits of a hash of the real name; so do tools of one
- * server; what is too long is cut and gets the hash. The same set of names gives the same result, in whatever order it is added.
+ * `server__tool`, each part sanitised to [A-Za-z0-9_] (every other character becomes '_', empty
+ * becomes '_'), at most NAME_MAX_LEN bytes in all, the server's part at most NAME_SERVER_MAX.
+ * Server parts that become the same get `_` and 12 hex digits of a hash of the real name; so do
+ * tools that become the same; what is too long is cut and gets the hash; and so does what looks as
+ * if it had one already, so that nobody can choose the name that another one gets. (Where 12 digits
+ * are the same as well, there are 40.) A name depends on the set of all names alone, not on the
+ * order in which they were added.
+ *
  * Life: NAMES_INIT -> names_add (all tools) -> names_settle -> names_of, names_find -> names_done.
+ * Names that were added since the last names_settle are not found yet.
+ *
+ * Threads: one at a time.  Blocking: never.
  */
 #pragma once
 
 #include <stddef.h>
 
-#define NAME_MAX_LEN 128
+#define NAME_MAX_LEN    128
+#define NAME_SERVER_MAX 64
 
 struct name {
-	char *server, *tool;	/* as they are */
-	char qualified[NAME_MAX_LEN + 1];
+	char *server, *tool;              /* as they are */
+	char qualified[NAME_MAX_LEN + 1]; /* "" until settled */
 };
 struct names {
-	struct name *list;
+	struct name *list; /* in no promised order */
 	size_t count, room;
+	/* private */
+	size_t *slots, slot_count; /* a hash table over server and tool: index in list + 1 */
+	size_t *order, settled;    /* indexes in list, by qualified name */
+	unsigned char seed[16];    /* of the table: a server cannot fill one slot */
 };
-#define NAMES_INIT { .list = NULL }
+#define NAMES_INIT                                                                                 \
+	{                                                                                          \
+		.list = NULL                                                                       \
+	}
 
 /* Add a tool; an exact duplicate is ignored and returns 1, else 0. */
 int names_add(struct names *n, const char *server, const char *tool);
-/* Forget all tools of a server. */
+/* Forget all tools of a server. `server` is not to be a string of the list itself. */
 void names_remove(struct names *n, const char *server);
 /* Make the qualified names. */
 void names_settle(struct names *n);
-const char *names_of(const struct names *n, const char *server, const char *tool); /* NULL: unknown */
-const struct name *names_find(const struct names *n, const char *qualified);	   /* NULL: unknown */
+/* From the real names to the qualified one and back; NULL: there is none. Borrowed until the next
+ * change. */
+const char *names_of(const struct names *n, const char *server, const char *tool);
+const struct name *names_find(const struct names *n, const char *qualified);
 void names_done(struct names *n);

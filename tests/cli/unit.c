@@ -265,10 +265,11 @@ static char *write_json(void (*fn)(struct emit *j))
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
-	struct emit j = EMIT_INIT(f);
+	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&b);
 
 	fn(&j);
-	emit_end(&j);
+	emit_print(&j, f);
 	fclose(f);
 	return text;
 }

@@ -185,7 +185,7 @@ TEST(emit_writes_compact_json)
 
 TEST(emit_says_when_there_was_no_room)
 {
-	for (size_t max = 0; max < 14; max++) {
+	for (size_t max = 0; max < 17; max++) {
 		AUTO(buf_done) struct buf b = BUF_INIT(max);
 		struct emit j = EMIT_INIT(&b);
 

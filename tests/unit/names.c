@@ -162,6 +162,25 @@ TEST(names_that_are_too_long_are_cut_and_get_a_hash)
 	}
 }
 
+TEST(names_with_the_same_hash_get_more_of_it)
+{
+	/* found by trying 2^24 names: the first 12 digits of both are 278f907558d2 */
+	const char *one = ".-+.+-.--.+,----", *other = "+..,+,+.,,+.----";
+	AUTO(names_done) struct names n = NAMES_INIT;
+
+	names_add(&n, "s", one);
+	names_add(&n, "s", other);
+	names_add(&n, "s", "x.y");
+	names_add(&n, "s", "x-y");
+	names_settle(&n);
+	OK(is_hashed(of(&n, "s", one), "s__________________", 40));
+	OK(is_hashed(of(&n, "s", other), "s__________________", 40));
+	OK(strcmp(of(&n, "s", one), of(&n, "s", other)) != 0);
+	OK(is_hashed(of(&n, "s", "x.y"), "s__x_y", 12));
+	STREQ(names_find(&n, of(&n, "s", one))->tool, one);
+	STREQ(names_find(&n, of(&n, "s", other))->tool, other);
+}
+
 TEST(names_nobody_can_choose_the_name_another_gets)
 {
 	AUTO(names_done) struct names n = NAMES_INIT;

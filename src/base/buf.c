@@ -1,0 +1,112 @@
+/* buf.c - see buf.h */
+#include "buf.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+enum { CAP_MIN = 64 };
+
+int buf_reserve(struct buf *b, size_t len)
+{
+	size_t need, cap;
+
+	assert(b->len <= b->max);
+	if (len > b->max - b->len || b->len + len > BUF_ANY_SIZE)
+		return -EMSGSIZE;
+	need = b->len + len + 1; /* the NUL is ours */
+	if (need <= b->cap)
+		return 0;
+	cap = b->cap < CAP_MIN ? CAP_MIN : b->cap * 2;
+	if (cap > b->max)
+		cap = b->max + 1; /* no byte more than can ever be used */
+	if (cap < need)
+		cap = need;
+	b->data = mem_grow(b->data, cap, 1);
+	b->cap = cap;
+	return 0;
+}
+
+int buf_add(struct buf *b, const void *bytes, size_t len)
+{
+	int r = buf_reserve(b, len);
+
+	if (r < 0)
+		return r;
+	if (len)
+		memcpy(b->data + b->len, bytes, len);
+	b->len += len;
+	b->data[b->len] = '\0';
+	return 0;
+}
+
+int buf_adds(struct buf *b, const char *text)
+{
+	return buf_add(b, text, strlen(text));
+}
+
+int buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	size_t room = b->cap - b->len;
+	int n, r;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
+	va_end(ap);
+	assert(n >= 0); /* only a format that makes no sense fails */
+	r = buf_reserve(b, (size_t)n);
+	if (r == 0 && (size_t)n >= room)
+		vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+	va_end(again);
+	if (r == 0)
+		b->len += (size_t)n;
+	else if (b->data)
+		b->data[b->len] = '\0'; /* what was tried is no part of it */
+	return r;
+}
+
+void buf_drop(struct buf *b, size_t len)
+{
+	assert(len <= b->len);
+	if (len == 0)
+		return;
+	b->len -= len;
+	memmove(b->data, b->data + len, b->len);
+	b->data[b->len] = '\0';
+}
+
+void buf_reset(struct buf *b, size_t keep)
+{
+	if (b->cap > keep) {
+		free(b->data);
+		b->data = NULL;
+		b->cap = 0;
+	}
+	b->len = 0;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+char *buf_take(struct buf *b)
+{
+	char *data = b->data ? b->data : mem_text("", 0);
+
+	data[b->len] = '\0'; /* room that was reserved may never have been filled */
+	b->data = NULL;
+	b->len = b->cap = 0;
+	return data;
+}
+
+void buf_done(struct buf *b)
+{
+	free(b->data);
+	b->data = NULL;
+	b->len = b->cap = 0;
+}

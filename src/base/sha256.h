@@ -1,0 +1,21 @@
+/* sha256.h - SHA-256 (FIPS 180-4), for fingerprints: not for secrets, it is not constant in time.
+ *
+ * Life: sha256_init -> sha256_add ... -> sha256_end or sha256_hex, once.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_SIZE = 32, SHA256_HEX_SIZE = 65 }; /* the second with a NUL */
+
+struct sha256 {
+	uint32_t state[8];
+	uint64_t len;            /* bytes so far */
+	unsigned char block[64]; /* the part of a block that waits for the rest */
+};
+
+void sha256_init(struct sha256 *s);
+void sha256_add(struct sha256 *s, const void *bytes, size_t len);
+void sha256_end(struct sha256 *s, unsigned char out[SHA256_SIZE]);
+void sha256_hex(struct sha256 *s, char out[SHA256_HEX_SIZE]); /* lower case */

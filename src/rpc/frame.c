@@ -1,0 +1,74 @@
+/* frame.c - see frame.h */
+#include "frame.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PART_KEEP = 16 * 1024 }; /* of the memory of a split line: more is rare and given back */
+
+/* A line is whole; len is without its newline. */
+static void hand_on(const char *line, size_t len, const struct frame_events *ev, void *ctx)
+{
+	if (len && line[len - 1] == '\r')
+		len--;
+	if (len)
+		ev->on_line(ctx, line, len);
+}
+
+/* The end of a line: what is before its newline. */
+static void end_line(struct frame *f, const char *bytes, size_t len, const struct frame_events *ev,
+		     void *ctx)
+{
+	if (f->skipping) {
+		f->skipping = false;
+	} else if (f->part.len == 0) {
+		if (len <= f->part.max)
+			hand_on(bytes, len, ev, ctx);
+		else
+			ev->on_too_long(ctx);
+	} else {
+		if (buf_add(&f->part, bytes, len) == 0)
+			hand_on(f->part.data, f->part.len, ev, ctx);
+		else
+			ev->on_too_long(ctx);
+		buf_reset(&f->part, PART_KEEP);
+	}
+}
+
+void frame_feed(struct frame *f, const char *bytes, size_t len, const struct frame_events *ev,
+		void *ctx)
+{
+	while (len && !f->halted) {
+		const char *newline = memchr(bytes, '\n', len);
+		size_t line = newline ? (size_t)(newline - bytes) : len;
+
+		if (newline) {
+			end_line(f, bytes, line, ev, ctx);
+			bytes += line + 1;
+			len -= line + 1;
+			continue;
+		}
+		if (!f->skipping && buf_add(&f->part, bytes, len) < 0) {
+			f->skipping = true;
+			buf_reset(&f->part, PART_KEEP);
+			ev->on_too_long(ctx);
+		}
+		return;
+	}
+}
+
+void frame_halt(struct frame *f)
+{
+	f->halted = true;
+}
+
+size_t frame_pending(const struct frame *f)
+{
+	return f->part.len;
+}
+
+void frame_done(struct frame *f)
+{
+	buf_done(&f->part);
+	f->skipping = false;
+}

@@ -1,0 +1,345 @@
+/* names.c - see names.h
+ *
+ * A name is made in three levels: as it is, with 12 digits, with 40 digits. The three sets of names
+ * have no member in common, because a name as it is that looks like one with digits is not left
+ * as it is. So a name that goes up a level can only meet others that went up as well, and two
+ * rounds settle everything, whatever names the servers choose.
+ */
+#include "names.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "base/sha256.h"
+
+static const size_t digits_of_level[] = { 0, 12, 40 };
+enum { LEVELS = 3 };
+
+static_assert(NAME_MAX_LEN - NAME_SERVER_MAX - 2 > 40 + 1, "room for the longest hash");
+
+/* --- making names --- */
+
+struct draft {
+	const char *server, *tool; /* tool NULL: the name of a server's part */
+	const char *prefix;        /* the server's part; NULL with tool */
+	size_t max;
+	unsigned level;
+	char *text; /* max + 1 bytes */
+};
+
+static bool is_plain(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* The first `size` characters of the sanitised name, without NUL; how many there are. */
+static size_t sanitise(const char *real, char *out, size_t size)
+{
+	const unsigned char *p = (const unsigned char *)real;
+	size_t len = 0;
+
+	while (*p && len < size) {
+		unsigned char c = *p++;
+
+		out[len++] = is_plain(c) ? (char)c : '_';
+		/* one '_' for a character, however many bytes it has */
+		while (c >= 0x80 && *p >= 0x80 && *p < 0xc0)
+			p++;
+	}
+	if (len == 0)
+		out[len++] = '_';
+	return len;
+}
+
+static bool ends_like_hash(const char *text, size_t len, size_t digits)
+{
+	if (len <= digits || text[len - digits - 1] != '_')
+		return false;
+	return strspn(text + len - digits, "0123456789abcdef") == digits;
+}
+
+static void hash_of(const struct draft *d, char out[SHA256_HEX_SIZE])
+{
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, d->server, strlen(d->server) + 1);
+	if (d->tool)
+		sha256_add(&s, d->tool, strlen(d->tool));
+	sha256_hex(&s, out);
+}
+
+/* The name at the draft's level, or at the next one where that must not be. */
+static void draft_write(struct draft *d)
+{
+	char part[NAME_MAX_LEN + 1], hash[SHA256_HEX_SIZE];
+	size_t len = sanitise(d->tool ? d->tool : d->server, part, sizeof(part)), used = 0, digits;
+
+	if (d->prefix) {
+		used = strlen(d->prefix);
+		memcpy(d->text, d->prefix, used);
+		memcpy(d->text + used, "__", 2);
+		used += 2;
+	}
+	if (d->level == 0 && used + len <= d->max) {
+		memcpy(d->text + used, part, len);
+		d->text[used + len] = '\0';
+		if (!ends_like_hash(d->text, used + len, digits_of_level[1]) &&
+		    !ends_like_hash(d->text, used + len, digits_of_level[2]))
+			return;
+	}
+	if (d->level == 0)
+		d->level = 1;
+	assert(d->level < LEVELS);
+	digits = digits_of_level[d->level];
+	if (len > d->max - used - digits - 1)
+		len = d->max - used - digits - 1;
+	hash_of(d, hash);
+	memcpy(d->text + used, part, len);
+	d->text[used + len] = '_';
+	memcpy(d->text + used + len + 1, hash, digits);
+	d->text[used + len + 1 + digits] = '\0';
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp((*(struct draft *const *)a)->text, (*(struct draft *const *)b)->text);
+}
+
+/* Bring those that are equal one level up; were there any? */
+static bool drafts_part(struct draft **sorted, size_t count)
+{
+	bool any = false;
+	size_t end;
+
+	qsort(sorted, count, sizeof(*sorted), by_text);
+	for (size_t i = 0; i < count; i = end) {
+		for (end = i + 1; end < count && by_text(&sorted[i], &sorted[end]) == 0;)
+			end++;
+		if (end == i + 1)
+			continue;
+		any = true;
+		for (size_t k = i; k < end; k++)
+			sorted[k]->level++;
+	}
+	/* only now: the texts were still being compared */
+	for (size_t i = 0; any && i < count; i++)
+		draft_write(sorted[i]);
+	return any;
+}
+
+static void drafts_settle(struct draft *drafts, size_t count)
+{
+	struct draft **sorted = mem_grow(NULL, count, sizeof(struct draft *));
+
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = &drafts[i];
+		draft_write(&drafts[i]);
+	}
+	while (drafts_part(sorted, count))
+		;
+	free(sorted);
+}
+
+/* --- the list --- */
+
+static int by_server(const void *a, const void *b)
+{
+	return strcmp((*(struct name *const *)a)->server, (*(struct name *const *)b)->server);
+}
+
+struct server_part {
+	char text[NAME_SERVER_MAX + 1];
+};
+
+/* The parts of all servers; of[i] is that of list[i]. */
+static struct server_part *settle_servers(const struct names *n, size_t *of)
+{
+	struct name **sorted = mem_grow(NULL, n->count, sizeof(struct name *));
+	struct draft *drafts = mem_grow(NULL, n->count, sizeof(*drafts));
+	struct server_part *parts = mem_grow(NULL, n->count, sizeof(*parts));
+	size_t count = 0;
+
+	for (size_t i = 0; i < n->count; i++)
+		sorted[i] = &n->list[i];
+	qsort(sorted, n->count, sizeof(struct name *), by_server);
+	for (size_t i = 0; i < n->count; i++) {
+		if (i == 0 || by_server(&sorted[i - 1], &sorted[i]) != 0) {
+			drafts[count] = (struct draft){ .server = sorted[i]->server,
+							.max = NAME_SERVER_MAX,
+							.text = parts[count].text };
+			count++;
+		}
+		of[sorted[i] - n->list] = count - 1;
+	}
+	drafts_settle(drafts, count);
+	free(drafts);
+	free(sorted);
+	return parts;
+}
+
+static int by_qualified(const void *a, const void *b, void *list)
+{
+	const struct name *l = list;
+
+	return strcmp(l[*(const size_t *)a].qualified, l[*(const size_t *)b].qualified);
+}
+
+/* Those that have a name, in the order of the names. */
+static void put_in_order(struct names *n)
+{
+	n->order = mem_grow(n->order, n->count, sizeof(size_t));
+	n->settled = 0;
+	for (size_t i = 0; i < n->count; i++) {
+		if (n->list[i].qualified[0])
+			n->order[n->settled++] = i;
+	}
+	if (n->settled)
+		qsort_r(n->order, n->settled, sizeof(size_t), by_qualified, n->list);
+}
+
+void names_settle(struct names *n)
+{
+	size_t *of = mem_grow(NULL, n->count, sizeof(size_t));
+	struct draft *drafts = mem_grow(NULL, n->count, sizeof(*drafts));
+	struct server_part *parts = settle_servers(n, of);
+
+	for (size_t i = 0; i < n->count; i++)
+		drafts[i] = (struct draft){ .server = n->list[i].server,
+					    .tool = n->list[i].tool,
+					    .prefix = parts[of[i]].text,
+					    .max = NAME_MAX_LEN,
+					    .text = n->list[i].qualified };
+	drafts_settle(drafts, n->count);
+	free(parts);
+	free(drafts);
+	free(of);
+	put_in_order(n);
+	assert(n->settled == n->count);
+}
+
+/* The slot where (server, tool) is, or would be. */
+static size_t *slot_of(const struct names *n, const char *server, const char *tool)
+{
+	unsigned char digest[SHA256_SIZE];
+	struct sha256 s;
+	uint64_t at;
+
+	sha256_init(&s);
+	sha256_add(&s, n->seed, sizeof(n->seed));
+	sha256_add(&s, server, strlen(server) + 1);
+	sha256_add(&s, tool, strlen(tool));
+	sha256_end(&s, digest);
+	memcpy(&at, digest, sizeof(at));
+	for (;; at++) {
+		size_t *slot = &n->slots[at & (n->slot_count - 1)];
+		const struct name *there = *slot ? &n->list[*slot - 1] : NULL;
+
+		if (!there ||
+		    (strcmp(there->server, server) == 0 && strcmp(there->tool, tool) == 0))
+			return slot;
+	}
+}
+
+static void fill_slots(struct names *n)
+{
+	n->slots = mem_grow(n->slots, n->slot_count, sizeof(size_t));
+	memset(n->slots, 0, n->slot_count * sizeof(size_t));
+	for (size_t i = 0; i < n->count; i++)
+		*slot_of(n, n->list[i].server, n->list[i].tool) = i + 1;
+}
+
+static void make_room(struct names *n)
+{
+	if (!n->slots && getrandom(n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
+		memset(n->seed, 0, sizeof(n->seed)); /* early at boot: slower at worst */
+	if (n->count == n->room) {
+		n->room = n->room ? n->room * 2 : 16;
+		n->list = mem_grow(n->list, n->room, sizeof(*n->list));
+	}
+	if (2 * n->room > n->slot_count) {
+		n->slot_count = 2 * n->room; /* a power of two, at most half full */
+		fill_slots(n);
+	}
+}
+
+int names_add(struct names *n, const char *server, const char *tool)
+{
+	struct name *name;
+	size_t *slot;
+
+	assert(server && tool);
+	make_room(n);
+	slot = slot_of(n, server, tool);
+	if (*slot)
+		return 1;
+	name = &n->list[n->count++];
+	name->server = mem_text(server, strlen(server));
+	name->tool = mem_text(tool, strlen(tool));
+	name->qualified[0] = '\0';
+	*slot = n->count;
+	return 0;
+}
+
+void names_remove(struct names *n, const char *server)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->count; i++) {
+		if (strcmp(n->list[i].server, server) == 0) {
+			free(n->list[i].server);
+			free(n->list[i].tool);
+		} else {
+			n->list[kept++] = n->list[i];
+		}
+	}
+	if (kept == n->count)
+		return;
+	n->count = kept;
+	fill_slots(n);
+	put_in_order(n);
+}
+
+const char *names_of(const struct names *n, const char *server, const char *tool)
+{
+	size_t slot = n->slots ? *slot_of(n, server, tool) : 0;
+
+	return slot && n->list[slot - 1].qualified[0] ? n->list[slot - 1].qualified : NULL;
+}
+
+const struct name *names_find(const struct names *n, const char *qualified)
+{
+	size_t low = 0, high = n->settled;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct name *name = &n->list[n->order[middle]];
+		int r = strcmp(qualified, name->qualified);
+
+		if (r == 0)
+			return name;
+		if (r < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+void names_done(struct names *n)
+{
+	for (size_t i = 0; i < n->count; i++) {
+		free(n->list[i].server);
+		free(n->list[i].tool);
+	}
+	free(n->list);
+	free(n->slots);
+	free(n->order);
+	*n = (struct names)NAMES_INIT;
+}

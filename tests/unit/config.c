@@ -1,0 +1,849 @@
+/* config.c - what people write, understood whole or refused whole with the place and the reason. */
+#include "session/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../t.h"
+#include "base/auto.h"
+#include "base/mem.h"
+#include "session/expand.h"
+
+static char *env[] = { "HOME=/home/me",   "PATH=/bin:/usr/bin", "USER=me",      "TOKEN=s3cret",
+		       "EMPTY=",          "SHELL=() { :; }",    "SSH_AUTH=x",   "LANG=C.UTF-8",
+		       "NESTED=${TOKEN}", "FUNC=() { :; }",     "TOKEN=second", NULL };
+static struct err e;
+
+/* Texts have ' for ", which is easier to read. */
+static int parse_from(const char *text, const struct config_source *src, struct config *out)
+{
+	/* in a block of exactly its size: reading past its end is seen */
+	size_t len = strlen(text);
+	char *copy = mem_grow(NULL, len, 1);
+	int r;
+
+	for (size_t i = 0; i < len; i++)
+		copy[i] = text[i] == '\'' ? '"' : text[i];
+	e = (struct err)ERR_INIT;
+	r = config_parse(copy, len, src, out, &e);
+	free(copy);
+	return r;
+}
+
+static int parse(const char *text, struct config *out)
+{
+	struct config_source src = { .file = "mcp.json", .environ_ = env };
+
+	return parse_from(text, &src, out);
+}
+
+static struct config good(const char *text)
+{
+	struct config c;
+
+	if (parse(text, &c) < 0)
+		FAIL("refused: %s", e.text);
+	return c;
+}
+
+/* The members of one server, on line 2. */
+static struct config one(const char *members)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "{'mcpServers': {\n'x': {'command': 'x',\n%s}}}", members);
+	return good(text);
+}
+
+#define REFUSED(text_, sentence_)                                                                  \
+	do {                                                                                       \
+		struct config c_ = { .count = 4711 };                                              \
+		EQ(parse(text_, &c_), -EINVAL);                                                    \
+		EQ(c_.count, 4711);                                                                \
+		STREQ(e.text, sentence_);                                                          \
+		EQ(e.code, -EINVAL);                                                               \
+	} while (0)
+
+/* Of a server "x" with these members, the first of them on line 3. */
+#define REFUSED_ONE(members_, sentence_)                                                           \
+	REFUSED("{'mcpServers': {\n'x': {'command': 'x',\n" members_ "}}}",                        \
+		"mcp.json:3: server 'x': " sentence_)
+
+static void list_is(char *const *list, const char *joined)
+{
+	char text[4096] = "";
+	size_t len = 0;
+
+	for (; *list; list++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? "|" : "",
+					*list);
+	STREQ(text, joined);
+}
+
+#define DEFAULT_ENV "HOME=/home/me|LANG=C.UTF-8|PATH=/bin:/usr/bin|USER=me"
+
+TEST(config_of_a_plain_server)
+{
+	AUTO(config_done)
+	struct config c =
+		good("{'mcpServers': {'files': {'command': 'npx', 'args': ['-y', 'server', '']}}}");
+	struct config_server *s = c.servers;
+
+	EQ(c.count, 1);
+	STREQ(s->name, "files");
+	list_is(s->argv, "npx|-y|server|");
+	list_is(s->envp, DEFAULT_ENV);
+	OK(!s->cwd && !s->environment && !s->contain && !s->stderr_file);
+	OK(!s->disabled && !s->required && !s->shared);
+	OK(!s->enabled_tools && !s->disabled_tools);
+	EQ(s->era, CONFIG_LEGACY);
+	EQ(s->restart, RESTART_ON_USE);
+	EQ(s->startup_ms, 30000);
+	EQ(s->tool_ms, 300000);
+	EQ(s->max_procs, 0);
+	EQ(s->memory, 0);
+	EQ(s->line, 1);
+	EQ(strlen(s->fingerprint), 64);
+	OK(c.warnings && !c.warnings[0]);
+}
+
+TEST(config_of_all_keys)
+{
+	AUTO(config_done)
+	struct config c =
+		one("'type': 'stdio', 'args': ['a'], 'env': {'K': 'v'}, 'envVars': ['SSH_AUTH'], "
+		    "'cwd': '/tmp', 'disabled': false, 'enabled': true, 'startupTimeoutSec': 0.5, "
+		    "'toolTimeoutSec': 7, 'required': true, 'enabledTools': ['t', "
+		    "'u'], 'disabledTools': ['u'], 'environment': 'far', 'share': "
+		    "'identical', 'limits': {'maxProcs': 64, 'memory': '512M'}, 'era': 'auto', "
+		    "'restart': 'now', 'contain': 'cgroup', 'stderr': '~/x.log'");
+	struct config_server *s = c.servers;
+
+	list_is(c.warnings, "");
+	list_is(s->argv, "x|a");
+	list_is(s->envp, "HOME=/home/me|K=v|LANG=C.UTF-8|PATH=/bin:/usr/bin|SSH_AUTH=x|USER=me");
+	STREQ(s->cwd, "/tmp");
+	EQ(s->startup_ms, 500);
+	EQ(s->tool_ms, 7000);
+	OK(s->required && s->shared && !s->disabled);
+	list_is(s->enabled_tools, "t|u");
+	list_is(s->disabled_tools, "u");
+	STREQ(s->environment, "far");
+	EQ(s->max_procs, 64);
+	EQ(s->memory, 512 << 20);
+	EQ(s->era, CONFIG_AUTO);
+	EQ(s->restart, RESTART_NOW);
+	STREQ(s->contain, "cgroup");
+	STREQ(s->stderr_file, "/home/me/x.log");
+	EQ(s->line, 2);
+	OK(config_tool_allowed(s, "t") && !config_tool_allowed(s, "u"));
+	OK(!config_tool_allowed(s, "v"));
+}
+
+TEST(config_reads_how_codex_and_others_write_it)
+{
+	AUTO(config_done)
+	struct config c = one(
+		"'type': 'local', 'startup_timeout_sec': 20, 'tool_timeout_sec': 1.5, "
+		"'enabled_tools': ['a'], 'disabled_tools': ['b'], 'limits': {'max_procs': "
+		"3}, 'env_vars': [{'name': 'SSH_AUTH', 'source': 'local'},{'name': 'NOWHERE'}], "
+		"'experimental_environment': 'far', 'tools': {'a': {'approval_mode': 'auto'}}");
+	AUTO(config_done)
+	struct config d = one("'startup_timeout_ms': 20, 'includeTools': ['a', "
+			      "'b'], 'excludeTools': ['b'], 'environment_id': 'local'");
+	AUTO(config_done) struct config all = one("'tools': ['*']");
+	AUTO(config_done) struct config none = one("'tools': []");
+	AUTO(config_done) struct config off = one("'disabledTools': ['*']");
+
+	list_is(c.warnings, "");
+	EQ(c.servers->startup_ms, 20000);
+	EQ(c.servers->tool_ms, 1500);
+	list_is(c.servers->enabled_tools, "a");
+	list_is(c.servers->disabled_tools, "b");
+	EQ(c.servers->max_procs, 3);
+	STREQ(c.servers->environment, "far");
+	OK(strstr(c.servers->envp[3], "SSH_AUTH=x"));
+	EQ(d.servers->startup_ms, 20);
+	OK(!d.servers->environment);
+	OK(config_tool_allowed(d.servers, "a") && !config_tool_allowed(d.servers, "b"));
+	OK(config_tool_allowed(all.servers, "anything"));
+	OK(!config_tool_allowed(none.servers, "anything"));
+	OK(!config_tool_allowed(off.servers, "anything"));
+}
+
+TEST(config_null_and_empty_are_as_good_as_absent)
+{
+	AUTO(config_done)
+	struct config c =
+		one("'args': null, 'env': null, 'envVars': null, 'cwd': '', 'disabled': null, "
+		    "'startupTimeoutSec': null, 'limits': null, 'enabledTools': null, 'share': "
+		    "null, 'stderr': '', 'environment': '', 'type': null, 'url': null");
+	struct config_server *s = c.servers;
+
+	list_is(c.warnings, "");
+	list_is(s->argv, "x");
+	list_is(s->envp, DEFAULT_ENV);
+	OK(!s->cwd && !s->stderr_file && !s->environment && !s->enabled_tools && !s->disabled);
+	EQ(s->startup_ms, 30000);
+	AUTO(config_done) struct config d = one("'cwd': '${NONE:-}', 'stderr': '${EMPTY}'");
+	OK(!d.servers->cwd && !d.servers->stderr_file);
+}
+
+TEST(config_of_vs_code)
+{
+	AUTO(config_done)
+	struct config c = good("\xef\xbb\xbf// mine\n{\n  'inputs': [{'id': 'k'}], /* not ours */\n"
+			       "  'servers': {\n    'a': {'type': 'stdio', 'command': 'a',\n"
+			       "      'env': {'K': '${env:TOKEN}',},},\n    // and\n"
+			       "    'b': {'command': 'b', 'dev': {'watch': '*'}},\n  },\n}\n");
+
+	EQ(c.count, 2);
+	EQ(c.servers[0].line, 5);
+	EQ(c.servers[1].line, 8);
+	STREQ(c.servers[1].name, "b");
+	list_is(c.servers[0].envp,
+		"HOME=/home/me|K=s3cret|LANG=C.UTF-8|PATH=/bin:/usr/bin|USER=me");
+	list_is(c.warnings, "");
+}
+
+TEST(config_may_have_no_servers)
+{
+	AUTO(config_done)
+	struct config c = good("{'mcpServers': {}, 'environments': {'a': 1}}");
+
+	EQ(c.count, 0);
+	list_is(c.warnings, "");
+}
+
+TEST(config_variables_are_put_in_where_texts_are)
+{
+	AUTO(config_done)
+	struct config c =
+		good("{'mcpServers': {'x': {'command': '${HOME}/bin/x', 'args': ['--t=${TOKEN}', "
+		     "'${NONE:-d e f}', '${EMPTY:-d}', '${NONE:-}', '${NESTED}', '$TOKEN $$ "
+		     "$${TOKEN} $'], 'cwd': '~', 'env': {'A': '${env:NONE:-x}${USER}'}}}}");
+
+	list_is(c.servers->argv,
+		"/home/me/bin/x|--t=s3cret|d e f|d||${TOKEN}|$TOKEN $$ ${TOKEN} $");
+	STREQ(c.servers->cwd, "/home/me");
+	STREQ(c.servers->envp[0], "A=xme");
+}
+
+TEST(config_variables_that_cannot_be)
+{
+	REFUSED_ONE("'args': ['${NONE}']",
+		    "'args': variable 'NONE' is not set; set it, or write ${NONE:-} to do without");
+	REFUSED_ONE(
+		"'env': {'KEY': 'a${NONE}'}",
+		"'env.KEY': variable 'NONE' is not set; set it, or write ${NONE:-} to do without");
+	REFUSED_ONE("'env': {'KEY': '${input:key}'}",
+		    "'env.KEY': ${input:key} asks a person, which killick cannot do; use an "
+		    "environment variable, as in ${NAME}");
+	REFUSED_ONE("'args': ['${config:x}']",
+		    "'args': ${config:x} is not a variable; write $${ where ${ itself is meant");
+	REFUSED_ONE("'args': ['${}']",
+		    "'args': ${} is not a variable; write $${ where ${ itself is meant");
+	REFUSED_ONE("'args': ['${1}']",
+		    "'args': ${1} is not a variable; write $${ where ${ itself is meant");
+	REFUSED_ONE("'args': ['${HOME%x}']",
+		    "'args': ${HOME%x} is not a variable; write $${ where ${ itself is meant");
+	REFUSED_ONE("'cwd': '${HOME'",
+		    "'cwd': '${' without '}'; write $${ where ${ itself is meant");
+	REFUSED_ONE("'args': ['${A:-${B}}']",
+		    "'args': ${A:-${B}}: a default cannot hold another ${");
+	REFUSED_ONE("'args': ['${EMPTY}${NONE:x}']",
+		    "'args': ${NONE:x} is not a variable; write $${ where ${ itself is meant");
+}
+
+TEST(config_names_the_file_the_line_and_the_key)
+{
+	REFUSED("{\n// one\n/* two\n three */ 'mcpServers': {\n'files': {'command': 'x',\n"
+		"'args': 3}}}",
+		"mcp.json:6: server 'files': 'args' must be an array of strings, found a number");
+	REFUSED_ONE("'args': ['a', 3]", "'args' must be an array of strings, found a number");
+	REFUSED("{'mcpServers': {'x': {'command': 'x', 'args': [\n\n'a',\nnull]}}}",
+		"mcp.json:4: server 'x': 'args' must be an array of strings, found null");
+	REFUSED("{'mcpServers': {'x': {'command': ['npx']}}}",
+		"mcp.json:1: server 'x': 'command' must be a string, found an array; the arguments "
+		"go into 'args'");
+	REFUSED("{'mcpServers': {'x': {'command': ''}}}",
+		"mcp.json:1: server 'x': 'command' is empty");
+	REFUSED("{'mcpServers': {\n\n'x': {}}}", "mcp.json:3: server 'x': 'command' is missing");
+	REFUSED("{'mcpServers': {'x': {'comand': 'y', 'agrs': []}}}",
+		"mcp.json:1: server 'x': 'command' is missing; not known: 'comand', 'agrs'");
+	REFUSED("{'mcpServers': {'x': 'npx'}}",
+		"mcp.json:1: server 'x': a server must be an object, found a string");
+}
+
+TEST(config_values_of_the_wrong_kind)
+{
+	REFUSED_ONE("'env': ['A=b']", "'env' must be an object of strings, found an array");
+	REFUSED_ONE("'env': {'PORT': 3000}",
+		    "'env.PORT' must be a string, found a number; write \"3000\"");
+	REFUSED_ONE("'env': {'ON': true}",
+		    "'env.ON' must be a string, found a boolean; write \"true\"");
+	REFUSED_ONE("'env': {'ON': null}", "'env.ON' must be a string, found null");
+	REFUSED_ONE("'env': {'A=B': ''}", "'env': 'A=B' cannot be the name of a variable");
+	REFUSED_ONE("'env': {'': ''}", "'env': '' cannot be the name of a variable");
+	REFUSED_ONE("'envVars': 'A'", "'envVars' must be an array of names, found a string");
+	REFUSED_ONE("'envVars': [1]", "'envVars' must be an array of names, found a number");
+	REFUSED_ONE("'envVars': [{}]",
+		    "'envVars' must be an array of names, found an object without 'name'");
+	REFUSED_ONE("'envVars': ['A=']", "'envVars': 'A=' cannot be the name of a variable");
+	REFUSED_ONE("'envVars': [{'name': 'A', 'source': 'remote'}]",
+		    "'envVars': a source must be 'local'");
+	REFUSED_ONE("'envVars': [{'name': 'A', 'source': 1}]",
+		    "'envVars': a source must be 'local'");
+	REFUSED_ONE("'cwd': 1", "'cwd' must be a string, found a number");
+	REFUSED_ONE("'disabled': 'true'", "'disabled' must be true or false, found a string");
+	REFUSED_ONE("'required': 1", "'required' must be true or false, found a number");
+	REFUSED_ONE("'enabledTools': 'a'",
+		    "'enabledTools' must be an array of strings, found a string");
+	REFUSED_ONE("'exclude_tools': 1, 'excludeTools': [1]",
+		    "'excludeTools' must be an array of strings, found a number");
+	REFUSED_ONE("'share': 'always'", "'share' must be 'never' or 'identical', found 'always'");
+	REFUSED_ONE("'share': true", "'share' must be 'never' or 'identical', found a boolean");
+	REFUSED_ONE("'era': 'old'", "'era' must be 'legacy', 'modern' or 'auto', found 'old'");
+	REFUSED_ONE("'restart': 'always'",
+		    "'restart' must be 'on-use', 'now' or 'never', found 'always'");
+	REFUSED_ONE("'contain': 'docker'", "'contain' must be 'auto', 'namespace', 'cgroup', "
+					   "'keeper' or 'group', found 'docker'");
+	REFUSED_ONE("'environment': {'A': 'b'}",
+		    "'environment' must be a string, found an object; variables go into 'env'");
+	REFUSED_ONE("'environment': 1", "'environment' must be a string, found a number");
+	REFUSED_ONE("'environment': 'a\\u001b['", "'environment' must be a printable name");
+	REFUSED_ONE("'type': 1", "'type' must be a string, found a number");
+	REFUSED_ONE("'args': ['a\\u0000b']", "'args' has a NUL character in it");
+}
+
+TEST(config_times)
+{
+	static const struct {
+		const char *text;
+		long long ms;
+	} times[] = { { "1", 1000 },     { "0.25", 250 },    { "1.1", 1100 },
+		      { "1e2", 100000 }, { "0.0000001", 1 }, { "31536000", 31536000000 } };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "'toolTimeoutSec': %s", times[i].text);
+		AUTO(config_done) struct config c = one(text);
+		EQ(c.servers->tool_ms, times[i].ms);
+	}
+#define NO_TIME "must be a number above 0, of at most a year"
+	REFUSED_ONE("'toolTimeoutSec': 0", "'toolTimeoutSec' " NO_TIME);
+	REFUSED_ONE("'toolTimeoutSec': -1", "'toolTimeoutSec' " NO_TIME);
+	REFUSED_ONE("'toolTimeoutSec': '3'", "'toolTimeoutSec' " NO_TIME);
+	REFUSED_ONE("'toolTimeoutSec': 31536001", "'toolTimeoutSec' " NO_TIME);
+	REFUSED_ONE("'startup_timeout_sec': 1e999", "'startup_timeout_sec' " NO_TIME);
+	REFUSED_ONE("'startup_timeout_ms': true", "'startup_timeout_ms' " NO_TIME);
+	REFUSED_ONE("'startup_timeout_sec': 1, 'startup_timeout_ms': 1",
+		    "'startup_timeout_ms' says the same as 'startup_timeout_sec': keep one");
+}
+
+TEST(config_limits)
+{
+	static const struct {
+		const char *text;
+		unsigned long long bytes;
+	} sizes[] = { { "1", 1 },
+		      { "'1'", 1 },
+		      { "'64k'", 64 << 10 },
+		      { "'2G'", 2ULL << 30 },
+		      { "'2GiB'", 2ULL << 30 },
+		      { "'3MB'", 3 << 20 },
+		      { "9007199254740993", 9007199254740993 } };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "'limits': {'memory': %s}", sizes[i].text);
+		AUTO(config_done) struct config c = one(text);
+		EQ(c.servers->memory, sizes[i].bytes);
+		EQ(c.servers->max_procs, 0);
+	}
+#define NO_SIZE "'limits.memory' must be a number of bytes or a size such as \"512M\" or \"2G\""
+	REFUSED_ONE("'limits': {'memory': 0}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '0M'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': 1.5}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': ''}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': 'M'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '5T'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '5 M'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '-5M'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '9999999999G'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '99999999999999999999'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': '0000000000000000000000000000001M'}", NO_SIZE);
+	REFUSED_ONE("'limits': {'memory': true}", NO_SIZE);
+	REFUSED_ONE("'limits': {'maxProcs': 0}",
+		    "'limits.maxProcs' must be a whole number from 1 to 1000000");
+	REFUSED_ONE("'limits': {'maxProcs': '9'}",
+		    "'limits.maxProcs' must be a whole number from 1 to 1000000");
+	REFUSED_ONE("'limits': {'maxProcs': 1000001}",
+		    "'limits.maxProcs' must be a whole number from 1 to 1000000");
+	REFUSED_ONE("'limits': {'cpu': 1}", "'limits' has 'maxProcs' and 'memory', not 'cpu'");
+	REFUSED_ONE("'limits': {'memory': 1, 'memory': 2}", "'limits' has 'memory' twice");
+	REFUSED_ONE("'limits': {'maxProcs': 1, 'max_procs': 2}", "'limits' has 'max_procs' twice");
+	REFUSED_ONE("'limits': '512M'", "'limits' must be an object, found a string");
+}
+
+TEST(config_nothing_may_come_twice)
+{
+	REFUSED("{'mcpServers': {'a': {'command': 'x'},\n'a': {'command': 'y'}}}",
+		"mcp.json:2: the name 'a' is taken since line 1");
+	REFUSED("{'mcpServers': {'a': {'command': 'x'}, '\\u0061': {'command': 'y'}}}",
+		"mcp.json:1: the name 'a' is taken since line 1");
+	REFUSED("{'mcpServers': {}, 'mcpServers': {}}",
+		"mcp.json:1: 'mcpServers' comes after 'mcpServers': keep one");
+	REFUSED("{'mcpServers': {},\n'servers': {}}",
+		"mcp.json:2: 'servers' comes after 'mcpServers': keep one");
+	REFUSED_ONE("'command': 'y'", "'command' is there twice");
+	REFUSED_ONE("'cwd': null, 'cwd': null", "'cwd' is there twice");
+	REFUSED_ONE("'toolTimeoutSec': 1, 'tool_timeout_sec': 1",
+		    "'tool_timeout_sec' says the same as 'toolTimeoutSec': keep one");
+	REFUSED_ONE("'env': {'A': '1', 'B': '2', 'A': '3'}", "'env' has 'A' twice");
+	REFUSED_ONE("'disabled': true, 'enabled': true",
+		    "'enabled' and 'disabled' contradict each other");
+}
+
+TEST(config_texts_that_are_none)
+{
+	REFUSED("[]", "mcp.json:1: a config must be an object with 'mcpServers', found an array");
+	REFUSED("{}", "mcp.json:1: there is no 'mcpServers' and no 'servers'");
+	REFUSED("\n{'files': {}, 'mcp': {}}",
+		"mcp.json:2: there is no 'mcpServers' and no 'servers', but 'files', 'mcp'");
+	REFUSED("{'mcpServers': []}",
+		"mcp.json:1: 'mcpServers' must be an object of servers, found an array");
+	REFUSED("{'servers':\nnull}",
+		"mcp.json:2: 'servers' must be an object of servers, found null");
+	{
+		struct config c;
+
+		EQ(parse("", &c), -EINVAL);
+		EQ(strncmp(e.text, "mcp.json:1: ", 12), 0);
+		EQ(parse("{\n'mcpServers': {\n'a\n", &c), -EINVAL);
+		EQ(strncmp(e.text, "mcp.json:3: ", 12), 0);
+	}
+}
+
+TEST(config_without_a_file_says_config)
+{
+	struct config_source src = { .environ_ = NULL };
+	struct config c;
+
+	EQ(parse_from("{}", &src, &c), -EINVAL);
+	STREQ(e.text, "config:1: there is no 'mcpServers' and no 'servers'");
+	EQ(config_parse("{}", 2, &src, &c, NULL), -EINVAL); /* nobody wants to know */
+}
+
+TEST(config_long_file_names_are_cut_before_reasons_are)
+{
+	char file[600];
+	struct config_source src = { .file = file, .environ_ = NULL };
+	struct config c;
+
+	memset(file, 'd', sizeof(file));
+	snprintf(file + 500, sizeof(file) - 500, "/mcp.json");
+	EQ(parse_from("{}", &src, &c), -EINVAL);
+	EQ(strlen(e.text), sizeof(e.text) - 1);
+	EQ(strncmp(e.text, "...ddd", 6), 0);
+	OK(strstr(e.text, "ddd/mcp.json:1: there is no 'mcpServers' and no 'servers'"));
+}
+
+TEST(config_names_of_servers)
+{
+	AUTO(config_done)
+	struct config c =
+		good("{'mcpServers': {'My server/2 \xe2\x9a\x93': {'command': "
+		     "'x'}, '012345678901234567890123456789012345678901234567890123456789abc':{'"
+		     "command': 'x'}}}");
+
+	STREQ(c.servers[0].name, "My server/2 \xe2\x9a\x93");
+	EQ(strlen(c.servers[1].name), CONFIG_NAME_MAX);
+	REFUSED("{'mcpServers': {'': {'command': 'x'}}}",
+		"mcp.json:1: server '': a name is printable and has 1 to 63 bytes, not 0");
+	REFUSED("{'mcpServers': {'a\\u001b[2J': {'command': 'x'}}}",
+		"mcp.json:1: server 'a?[2J': a name is printable and has 1 to 63 bytes, not 5");
+	REFUSED("{'mcpServers': {'a\\u009b2J': {'command': 'x'}}}",
+		"mcp.json:1: server 'a??2J': a name is printable and has 1 to 63 bytes, not 5");
+	REFUSED("{'mcpServers': "
+		"{'0123456789012345678901234567890123456789012345678901234567890123': {}}}",
+		"mcp.json:1: server '01234567890123456789012345678901234567890123456': a name is "
+		"printable and has 1 to 63 bytes, not 64");
+	REFUSED("{'mcpServers': {'a\\u0000': {}}}", "mcp.json:1: 'name' has a NUL character in it");
+}
+
+TEST(config_unknown_keys_are_named_once)
+{
+	AUTO(config_done)
+	struct config c = good("{'$schema': 'x', 'theme': 'dark',\n'mcpServers': {\n"
+			       "'a': {'command': 'a', 'autoApprove': [], 'trust': true,\n"
+			       "'foo': 1, 'bar': {'command': 1}},\n"
+			       "'b': {'command': 'b', 'envFile': '.env', 'timeout': 5,\n"
+			       "'url': 'http://x', 'x\\u001b': 0}}}");
+
+	list_is(c.warnings,
+		"mcp.json:1: key 'theme' is not known and not used|mcp.json:4: server 'a': keys "
+		"'foo', 'bar' are not known and not used|mcp.json:6: server 'b': key 'x?' is not "
+		"known and not used|mcp.json:5: server 'b': 'envFile' is not read: use 'env' or "
+		"'envVars'|mcp.json:5: server 'b': 'timeout' is not used, because clients disagree "
+		"about its unit: use 'startupTimeoutSec' and 'toolTimeoutSec'|mcp.json:6: server "
+		"'b': 'url' is not used: the server has a command");
+}
+
+TEST(config_many_unknown_keys_are_counted)
+{
+	char text[8192] = "{'mcpServers': {}";
+	size_t len = strlen(text);
+
+	for (int i = 0; i < 50; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ", 'unknown%02d': 1", i);
+	snprintf(text + len, sizeof(text) - len, "}");
+	AUTO(config_done) struct config c = good(text);
+	OK(c.warnings[0] && !c.warnings[1]);
+	OK(strstr(c.warnings[0], "'unknown00', 'unknown01', "));
+	OK(strstr(c.warnings[0], " more are not known and not used"));
+}
+
+TEST(config_remote_servers_are_kept_and_not_started)
+{
+	AUTO(config_done)
+	struct config c =
+		good("{'mcpServers': {\n'a': {'type': 'http', 'url': 'https://x', 'headers': {'A': "
+		     "'${NONE}'}},\n'b': {'serverUrl': 'https://x'},\n"
+		     "'c': {'type': 'sse', 'url': 'https://x', 'disabled': true, 'required': "
+		     "true},\n'd': {'command': 'x'}}}");
+
+	EQ(c.count, 4);
+	OK(c.servers[0].disabled && c.servers[1].disabled && c.servers[2].disabled);
+	OK(!c.servers[3].disabled);
+	OK(!c.servers[0].argv[0] && !c.servers[0].envp[0]);
+	list_is(c.warnings,
+		"mcp.json:2: server 'a' is remote (http) and is not started by killick|mcp.json:3: "
+		"server 'b' is remote (url) and is not started by killick");
+	REFUSED("{'mcpServers': {'a': {'httpUrl': 'https://x', 'required': true}}}",
+		"mcp.json:1: server 'a' is required, but it is remote (url) and killick starts "
+		"only stdio servers");
+	REFUSED("{'mcpServers': {'a': {'type': 'stdio', 'url': 'https://x'}}}",
+		"mcp.json:1: server 'a': 'command' is missing");
+}
+
+TEST(config_disabled_servers_need_no_variables)
+{
+	AUTO(config_done)
+	struct config c =
+		good("{'mcpServers': {'a': {'disabled': true}, 'b': {'enabled': false, "
+		     "'command': 'b', 'args': ['${NONE}'], 'env': {'K': '${input:k}'}}}}");
+
+	OK(c.servers[0].disabled && c.servers[1].disabled);
+	list_is(c.servers[0].argv, "");
+	list_is(c.servers[1].argv, "b|${NONE}");
+	REFUSED("{'mcpServers': {'b': {'disabled': true, 'command': 1}}}",
+		"mcp.json:1: server 'b': 'command' must be a string, found a number; the arguments "
+		"go into 'args'");
+}
+
+TEST(config_environment_is_small_and_sorted)
+{
+	static char *most[] = { "USER=u",         "TZ=UTC",        "TMPDIR=/t",
+				"TERM=xterm",     "SHELL=/bin/sh", "PATH=/p",
+				"LOGNAME=u",      "LC_ALL=C",      "LANG=C",
+				"HOME=/h",        "AWS_SECRET=1",  "PWD=/x",
+				"NODE_OPTIONS=x", "noequals",      NULL };
+	static char *nothing[] = { "PATH=", NULL };
+	struct config_source src = { .environ_ = most };
+	const char *text = "{'servers': {'x': {'command': 'x'}}}";
+	AUTO(config_done) struct config c = { .count = 0 };
+	AUTO(config_done) struct config d = { .count = 0 };
+	AUTO(config_done) struct config f = { .count = 0 };
+
+	EQ(parse_from(text, &src, &c), 0);
+	list_is(c.servers->envp, "HOME=/h|LANG=C|LC_ALL=C|LOGNAME=u|PATH=/p|SHELL=/bin/"
+				 "sh|TERM=xterm|TMPDIR=/t|TZ=UTC|USER=u");
+	src.environ_ = nothing;
+	EQ(parse_from(text, &src, &d), 0);
+	list_is(d.servers->envp, "PATH=/usr/local/bin:/usr/bin:/bin");
+	src.environ_ = NULL;
+	EQ(parse_from(text, &src, &f), 0);
+	list_is(f.servers->envp, "PATH=/usr/local/bin:/usr/bin:/bin");
+}
+
+TEST(config_env_wins_over_names_and_names_over_defaults)
+{
+	AUTO(config_done)
+	struct config c = one("'envVars': ['FUNC', 'SHELL', 'TOKEN', 'TOKEN', 'NOWHERE'], 'env': "
+			      "{'TOKEN': 'mine', 'HOME': '', 'PATH': '/p', 'A': 'a=b', 'AB': ''}");
+
+	list_is(c.servers->envp, "A=a=b|AB=|FUNC=() { :; }|HOME=|LANG=C.UTF-8|PATH=/p|SHELL=() { "
+				 ":; }|TOKEN=mine|USER=me");
+}
+
+TEST(config_home_is_needed_for_a_tilde)
+{
+	static char *none[] = { "PATH=/bin", NULL };
+	struct config_source src = { .environ_ = none };
+	const char *text = "{'servers': {'x': {'command': '~/x'}}}";
+	struct config c;
+	AUTO(config_done)
+	struct config d = one("'args': ['~/a'], 'cwd': '~other/x', 'stderr': '~'");
+
+	EQ(parse_from(text, &src, &c), -EINVAL);
+	STREQ(e.text, "config:1: server 'x': 'command': '~' needs HOME, which is not set");
+	list_is(d.servers->argv, "x|~/a"); /* arguments are the server's own */
+	STREQ(d.servers->cwd, "~other/x");
+	STREQ(d.servers->stderr_file, "/home/me");
+}
+
+/* --- fingerprints --- */
+
+static void print_of(const char *members, char out[FINGERPRINT_SIZE])
+{
+	AUTO(config_done) struct config c = one(members);
+
+	memcpy(out, c.servers->fingerprint, FINGERPRINT_SIZE);
+}
+
+TEST(config_fingerprints_differ_when_the_process_would)
+{
+	static const char *const members[] = {
+		"",
+		"'args': ['']",
+		"'args': ['ab']",
+		"'args': ['a', 'b']",
+		"'args': ['HOME=/home/me']",
+		"'env': {'A': ''}",
+		"'env': {'A': 'b'}",
+		"'env': {'AB': ''}",
+		"'envVars': ['TOKEN']",
+		"'cwd': '/'",
+		"'environment': '/'",
+		"'limits': {'maxProcs': 1}",
+		"'limits': {'memory': 1}",
+		"'limits': {'maxProcs': 11}",
+		"'limits': {'maxProcs': 1, 'memory': 1}",
+		"'contain': 'group'",
+		"'contain': 'keeper'",
+	};
+	enum { N = sizeof(members) / sizeof(members[0]) };
+	char prints[N][FINGERPRINT_SIZE];
+
+	for (int i = 0; i < N; i++) {
+		print_of(members[i], prints[i]);
+		EQ(strspn(prints[i], "0123456789abcdef"), 64);
+		for (int k = 0; k < i; k++)
+			OK(strcmp(prints[i], prints[k]) != 0);
+	}
+}
+
+TEST(config_fingerprints_are_the_same_when_the_process_would_be)
+{
+	static const char *const members[] = {
+		"",
+		"'args': []",
+		"'env': {'USER': 'me', 'HOME': '${HOME}'}",
+		"'envVars': ['USER'], 'contain': 'auto', 'environment': 'local'",
+		"'toolTimeoutSec': 1, 'startupTimeoutSec': 1, 'required': true",
+		"'share': 'identical', 'enabledTools': [], 'disabledTools': ['a']",
+		"'restart': 'never', 'cwd': '', 'limits': {}",
+	};
+	char first[FINGERPRINT_SIZE], other[FINGERPRINT_SIZE];
+
+	print_of(members[0], first);
+	for (size_t i = 1; i < sizeof(members) / sizeof(members[0]); i++) {
+		print_of(members[i], other);
+		STREQ(other, first);
+	}
+}
+
+/* --- sizes --- */
+
+/* A text of `head`, count times `each` (with %d) with commas between, and `tail`. */
+static char *many(const char *head, const char *each, int count, const char *tail)
+{
+	size_t room = strlen(head) + strlen(tail) + (size_t)count * (strlen(each) + 16) + 1;
+	char *text = mem_grow(NULL, room, 1);
+	size_t len = (size_t)snprintf(text, room, "%s", head);
+
+	for (int i = 0; i < count; i++)
+		len += (size_t)snprintf(text + len, room - len, each, i ? ", " : "", i);
+	snprintf(text + len, room - len, "%s", tail);
+	return text;
+}
+
+TEST(config_of_a_thousand_servers_and_no_more)
+{
+	const char *each = "%s\n's%d': {'command': 'x', 'huh': 1}";
+	AUTO(mem_drop) char *fits = many("{'mcpServers': {", each, 1000, "}}");
+	AUTO(mem_drop) char *too_many = many("{'mcpServers': {", each, 1001, "}}");
+	AUTO(config_done) struct config c = good(fits);
+	size_t warnings = 0;
+
+	EQ(c.count, 1000);
+	EQ(c.servers[999].line, 1001);
+	while (c.warnings[warnings])
+		warnings++;
+	EQ(warnings, 1000);
+	REFUSED(too_many, "mcp.json:1: 1001 servers; at most 1000 are possible");
+}
+
+TEST(config_of_long_strings)
+{
+	size_t len = CONFIG_STRING_MAX;
+	AUTO(mem_drop) char *text = mem_grow(NULL, len + 100, 1);
+	size_t at = (size_t)snprintf(text, 100, "{'servers': {'x': {'command': '");
+
+	memset(text + at, 'x', len);
+	memcpy(text + at + len, "'}}}", 5);
+	AUTO(config_done) struct config c = good(text);
+	EQ(strlen(c.servers->argv[0]), len);
+	memcpy(text + at + len, "x'}}}", 6);
+	REFUSED(text, "mcp.json:1: server 'x': 'command' has more than 131071 bytes");
+}
+
+TEST(config_all_strings_together_have_a_limit, .timeout_ms = 60000)
+{
+	static char big[100100] = "BIG=";
+	static char *with[] = { big, NULL };
+	AUTO(mem_drop)
+	char *text =
+		many("{'servers': {'x': {'command': 'x', 'args': [", "%s'${BIG}%d'", 1000, "]}}}");
+	AUTO(mem_drop)
+	char *names = many("{'servers': {'x': {'command': 'x', 'envVars': [",
+			   "%s{'name': 'BIG', 'x': %d}", 1000, "]}}}");
+	struct config_source src = { .environ_ = with };
+	struct config c;
+
+	memset(big + 4, 'b', sizeof(big) - 5);
+	EQ(parse_from(text, &src, &c), -EINVAL);
+	STREQ(e.text,
+	      "config:1: server 'x': the texts of the config have more than 67108864 bytes");
+	EQ(parse_from(names, &src, &c), -EINVAL);
+	STREQ(e.text,
+	      "config:1: server 'x': the texts of the config have more than 67108864 bytes");
+}
+
+/* --- files and commands --- */
+
+static char path[64];
+
+static void write_file(const char *text, size_t len)
+{
+	AUTO(fd_drop) int fd = -1;
+
+	snprintf(path, sizeof(path), "/tmp/killick-config-XXXXXX");
+	fd = mkstemp(path);
+	OK(fd >= 0);
+	EQ(write(fd, text, len), len);
+}
+
+TEST(config_is_read_from_a_file)
+{
+	const char *text = "{\"servers\": {\"a\": {\"command\": \"${TOKEN}\"}}}";
+	AUTO(config_done) struct config c = { .count = 0 };
+	char sentence[240];
+
+	write_file(text, strlen(text));
+	EQ(config_read(path, env, &c, &e), 0);
+	STREQ(c.servers->argv[0], "s3cret");
+	unlink(path);
+	EQ(config_read(path, env, &c, &e), -ENOENT);
+	snprintf(sentence, sizeof(sentence), "cannot read config '%s': No such file or directory",
+		 path);
+	STREQ(e.text, sentence);
+	EQ(config_read("/tmp", env, &c, &e), -EISDIR);
+	write_file("{\n1", 3);
+	EQ(config_read(path, env, &c, &e), -EINVAL);
+	EQ(strncmp(e.text, path, strlen(path)), 0);
+	EQ(strncmp(e.text + strlen(path), ":2: ", 4), 0);
+	unlink(path);
+	write_file("", 0);
+	EQ(config_read(path, env, &c, &e), -EINVAL);
+	unlink(path);
+}
+
+TEST(config_files_have_a_limit)
+{
+	size_t len = CONFIG_FILE_MAX;
+	AUTO(mem_drop) char *text = mem_grow(NULL, len + 1, 1);
+	struct config_source src = { .environ_ = NULL };
+	AUTO(config_done) struct config c = { .count = 0 };
+
+	memset(text, ' ', len + 1);
+	memcpy(text, "{\"servers\": {}}", 15);
+	write_file(text, len);
+	EQ(config_read(path, env, &c, &e), 0);
+	unlink(path);
+	config_done(&c);
+	write_file(text, len + 1);
+	EQ(config_read(path, env, &c, &e), -EFBIG);
+	unlink(path);
+	EQ(config_parse(text, len + 1, &src, &c, &e), -EINVAL);
+	STREQ(e.text, "config: it has more than 16777216 bytes");
+}
+
+TEST(config_of_a_command)
+{
+	static char *argv[] = { "./server", "${TOKEN}", "", NULL };
+	static char *empty[] = { "", NULL };
+	AUTO(config_done) struct config c = { .count = 0 };
+	AUTO(config_done)
+	struct config same =
+		good("{'servers': {'other': {'command': './server', 'args': ['$${TOKEN}', '']}}}");
+
+	EQ(config_command("server", argv, env, &c, &e), 0);
+	EQ(c.count, 1);
+	STREQ(c.servers->name, "server");
+	list_is(c.servers->argv, "./server|${TOKEN}|");
+	list_is(c.servers->envp, DEFAULT_ENV);
+	EQ(c.servers->startup_ms, 30000);
+	EQ(c.servers->tool_ms, 300000);
+	STREQ(c.servers->fingerprint, same.servers->fingerprint);
+	list_is(c.warnings, "");
+	EQ(config_command("server", argv + 3, env, &same, &e), -EINVAL);
+	STREQ(e.text, "command: there is no program to start");
+	EQ(config_command("server", empty, env, &same, &e), -EINVAL);
+	EQ(config_command("", argv, env, &same, &e), -EINVAL);
+	EQ(config_command("a\nb", argv, env, &same, &e), -EINVAL);
+	STREQ(e.text, "command: a server's name is printable and has 1 to 63 bytes");
+}
+
+TEST(config_done_may_be_called_twice)
+{
+	struct config c = one("'args': ['a']"), zero = { .count = 0 };
+
+	config_done(&c);
+	config_done(&c);
+	EQ(c.count, 0);
+	config_done(&zero);
+}
+
+/* --- expand by itself --- */
+
+TEST(expand_stops_at_the_limit_of_its_buffer)
+{
+	AUTO(buf_done) struct buf b = BUF_INIT(5);
+
+	EQ(expand("${TOKEN}", env, &b, &e), -EMSGSIZE);
+	buf_reset(&b, 0);
+	EQ(expand("abcde", env, &b, &e), 0);
+	STREQ(b.data, "abcde");
+	EQ(expand("", env, &b, &e), 0);
+	EQ(expand("$", env, &b, &e), -EMSGSIZE);
+	buf_reset(&b, 0);
+	EQ(expand_path("~", env, &b, &e), -EMSGSIZE);
+}
+
+TEST(expand_looks_up_whole_names)
+{
+	STREQ(expand_lookup(env, "TOKEN", 5), "s3cret"); /* the first one, as getenv does */
+	OK(!expand_lookup(env, "TOKE", 4));
+	OK(!expand_lookup(env, "TOKENS", 6));
+	STREQ(expand_lookup(env, "TOKENS", 5), "s3cret");
+	STREQ(expand_lookup(env, "EMPTY", 5), "");
+	OK(!expand_lookup(NULL, "A", 1));
+}
