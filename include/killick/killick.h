@@ -188,6 +188,7 @@ struct killick_session_options {
 	const char *config;	  /* JSON text, or */
 	const char *config_file;  /* the file that has it, or */
 	char *const *command;	  /* one server without a config: argv, NULL at the end; it is called "server" */
+	const char *only;	  /* of the config's servers this one alone; NULL: all */
 	const char *label;	  /* shown by `killick ps` and in reports; NULL: none */
 	enum killick_wait wait;
 	unsigned grace_ms;	  /* for a server to leave after EOF, and again after SIGTERM; 0: 2000 */
