@@ -70,6 +70,7 @@ struct link { /* first member of each kind */
 	const struct link_ops *ops;
 	const struct link_events *ev; /* borrowed; must outlive the link */
 	void *ctx;
+	unsigned long long written; /* bytes that link_write has taken */
 };
 
 /* Start a server on this machine. On failure nothing was started, *out is untouched and e says why.
@@ -85,7 +86,11 @@ int link_keeper_path(const char *given, char **out, struct err *e);
  * taken), -EPIPE when the server's stdin is closed. */
 static inline int link_write(struct link *l, const char *bytes, size_t len)
 {
-	return l->ops->write(l, bytes, len);
+	int r = l->ops->write(l, bytes, len);
+
+	if (r == 0)
+		l->written += len;
+	return r;
 }
 /* Bytes that wait to be written. */
 static inline size_t link_unwritten(const struct link *l)

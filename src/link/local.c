@@ -331,6 +331,10 @@ static void on_control(struct loop_watch *w, uint32_t events)
 	(void)events;
 	while (w->fd >= 0) {
 		n = recv(w->fd, text, size, MSG_DONTWAIT);
+		/* the keeper ended with a word of ours unread: told once, before what it said last
+		 */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
