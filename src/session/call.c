@@ -1,0 +1,620 @@
+/* call.c - see call.h */
+#include "session/call.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "session/event.h"
+#include "session/pack.h"
+#include "session/pool.h"
+#include "session/server.h"
+#include "session/session.h"
+
+static const enum client_op ops[] = {
+	[KILLICK_TOOLS] = OP_TOOLS,         [KILLICK_RESOURCES] = OP_RESOURCES,
+	[KILLICK_TEMPLATES] = OP_TEMPLATES, [KILLICK_PROMPTS] = OP_PROMPTS,
+	[KILLICK_CALL] = OP_CALL,           [KILLICK_READ] = OP_READ,
+	[KILLICK_PROMPT] = OP_PROMPT,       [KILLICK_COMPLETE] = OP_COMPLETE,
+	[KILLICK_PING] = OP_PING,           [KILLICK_LOG_LEVEL] = OP_LOG_LEVEL,
+	[KILLICK_SUBSCRIBE] = OP_SUBSCRIBE, [KILLICK_UNSUBSCRIBE] = OP_UNSUBSCRIBE,
+};
+#define OP_COUNT (sizeof(ops) / sizeof(*ops))
+#define NEEDS_NAME                                                                                 \
+	(1u << KILLICK_CALL | 1u << KILLICK_READ | 1u << KILLICK_PROMPT |                          \
+	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE)
+
+/* --- its end --- */
+
+void call_free(struct killick_call *c)
+{
+	for (size_t i = 0; i < c->part_count; i++)
+		killick_result_free(c->parts[i].result);
+	if (c->parts != &c->one)
+		free(c->parts);
+	assert(!ring_is_in(&c->in_park));
+	loop_timer_stop(c->session->k->loop, &c->timer);
+	ring_remove(&c->in_session);
+	killick_result_free(c->result);
+	session_unpin(c->session);
+	free(c->own);
+	free(c);
+}
+
+static void free_if_forgotten(struct killick_call *c)
+{
+	if (c->over && !c->held && c->progress == 0 && (c->told || !c->rq.on_done))
+		call_free(c);
+}
+
+static void result_run(struct outbox_item *i)
+{
+	struct killick_call *c = RING_OF(i, struct killick_call, item);
+	struct killick_result *r = c->result;
+
+	c->result = NULL;
+	c->rq.on_done(c->rq.ctx, r);
+}
+
+static void result_told(struct outbox_item *i)
+{
+	struct killick_call *c = RING_OF(i, struct killick_call, item);
+
+	c->told = true;
+	free_if_forgotten(c);
+}
+
+/* It has its result, which is told. The call may be gone afterwards. */
+static void finish(struct killick_call *c, struct killick_result *r)
+{
+	static const struct outbox_kind kind = { NULL, result_run, result_told };
+
+	assert(!c->over && !c->result && c->parts_left == 0);
+	c->over = true;
+	c->result = r;
+	if (c->rq.on_done) {
+		c->item.kind = &kind;
+		outbox_put(&c->session->k->outbox, &c->item);
+	} else if (c->waiter) {
+		waiter_tell(c->session->k, c->waiter);
+	} else {
+		free_if_forgotten(c);
+	}
+}
+
+static void finish_with(struct killick_call *c, int code, const char *server, const char *text)
+{
+	finish(c,
+	       result_new(&(struct result_spec){ .code = code, .server = server, .error = text }));
+}
+
+/* --- what the client says --- */
+
+static int code_of(const struct part *p, const struct client_result *r)
+{
+	switch (r->outcome) {
+	case CALL_OK:
+		return KILLICK_OK;
+	case CALL_ANSWER:
+		return KILLICK_ERR_ANSWER;
+	case CALL_TIMEOUT:
+		return KILLICK_ERR_TIMEOUT;
+	case CALL_CANCELLED: /* by the host, or because its session leaves */
+		return p->call->cancelled ? KILLICK_ERR_CANCELLED : KILLICK_ERR_CLOSED;
+	case CALL_PROTOCOL:
+		return KILLICK_ERR_PROTOCOL;
+	case CALL_BUSY:
+		return KILLICK_ERR_BUSY;
+	case CALL_FAILED:
+		return r->code;
+	}
+	assert(false);
+	return KILLICK_ERR_PROTOCOL;
+}
+
+/* The client's result, as the host gets it. */
+static struct killick_result *translate(struct part *p, const struct client_result *r)
+{
+	struct killick_call *c = p->call;
+	AUTO(buf_done) struct buf list = BUF_INIT(BUF_ANY_SIZE); /* no more than the list itself */
+	struct result_spec spec = { .code = code_of(p, r),
+				    .server = lease_name(p->lease),
+				    .json = r->json };
+
+	if (spec.code < 0) {
+		spec.error = r->text ? r->text : killick_code_name(spec.code);
+		return result_new(&spec);
+	}
+	if (c->rq.op == KILLICK_TOOLS)
+		tools_of_one(p->lease, r->json, &list);
+	if (list.len)
+		spec.json = (struct json){ list.data, list.len };
+	return result_new(&spec);
+}
+
+static void warn_of_failures(struct killick_call *c)
+{
+	for (size_t i = 0; i < c->part_count; i++) {
+		const struct killick_result *r = c->parts[i].result;
+
+		if (killick_result_code(r) < 0)
+			event_warning(c->session,
+				      session_find(c->session, killick_result_server(r)),
+				      killick_result_error(r));
+	}
+}
+
+/* All servers have answered. One that could not does not spoil it for the others. */
+static void finish_all(struct killick_call *c)
+{
+	AUTO(buf_done) struct buf all = BUF_INIT(4 * c->session->k->message_limit);
+	const struct killick_result *failure = NULL;
+	struct result_spec spec = { .code = KILLICK_OK };
+	size_t good = 0;
+
+	for (size_t i = 0; i < c->part_count; i++) {
+		const struct killick_result *r = c->parts[i].result;
+
+		if (killick_result_code(r) == 0)
+			good++;
+		else if (!failure || killick_result_code(failure) == KILLICK_ERR_ANSWER)
+			failure = r;
+	}
+	if (failure &&
+	    (c->cancelled || (good == 0 && killick_result_code(failure) != KILLICK_ERR_ANSWER))) {
+		finish_with(c, killick_result_code(failure), killick_result_server(failure),
+			    killick_result_error(failure));
+	} else if (tools_of_all(c->session, c->parts, c->part_count, &all) < 0) {
+		finish_with(c, KILLICK_ERR_PROTOCOL, NULL, "the lists of tools are too long");
+	} else {
+		warn_of_failures(c);
+		spec.json = (struct json){ all.data, all.len };
+		finish(c, result_new(&spec));
+	}
+}
+
+static void on_done(void *ctx, const struct client_result *r)
+{
+	struct part *p = ctx;
+	struct killick_call *c = p->call;
+	struct lease *l = p->lease;
+	struct killick_result *result = translate(p, r);
+
+	assert(c->parts_left > 0 && p->op && !p->result);
+	p->op = NULL;
+	p->lease = NULL;
+	lease_count(l, -1);
+	if (r->outcome == CALL_BUSY)
+		server_check(l->server);
+	c->parts_left--;
+	if (c->parts == &c->one) {
+		finish(c, result);
+		return;
+	}
+	p->result = result;
+	if (c->parts_left == 0)
+		finish_all(c);
+}
+
+struct progress { /* on its way to the host; the message is behind it */
+	struct outbox_item item;
+	struct killick_call *call;
+	struct killick_progress p;
+	size_t bytes;
+};
+
+static bool progress_is_wanted(struct outbox_item *i)
+{
+	const struct killick_call *c = RING_OF(i, struct progress, item)->call;
+
+	return !c->waited; /* the thread that waited may have gone on */
+}
+
+static void progress_run(struct outbox_item *i)
+{
+	struct progress *p = RING_OF(i, struct progress, item);
+
+	p->call->rq.on_progress(p->call->rq.ctx, &p->p);
+}
+
+static void progress_done(struct outbox_item *i)
+{
+	struct progress *p = RING_OF(i, struct progress, item);
+
+	event_taken(p->call->session, p->bytes);
+	p->call->progress--;
+	free_if_forgotten(p->call);
+	free(p);
+}
+
+static void on_progress(void *ctx, double progress, double total, const char *message)
+{
+	static const struct outbox_kind kind = { progress_is_wanted, progress_run, progress_done };
+	struct killick_call *c = ((struct part *)ctx)->call;
+	size_t len = message ? strlen(message) : 0;
+	struct progress *p;
+
+	if (!event_room(c->session, len))
+		return;
+	p = mem_grow(NULL, sizeof(*p) + len + 1, 1);
+	*p = (struct progress){
+		.item = { .kind = &kind, .subject = c },
+		.call = c,
+		.p = { .progress = progress, .total = total, .message = (char *)(p + 1) },
+		.bytes = len,
+	};
+	memcpy(p + 1, message ? message : "", len + 1);
+	c->session->events++;
+	c->session->event_bytes += len;
+	c->progress++;
+	outbox_put(&c->session->k->outbox, &p->item);
+}
+
+/* --- its beginning --- */
+
+/* Hand a part to its client. */
+static void begin_part(struct killick_call *c, struct part *p, struct lease *l, int64_t timeout_ms)
+{
+	struct client_request rq = {
+		.op = ops[c->rq.op],
+		.name = c->rq.name,
+		.args = c->args,
+		.owner = l,
+		.timeout_ms = timeout_ms,
+		.progress_extends = c->rq.progress_extends,
+		.wants_progress = c->rq.on_progress != NULL,
+		.ctx = p,
+		.on_progress = on_progress,
+		.on_done = on_done,
+	};
+
+	assert(server_has_client(l->server) && l->state == LEASE_HELD && !p->op);
+	p->op = client_call(l->server->client, &rq);
+}
+
+static int64_t timeout_of(const struct killick_call *c, const struct lease *l)
+{
+	return c->rq.timeout_ms ? c->rq.timeout_ms : lease_config(l)->tool_ms;
+}
+
+static void on_parked_too_long(struct loop_timer *t)
+{
+	call_fail_parked(RING_OF(t, struct killick_call, timer), KILLICK_ERR_TIMEOUT,
+			 "the server was not started again in time");
+}
+
+/* Its server does not run: it goes its way when it does. */
+static void park(struct killick_call *c, struct lease *l)
+{
+	struct pack p = { .base = NULL };
+
+	for (int pass = 0; pass < 2; pass++) {
+		const char *name = c->rq.name ? pack_text(&p, c->rq.name) : NULL;
+		const char *args = c->args.at ? pack_bytes(&p, c->args.at, c->args.len) : NULL;
+
+		if (pass == 0) {
+			c->own = mem_grow(NULL, p.used + 1, 1);
+			p = (struct pack){ .base = c->own };
+		} else {
+			c->rq.name = name;
+			c->args.at = args;
+		}
+	}
+	c->timeout_ms = timeout_of(c, l);
+	if (c->timeout_ms >= 0)
+		loop_timer_set(l->session->k->loop, &c->timer, c->timeout_ms, on_parked_too_long);
+	ring_add(&l->server->parked, &c->in_park);
+}
+
+static void unpark(struct killick_call *c)
+{
+	ring_remove(&c->in_park);
+	loop_timer_stop(c->session->k->loop, &c->timer);
+}
+
+void call_unpark(struct killick_call *c)
+{
+	int64_t left_ms = c->timeout_ms < 0 ? -1 : (c->timer.due_us - loop_now_us()) / 1000;
+
+	unpark(c);
+	begin_part(c, &c->one, c->one.lease, c->timeout_ms < 0 ? -1 : left_ms > 1 ? left_ms : 1);
+}
+
+void call_fail_parked(struct killick_call *c, int code, const char *text)
+{
+	struct lease *l = c->one.lease;
+
+	assert(ring_is_in(&c->in_park) && !c->one.op);
+	unpark(c);
+	c->one.lease = NULL;
+	c->parts_left = 0;
+	lease_count(l, -1);
+	finish_with(c, code, lease_name(l), text);
+}
+
+static void begin_one(struct killick_call *c, struct lease *l)
+{
+	const struct config_server *cs = lease_config(l);
+	struct killick_error e;
+
+	if (cs->disabled) {
+		finish_with(c, KILLICK_ERR_NO_SERVER, cs->name,
+			    "the server is disabled by the config");
+	} else if (!l->server) {
+		finish_with(c, KILLICK_ERR_START, cs->name, l->error);
+	} else if (c->rq.op == KILLICK_CALL && !config_tool_allowed(cs, c->rq.name)) {
+		finish_with(c, KILLICK_ERR_NO_SERVER, cs->name,
+			    "the config does not allow this tool (enabledTools, disabledTools)");
+	} else if (server_use(l->server, &e) < 0) {
+		finish_with(c, e.code, cs->name, e.text);
+	} else {
+		c->one = (struct part){ .call = c, .lease = l };
+		c->parts_left = 1;
+		lease_count(l, 1);
+		if (server_has_client(l->server))
+			begin_part(c, &c->one, l, timeout_of(c, l));
+		else
+			park(c, l);
+	}
+}
+
+/* Ask every server that is ready for its tools. */
+static void begin_all(struct killick_call *c)
+{
+	struct killick_session *s = c->session;
+
+	c->parts = mem_grow(NULL, s->count, sizeof(*c->parts));
+	c->part_count = 0;
+	for (size_t i = 0; i < s->count; i++)
+		if (lease_server_state(s->table[i]) == KILLICK_READY)
+			c->parts[c->part_count++] =
+				(struct part){ .call = c, .lease = s->table[i] };
+	c->parts_left = c->part_count;
+	for (size_t i = 0; i < c->part_count; i++) {
+		lease_count(c->parts[i].lease, 1);
+		begin_part(c, &c->parts[i], c->parts[i].lease, timeout_of(c, c->parts[i].lease));
+	}
+	if (c->part_count == 0)
+		finish_all(c);
+}
+
+static struct lease *only_server(const struct killick_session *s)
+{
+	struct lease *only = NULL;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (lease_config(s->table[i])->disabled)
+			continue;
+		if (only)
+			return NULL;
+		only = s->table[i];
+	}
+	return only;
+}
+
+/* Whose request is it? Ends the call when it is nobody's. */
+static struct lease *route(struct killick_call *c, const char *server)
+{
+	struct killick_session *s = c->session;
+	const struct name *name;
+	struct lease *l = NULL;
+	char text[400];
+
+	if (server) {
+		l = session_find(s, server);
+		snprintf(text, sizeof(text), "the session has no server '%.200s'", server);
+	} else if (c->rq.op == KILLICK_CALL && (name = names_find(&s->names, c->rq.name))) {
+		l = session_find(s, name->server);
+		c->rq.name = name->tool;
+		snprintf(text, sizeof(text), "the server '%.200s' is gone", name->server);
+	} else {
+		l = only_server(s);
+		snprintf(text, sizeof(text),
+			 c->rq.op == KILLICK_CALL ? "no tool is known as '%.200s'; list the tools "
+						    "first, or name the server"
+						  : "the session has not exactly one server; name "
+						    "the one that is meant%.0s",
+			 c->rq.name ? c->rq.name : "");
+	}
+	if (!l)
+		finish_with(c, KILLICK_ERR_NO_SERVER, server, text);
+	return l;
+}
+
+static void begin(struct killick_call *c)
+{
+	const char *server = c->rq.server;
+	struct lease *l;
+
+	c->rq.server = c->rq.args = NULL;
+	if (c->session->state != SESSION_OPEN) {
+		finish_with(c, KILLICK_ERR_CLOSED, server, "the session is closed");
+	} else if (c->rq.op == KILLICK_TOOLS && !server) {
+		begin_all(c);
+	} else {
+		l = route(c, server);
+		if (l)
+			begin_one(c, l);
+	}
+	if (!c->own) { /* they were the caller's */
+		c->rq.name = NULL;
+		c->args = JSON_NONE;
+	}
+}
+
+static struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
+				     struct json args)
+{
+	struct killick_call *c = mem_grow(NULL, 1, sizeof(*c));
+
+	*c = (struct killick_call){
+		.session = s, .rq = *rq, .args = args, .parts = &c->one, .part_count = 1
+	};
+	session_pin(s);
+	ring_add(&s->calls, &c->in_session);
+	return c;
+}
+
+/* --- for the host --- */
+
+/* KILLICK_ERR_USAGE unless it makes sense. The args are checked here, once, without the lock. */
+static int check(const struct killick_session *s, const struct killick_request *rq,
+		 struct json *out_args)
+{
+	struct json_fault fault;
+
+	if (!s || !rq || (unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
+		return KILLICK_ERR_USAGE;
+	if ((NEEDS_NAME >> rq->op & 1) && !rq->name)
+		return KILLICK_ERR_USAGE;
+	*out_args = JSON_NONE;
+	if (rq->args && (json_check(rq->args, strlen(rq->args), 0, out_args, &fault) < 0 ||
+			 json_type(*out_args) != JSON_OBJECT))
+		return KILLICK_ERR_USAGE;
+	return rq->op == KILLICK_COMPLETE && !rq->args ? KILLICK_ERR_USAGE : 0;
+}
+
+int killick_start(struct killick_session *s, const struct killick_request *rq,
+		  struct killick_call **out)
+{
+	struct killick_call *c;
+	struct json args;
+	int r = check(s, rq, &args);
+
+	if (r == 0 && !out && !rq->on_done)
+		r = KILLICK_ERR_USAGE;
+	if (r == 0)
+		r = runtime_enter(s->k, NULL);
+	if (r < 0)
+		return r;
+	c = call_new(s, rq, args);
+	c->held = out != NULL;
+	if (out)
+		*out = c;
+	begin(c);
+	runtime_leave(s->k);
+	return 0;
+}
+
+/* Wait for the result, which leaves the call. With the lock. */
+static struct killick_result *await(struct killick_call *c)
+{
+	struct killick_result *r;
+	struct waiter w = { .told = false };
+
+	if (!c->over) {
+		c->waiter = &w;
+		waiter_wait(c->session->k, &w);
+		c->waiter = NULL;
+	}
+	c->waited = true;
+	if (c->progress)
+		outbox_quiet(&c->session->k->outbox, c);
+	r = c->result;
+	c->result = NULL;
+	return r;
+}
+
+static int give(struct killick_result *r, struct killick_result **out)
+{
+	int code = killick_result_code(r);
+
+	if (out)
+		*out = r;
+	else
+		killick_result_free(r);
+	return code;
+}
+
+int killick_do(struct killick_session *s, const struct killick_request *rq,
+	       struct killick_result **out)
+{
+	struct killick_call *c;
+	struct killick_result *result;
+	struct json args;
+	int r = check(s, rq, &args);
+
+	if (out)
+		*out = NULL;
+	if (r == 0)
+		r = runtime_enter_blocking(s->k, NULL);
+	if (r < 0)
+		return r;
+	c = call_new(s, rq, args);
+	c->rq.on_done = NULL;
+	c->held = true;
+	begin(c);
+	result = await(c);
+	c->held = false;
+	free_if_forgotten(c);
+	runtime_leave(s->k);
+	return give(result, out);
+}
+
+int killick_wait(struct killick_call *c, struct killick_result **out)
+{
+	struct killick_result *result;
+	struct killick *k;
+	int r;
+
+	if (out)
+		*out = NULL;
+	if (!c)
+		return KILLICK_ERR_USAGE;
+	k = c->session->k;
+	r = runtime_enter_blocking(k, NULL);
+	if (r < 0)
+		return r;
+	if (c->rq.on_done || c->waited || c->waiter) {
+		runtime_leave(k);
+		return KILLICK_ERR_USAGE;
+	}
+	result = await(c);
+	runtime_leave(k);
+	return give(result, out);
+}
+
+void killick_cancel(struct killick_call *c)
+{
+	struct killick *k = c ? c->session->k : NULL;
+
+	if (!c || runtime_enter(k, NULL) < 0)
+		return;
+	if (!c->over) {
+		c->cancelled = true;
+		if (ring_is_in(&c->in_park)) {
+			call_fail_parked(c, KILLICK_ERR_CANCELLED, "the call was cancelled");
+		} else { /* the handle keeps it alive meanwhile */
+			for (size_t i = 0; i < c->part_count; i++)
+				if (c->parts[i].op)
+					client_cancel(c->parts[i].op);
+		}
+	}
+	runtime_leave(k);
+}
+
+void killick_call_free(struct killick_call *c)
+{
+	struct killick *k = c ? c->session->k : NULL;
+
+	if (!c || runtime_enter(k, NULL) < 0)
+		return;
+	c->held = false;
+	free_if_forgotten(c);
+	runtime_leave(k);
+}
+
+int killick_call_tool(struct killick_session *s, const char *server, const char *tool,
+		      const char *args, struct killick_result **out)
+{
+	return killick_do(
+		s,
+		&(struct killick_request){
+			.op = KILLICK_CALL, .server = server, .name = tool, .args = args },
+		out);
+}

@@ -1,0 +1,293 @@
+/* pool.c - see pool.h */
+#include "session/pool.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "session/call.h"
+#include "session/server.h"
+#include "session/session.h"
+
+/* --- who may start --- */
+
+static void on_turn(struct loop_timer *t);
+
+static void look_again(struct killick *k)
+{
+	if (!ring_is_empty(&k->pool.queue) && k->pool.starting < k->pool.starting_max &&
+	    !k->pool.turn.slot)
+		loop_timer_set(k->loop, &k->pool.turn, 0, on_turn);
+}
+
+/* One at a time: starting a process takes a while, and others want the lock. */
+static void on_turn(struct loop_timer *t)
+{
+	struct killick *k = RING_OF(t, struct killick, pool.turn);
+	struct ring *first = ring_first(&k->pool.queue);
+
+	if (first && k->pool.starting < k->pool.starting_max) {
+		ring_remove(first);
+		server_place(RING_OF(first, struct server, in_queue));
+	}
+	look_again(k);
+}
+
+void pool_init(struct pool *p, unsigned starting_max)
+{
+	assert(starting_max > 0);
+	*p = (struct pool){ .starting_max = starting_max };
+	ring_init(&p->servers);
+	ring_init(&p->queue);
+}
+
+void pool_enqueue(struct killick *k, struct server *sv)
+{
+	assert(sv->state == KILLICK_IDLE);
+	ring_add(&k->pool.queue, &sv->in_queue);
+	look_again(k);
+}
+
+void pool_dequeue(struct killick *k, struct server *sv)
+{
+	(void)k;
+	ring_remove(&sv->in_queue);
+}
+
+void pool_count(struct killick *k, int change)
+{
+	assert(change > 0 ? k->pool.starting < k->pool.starting_max : k->pool.starting > 0);
+	k->pool.starting += (unsigned)change;
+	look_again(k);
+}
+
+void pool_done(struct killick *k)
+{
+	assert(ring_is_empty(&k->pool.servers) && ring_is_empty(&k->pool.queue));
+	assert(k->pool.starting == 0);
+	loop_timer_stop(k->loop, &k->pool.turn);
+}
+
+/* --- leases --- */
+
+/* A server that somebody has and that fits; not one that is about to end. */
+static struct server *find_shared(struct killick *k, const struct config_server *cs,
+				  unsigned answers)
+{
+	RING_EACH(r, &k->pool.servers)
+	{
+		struct server *sv = RING_OF(r, struct server, in_pool);
+
+		if (sv->shared && sv->active > 0 && sv->state != KILLICK_STOPPING &&
+		    server_is(sv, cs, answers))
+			return sv;
+	}
+	return NULL;
+}
+
+const struct config_server *lease_config(const struct lease *l)
+{
+	assert(l->config.count == 1);
+	return l->config.servers;
+}
+
+const char *lease_name(const struct lease *l)
+{
+	return lease_config(l)->name;
+}
+
+enum killick_state lease_server_state(const struct lease *l)
+{
+	if (l->server)
+		return l->server->state;
+	return lease_config(l)->disabled ? KILLICK_DISABLED : KILLICK_GONE;
+}
+
+/* Move one server into a config of its own. */
+static void take_config(struct lease *l, struct config_server *cs)
+{
+	struct config_server *own = mem_grow(NULL, 1, sizeof(*own));
+
+	*own = *cs;
+	*cs = (struct config_server){ .name = NULL };
+	config_done(&l->config);
+	l->config = (struct config){ .servers = own, .count = 1 };
+}
+
+static void refuse(struct lease *l, const char *text)
+{
+	l->error = mem_text(text, strlen(text));
+	l->settled = l->failed = true;
+}
+
+static unsigned answers_of(const struct killick_session *s)
+{
+	return s->handlers.on_ask ? s->handlers.answers : 0;
+}
+
+/* Have the server run. If it is one that others have, it may do so already, or have failed for
+ * good. */
+static void lease_start(struct lease *l)
+{
+	struct killick_error e;
+
+	if (server_use(l->server, &e) < 0)
+		lease_settle(l, true);
+	else if (l->server->state == KILLICK_READY)
+		lease_settle(l, false);
+}
+
+static void lease_attach(struct lease *l)
+{
+	const struct config_server *cs = lease_config(l);
+	struct killick_session *s = l->session;
+	struct server *sv = cs->shared ? find_shared(s->k, cs, answers_of(s)) : NULL;
+
+	if (!sv)
+		sv = server_new(s->k, cs, s->grace_ms, answers_of(s), s->label);
+	l->server = sv;
+	sv->holders++;
+	sv->active++;
+	ring_add(&sv->leases, &l->on_server);
+	lease_start(l);
+}
+
+struct lease *lease_new(struct killick_session *s, struct config_server *cs)
+{
+	struct lease *l = mem_grow(NULL, 1, sizeof(*l));
+	char text[400];
+
+	*l = (struct lease){ .session = s, .tools = -1 };
+	take_config(l, cs);
+	ring_init(&l->asks);
+	ring_add(&s->leases, &l->in_session);
+	cs = l->config.servers;
+	if (cs->disabled) {
+		l->settled = true;
+	} else if (cs->environment) {
+		snprintf(text, sizeof(text),
+			 "server '%.100s' is placed in environment '%.100s', and this version of "
+			 "killick runs servers "
+			 "on this machine only",
+			 cs->name, cs->environment);
+		refuse(l, text);
+	} else {
+		lease_attach(l);
+	}
+	return l;
+}
+
+bool lease_fits(const struct lease *l, const struct config_server *cs)
+{
+	return l->state == LEASE_HELD && l->server && !cs->disabled && !cs->environment &&
+	       server_is(l->server, cs, answers_of(l->session));
+}
+
+void lease_adjust(struct lease *l, struct config_server *cs)
+{
+	assert(lease_fits(l, cs) && strcmp(lease_name(l), cs->name) == 0);
+	take_config(l, cs);
+	server_adjust(l->server, lease_config(l));
+	l->settled = l->server->state == KILLICK_READY;
+	server_forgive(l->server);
+	lease_start(l);
+}
+
+void lease_settle(struct lease *l, bool failed)
+{
+	l->settled = true;
+	l->failed = failed;
+	session_poke(l->session);
+}
+
+void lease_over(struct lease *l, const struct ending *e)
+{
+	assert(l->state == LEASE_LEFT && l->in_flight == 0 && ring_is_empty(&l->asks));
+	l->state = LEASE_OVER;
+	l->server = NULL;
+	ring_remove(&l->on_server);
+	ring_remove(&l->in_session);
+	if (e && l->job)
+		endings_add(&l->job->endings, l->session->label, lease_name(l), e);
+	l->job = NULL;
+	session_poke(l->session);
+	if (!l->listed)
+		lease_free(l);
+}
+
+static const char *left_text(const struct lease *l)
+{
+	return strcmp(l->why, "refresh") == 0 ? "the server was removed or replaced by a refresh"
+					      : "the session was closed";
+}
+
+static void lease_part(struct lease *l)
+{
+	struct server *sv = l->server;
+
+	assert(l->state < LEASE_LEFT);
+	if (l->state == LEASE_HELD && sv)
+		sv->active--;
+	l->state = LEASE_LEFT;
+	loop_timer_stop(l->session->k->loop, &l->timer);
+	if (!sv) {
+		lease_over(l, NULL);
+		return;
+	}
+	RING_EACH(r, &sv->parked)
+	{
+		struct killick_call *c = RING_OF(r, struct killick_call, in_park);
+
+		if (c->one.lease == l)
+			call_fail_parked(c, KILLICK_ERR_CLOSED, left_text(l));
+	}
+	asks_orphan(l);
+	sv->holders--;
+	if (sv->holders > 0) { /* the server goes on without us */
+		if (sv->client && !sv->failed_client)
+			client_forget(sv->client, l, left_text(l));
+		lease_over(l, NULL);
+	}
+	if (sv->active == 0)
+		server_unleased(sv);
+}
+
+static void on_drained(struct loop_timer *t)
+{
+	lease_part(RING_OF(t, struct lease, timer));
+}
+
+void lease_leave(struct lease *l, const char *why, unsigned drain_ms, struct job *job)
+{
+	struct server *sv = l->server;
+
+	assert(l->state == LEASE_HELD);
+	l->why = why;
+	l->job = job;
+	if (!sv || sv->state != KILLICK_READY || l->in_flight == 0 || drain_ms == 0) {
+		lease_part(l);
+		return;
+	}
+	l->state = LEASE_LEAVING;
+	loop_timer_set(l->session->k->loop, &l->timer, drain_ms, on_drained);
+	if (--sv->active == 0)
+		server_unleased(sv);
+}
+
+void lease_count(struct lease *l, int change)
+{
+	assert(change > 0 || l->in_flight > 0);
+	l->in_flight += (unsigned)change;
+	if (l->state == LEASE_LEAVING && l->in_flight == 0)
+		loop_timer_set(l->session->k->loop, &l->timer, 0, on_drained);
+}
+
+void lease_free(struct lease *l)
+{
+	assert(l->state == LEASE_OVER && !l->server && ring_is_empty(&l->asks) && !l->timer.slot);
+	config_done(&l->config);
+	free(l->error);
+	free(l);
+}

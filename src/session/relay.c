@@ -1,0 +1,170 @@
+/* relay.c - see relay.h */
+#include "session/relay.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "session/call.h"
+#include "session/event.h"
+#include "session/pool.h"
+#include "session/server.h"
+#include "session/session.h"
+
+#define LINE_ROOM (16u << 10) /* of stderr: what is longer is handed on in pieces */
+
+#define EACH_LEASE(ring, sv) RING_EACH(ring, &(sv)->leases)
+#define LEASE_OF(ring)       RING_OF(ring, struct lease, on_server)
+
+/* Whose is it? NULL: nobody's in particular. */
+static struct lease *attribute(struct server *sv, struct lease *owner)
+{
+	if (owner || sv->holders != 1)
+		return owner;
+	EACH_LEASE(r, sv)
+	if (LEASE_OF(r)->state < LEASE_LEFT)
+		return LEASE_OF(r);
+	assert(false);
+	return NULL;
+}
+
+static void put(struct lease *l, const struct killick_event *ev)
+{
+	if (l && !l->replaced)
+		event_put(l->session, l, ev);
+}
+
+static void put_all(struct server *sv, const struct killick_event *ev)
+{
+	EACH_LEASE(r, sv)
+	put(LEASE_OF(r), ev);
+}
+
+void relay_state(struct server *sv)
+{
+	put_all(sv, &(struct killick_event){ .kind = KILLICK_EVENT_STATE, .state = sv->state });
+}
+
+void relay_warning(struct server *sv, const char *text)
+{
+	put_all(sv, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING,
+					     .text = text,
+					     .text_len = strlen(text) });
+}
+
+void relay_note(struct server *sv, enum client_note note, struct lease *owner, struct json params)
+{
+	static const enum killick_event_kind kinds[] = {
+		[NOTE_LOG] = KILLICK_EVENT_LOG,
+		[NOTE_TOOLS] = KILLICK_EVENT_TOOLS,
+		[NOTE_RESOURCES] = KILLICK_EVENT_RESOURCES,
+		[NOTE_PROMPTS] = KILLICK_EVENT_PROMPTS,
+		[NOTE_UPDATED] = KILLICK_EVENT_UPDATED,
+	};
+	AUTO(mem_drop) char *uri = NULL;
+	struct killick_event ev = { .kind = kinds[note],
+				    .json = params.at,
+				    .json_len = params.len };
+
+	if (note == NOTE_UPDATED && json_string(json_get(params, "uri"), &uri)) {
+		ev.text = uri;
+		ev.text_len = strlen(uri);
+	}
+	if (owner || note == NOTE_LOG || note == NOTE_UPDATED)
+		put(attribute(sv, owner), &ev);
+	else
+		put_all(sv, &ev);
+}
+
+bool relay_ask(struct server *sv, struct lease *owner, uint64_t id, const char *method,
+	       struct json params)
+{
+	struct lease *l = attribute(sv, owner);
+
+	return l && ask_put(l, id, method, params);
+}
+
+/* --- stderr --- */
+
+void relay_stderr_open(struct server *sv)
+{
+	char text[512];
+
+	assert(sv->stderr_fd < 0);
+	sv->stderr_part = (struct buf)BUF_INIT(LINE_ROOM);
+	if (!sv->stderr_file)
+		return;
+	sv->stderr_fd =
+		open(sv->stderr_file,
+		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+	if (sv->stderr_fd >= 0)
+		return;
+	snprintf(text, sizeof(text), "cannot append to '%s', the stderr of server '%s': %s",
+		 sv->stderr_file, sv->launch.name, strerror(errno));
+	relay_warning(sv, text);
+}
+
+static bool is_heard(struct server *sv)
+{
+	EACH_LEASE(r, sv)
+	if (LEASE_OF(r)->session->handlers.on_event)
+		return true;
+	return false;
+}
+
+static void tell(struct server *sv, const char *text, size_t len)
+{
+	if (len)
+		put_all(sv, &(struct killick_event){
+				    .kind = KILLICK_EVENT_STDERR, .text = text, .text_len = len });
+}
+
+static void tell_part(struct server *sv)
+{
+	tell(sv, sv->stderr_part.data, sv->stderr_part.len);
+	buf_reset(&sv->stderr_part, 0);
+}
+
+static void tell_lines(struct server *sv, const char *bytes, size_t len)
+{
+	const char *last = memrchr(bytes, '\n', len);
+	size_t whole = last ? (size_t)(last - bytes) + 1 : 0;
+
+	if (whole && sv->stderr_part.len) { /* the line that was begun is part of it */
+		size_t first = (size_t)((const char *)memchr(bytes, '\n', len) - bytes) + 1;
+
+		if (buf_add(&sv->stderr_part, bytes, first) == 0) {
+			bytes += first;
+			len -= first;
+			whole -= first;
+		}
+		tell_part(sv);
+	}
+	tell(sv, bytes, whole);
+	if (buf_add(&sv->stderr_part, bytes + whole, len - whole) < 0) {
+		tell_part(sv);
+		tell(sv, bytes + whole, len - whole);
+	}
+}
+
+void relay_stderr(struct server *sv, const char *bytes, size_t len)
+{
+	tail_add(&sv->tail, bytes, len);
+	/* Where it cannot be written at once it is not our task to keep it. */
+	if (sv->stderr_fd >= 0)
+		(void)!write(sv->stderr_fd, bytes, len);
+	if (len && is_heard(sv))
+		tell_lines(sv, bytes, len);
+}
+
+void relay_stderr_close(struct server *sv)
+{
+	tell_part(sv);
+	buf_done(&sv->stderr_part);
+	fd_drop(&sv->stderr_fd);
+}

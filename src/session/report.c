@@ -1,0 +1,135 @@
+/* report.c - see report.h */
+#include "session/report.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "session/pack.h"
+
+struct ending_note {
+	char *session, *server;
+	struct ending e;
+};
+
+static char *copy(const char *text)
+{
+	return text ? mem_text(text, strlen(text)) : NULL;
+}
+
+void ending_read(struct ending *out, const struct link_end *end, const char *why)
+{
+	ending_done(out);
+	*out = (struct ending){
+		.pid = end->pid,
+		.exit_code = end->exit_code,
+		.exit_signal = end->exit_signal,
+		.survivors = end->survivors,
+		.why = why,
+		.stop_ms = end->stop_ms,
+		.json = *end->report ? copy(end->report) : NULL,
+	};
+	snprintf(out->step, sizeof(out->step), "%s", end->step);
+	snprintf(out->proof, sizeof(out->proof), "%s", end->proof);
+}
+
+void ending_done(struct ending *e)
+{
+	free(e->json);
+	*e = (struct ending){ .pid = 0 };
+}
+
+static struct ending_note *one_more(struct endings *es)
+{
+	if (es->count == es->room) {
+		es->room = es->room ? 2 * es->room : 8;
+		es->list = mem_grow(es->list, es->room, sizeof(*es->list));
+	}
+	return &es->list[es->count++];
+}
+
+void endings_add(struct endings *es, const char *session, const char *server,
+		 const struct ending *e)
+{
+	struct ending_note *n = one_more(es);
+
+	assert(e->why);
+	*n = (struct ending_note){ .session = copy(session), .server = copy(server), .e = *e };
+	n->e.json = copy(e->json);
+}
+
+void endings_done(struct endings *es)
+{
+	for (size_t i = 0; i < es->count; i++) {
+		free(es->list[i].session);
+		free(es->list[i].server);
+		free(es->list[i].e.json);
+	}
+	free(es->list);
+	*es = (struct endings){ .list = NULL };
+}
+
+void endings_move(struct endings *to, struct endings *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		*one_more(to) = from->list[i];
+	free(from->list);
+	*from = (struct endings){ .list = NULL };
+}
+
+static bool is_proved(const struct ending *e)
+{
+	/* what never ran has nothing to prove */
+	return e->survivors == 0 && (e->pid == 0 || strcmp(e->proof, "none") != 0);
+}
+
+static void pack_ending(struct pack *p, const struct ending_note *n, struct killick_ending *out)
+{
+	*out = (struct killick_ending){
+		.session = pack_text(p, n->session),
+		.server = pack_text(p, n->server),
+		.pid = n->e.pid,
+		.why = n->e.why,
+		.step = pack_text(p, n->e.step),
+		.exit_code = n->e.exit_code,
+		.exit_signal = n->e.exit_signal,
+		.stop_ms = n->e.stop_ms,
+		.proof = pack_text(p, n->e.proof),
+		.survivors = n->e.survivors,
+		.json = pack_text(p, n->e.json),
+	};
+}
+
+struct killick_report *report_new(struct endings *es, int64_t began_us)
+{
+	struct pack p = { .base = NULL };
+	struct killick_report *r;
+	struct killick_ending *list, unused;
+
+	for (size_t i = 0; i < es->count; i++)
+		pack_ending(&p, &es->list[i], &unused);
+	r = mem_grow(NULL, sizeof(*r) + es->count * sizeof(*list) + p.used, 1);
+	list = (struct killick_ending *)(r + 1);
+	p = (struct pack){ .base = (char *)(list + es->count) };
+	*r = (struct killick_report){
+		.count = es->count,
+		.endings = list,
+		.proved = true,
+		.ms = (double)(loop_now_us() - began_us) / 1000,
+	};
+	for (size_t i = 0; i < es->count; i++) {
+		pack_ending(&p, &es->list[i], &list[i]);
+		r->survivors += es->list[i].e.survivors;
+		r->proved = r->proved && is_proved(&es->list[i].e);
+	}
+	endings_done(es);
+	return r;
+}
+
+void killick_report_free(struct killick_report *r)
+{
+	free(r);
+}

@@ -1,0 +1,35 @@
+/* report.h - how servers ended, collected and told.
+ *
+ * Life: zero -> endings_add ... -> report_new, which empties the list, or endings_done.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "killick/killick.h"
+#include "link/link.h"
+
+struct ending { /* of one tree */
+	int pid, exit_code, exit_signal, survivors;
+	const char *why; /* static */
+	char step[8], proof[24];
+	double stop_ms;
+	char *json; /* NULL: none */
+};
+/* As the link told it. */
+void ending_read(struct ending *out, const struct link_end *end, const char *why);
+void ending_done(struct ending *e);
+
+struct endings {
+	struct ending_note *list;
+	size_t count, room;
+};
+/* All of it is copied. */
+void endings_add(struct endings *es, const char *session, const char *server,
+		 const struct ending *e);
+void endings_done(struct endings *es);
+/* Those of `from` come behind those of `to`. */
+void endings_move(struct endings *to, struct endings *from);
+/* One block, for killick_report_free. */
+struct killick_report *report_new(struct endings *es, int64_t began_us);

@@ -1,0 +1,60 @@
+/* ring.h - things in a row, each knowing its neighbours.
+ *
+ * A head and its members are the same struct, embedded in their owners; the zero value is in no
+ * ring. Adding and removing cost nothing and cannot fail.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ring {
+	struct ring *prev, *next;
+};
+
+#define RING_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+/* The member that is looked at may be removed meanwhile. */
+#define RING_EACH(pos, head)                                                                       \
+	for (struct ring *pos = (head)->next, *pos##_next = pos->next; pos != (head);              \
+	     pos = pos##_next, pos##_next = pos->next)
+
+static inline void ring_init(struct ring *head)
+{
+	head->prev = head->next = head;
+}
+
+static inline bool ring_is_in(const struct ring *r)
+{
+	return r->next != NULL;
+}
+
+static inline bool ring_is_empty(const struct ring *head)
+{
+	return head->next == head;
+}
+
+static inline struct ring *ring_first(const struct ring *head)
+{
+	return ring_is_empty(head) ? NULL : head->next;
+}
+
+/* At the end. */
+static inline void ring_add(struct ring *head, struct ring *r)
+{
+	assert(!ring_is_in(r));
+	r->prev = head->prev;
+	r->next = head;
+	head->prev->next = r;
+	head->prev = r;
+}
+
+/* Harmless when it is in none. */
+static inline void ring_remove(struct ring *r)
+{
+	if (!ring_is_in(r))
+		return;
+	r->prev->next = r->next;
+	r->next->prev = r->prev;
+	r->prev = r->next = NULL;
+}

@@ -1,0 +1,231 @@
+/* runtime.c - see runtime.h */
+#include "session/runtime.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "session/session.h"
+
+#define STARTING_MAX  16
+#define MESSAGE_LIMIT (64u << 20)
+
+int error_set(struct killick_error *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(code < 0);
+	if (!e)
+		return code;
+	e->code = code;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int runtime_enter(struct killick *k, struct killick_error *e)
+{
+	if (getpid() != k->pid)
+		return error_set(e, KILLICK_ERR_FORKED,
+				 "the handle belongs to the process that this one was forked from");
+	loop_lock(k->loop);
+	return 0;
+}
+
+int runtime_enter_blocking(struct killick *k, struct killick_error *e)
+{
+	int r = runtime_enter(k, e);
+
+	if (r == 0 && outbox_is_mine(&k->outbox)) {
+		loop_unlock(k->loop);
+		r = error_set(
+			e, KILLICK_ERR_USAGE,
+			"a function that waits was called from a callback; use its _start variant");
+	}
+	return r;
+}
+
+void runtime_leave(struct killick *k)
+{
+	loop_unlock(k->loop);
+}
+
+void runtime_wait(struct killick *k, bool (*done)(void *ctx), void *ctx, int64_t until_us)
+{
+	k->inside++;
+	loop_wait(k->loop, done, ctx, until_us);
+	assert(k->inside > 0);
+	if (--k->inside == 0 && k->state != RUNTIME_OPEN)
+		loop_notify(k->loop);
+}
+
+static bool is_told(void *ctx)
+{
+	return ((struct waiter *)ctx)->told;
+}
+
+void waiter_wait(struct killick *k, struct waiter *w)
+{
+	runtime_wait(k, is_told, w, INT64_MAX);
+}
+
+void waiter_tell(struct killick *k, struct waiter *w)
+{
+	assert(!w->told);
+	w->told = true;
+	loop_notify(k->loop);
+}
+
+static void on_turn(void *ctx)
+{
+	struct killick *k = ctx;
+
+	if (k->outbox.fd < 0)
+		outbox_run(&k->outbox);
+	if (eras_is_new(&k->eras))
+		eras_save(&k->eras, k->loop);
+}
+
+static char *copy(const char *text, const char *otherwise)
+{
+	if (!text)
+		text = otherwise;
+	return mem_text(text, strlen(text));
+}
+
+static void destroy(struct killick *k)
+{
+	eras_done(&k->eras);
+	endings_done(&k->endings);
+	outbox_done(&k->outbox);
+	free(k->keeper);
+	free(k->client_name);
+	free(k->client_version);
+	free(k);
+}
+
+int killick_open(const struct killick_options *options, struct killick **out,
+		 struct killick_error *e)
+{
+	struct killick_options o = options ? *options : (struct killick_options){ .keeper = NULL };
+	struct err why = ERR_INIT;
+	struct killick *k;
+	char *keeper = NULL;
+
+	if (!out)
+		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put it");
+	if (link_keeper_path(o.keeper, &keeper, &why) < 0)
+		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
+	k = mem_grow(NULL, 1, sizeof(*k));
+	*k = (struct killick){
+		.pid = getpid(),
+		.keeper = keeper,
+		.client_name = copy(o.client_name, "killick"),
+		.client_version = copy(o.client_version, KILLICK_VERSION),
+		.message_limit = o.message_limit ? o.message_limit : MESSAGE_LIMIT,
+	};
+	ring_init(&k->sessions);
+	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
+	eras_init(&k->eras, o.cache_dir);
+	if (outbox_init(&k->outbox, o.dispatch == KILLICK_DISPATCH_HOST, &why) < 0 ||
+	    loop_open(&k->loop, on_turn, k, &why) < 0) {
+		destroy(k);
+		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
+	}
+	k->outbox.loop = k->loop;
+	*out = k;
+	return 0;
+}
+
+int killick_fd(const struct killick *k)
+{
+	return k ? k->outbox.fd : -1;
+}
+
+int killick_dispatch(struct killick *k)
+{
+	if (!k || k->outbox.fd < 0)
+		return KILLICK_ERR_USAGE;
+	if (getpid() != k->pid)
+		return KILLICK_ERR_FORKED;
+	return outbox_run(&k->outbox);
+}
+
+/* With the lock. */
+static void begin_close(struct killick *k)
+{
+	k->state = RUNTIME_CLOSING;
+	RING_EACH(r, &k->sessions)
+	{
+		struct killick_session *s = RING_OF(r, struct killick_session, in_runtime);
+		struct job *j;
+
+		if (s->state == SESSION_CLOSED)
+			continue;
+		j = job_new(s, JOB_CLOSE);
+		j->for_runtime = true;
+		session_close(s, j);
+	}
+}
+
+static bool is_all_closed(void *ctx)
+{
+	return ((struct killick *)ctx)->open_sessions == 0;
+}
+
+static bool is_closed(void *ctx)
+{
+	return ((struct killick *)ctx)->state == RUNTIME_CLOSED;
+}
+
+static bool is_left_by_all(void *ctx)
+{
+	return ((struct killick *)ctx)->inside == 0;
+}
+
+int killick_close(struct killick *k, struct killick_report **out_report)
+{
+	struct endings none = { .count = 0 };
+	int64_t began_us = loop_now_us();
+	bool first;
+	int r = k ? runtime_enter_blocking(k, NULL) : KILLICK_ERR_USAGE;
+
+	if (r < 0)
+		return r;
+	first = k->state == RUNTIME_OPEN;
+	if (first)
+		begin_close(k);
+	runtime_wait(k, first ? is_all_closed : is_closed, k, INT64_MAX);
+	assert(!first || (ring_is_empty(&k->pool.servers) && k->pool.starting == 0));
+	k->state = RUNTIME_CLOSED;
+	loop_notify(k->loop);
+	if (out_report)
+		*out_report = report_new(first ? &k->endings : &none, began_us);
+	runtime_leave(k);
+	return 0;
+}
+
+void killick_free(struct killick *k)
+{
+	/* From a callback we would wait for ourselves: the host must not; what it leaks is memory.
+	 */
+	if (!k || killick_close(k, NULL) < 0)
+		return;
+	while (k->outbox.fd >= 0 && outbox_run(&k->outbox) > 0)
+		;
+	loop_lock(k->loop);
+	if (k->outbox.fd < 0)
+		outbox_flush(&k->outbox);
+	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
+	RING_EACH(r, &k->sessions)
+	session_free(RING_OF(r, struct killick_session, in_runtime));
+	pool_done(k);
+	loop_unlock(k->loop);
+	loop_close(k->loop);
+	destroy(k);
+}

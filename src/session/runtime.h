@@ -1,0 +1,59 @@
+/* runtime.h - what the sessions of one killick_open share: the loop and its lock, the outbox, the
+ * running servers.
+ *
+ * Everything here and in the other files of this folder is under the loop's lock, except what is
+ * set once by killick_open. What happens is worked off in small steps from clean stacks: a step
+ * that leads to another (a server is ready, so its session may be) sets a timer of zero
+ * milliseconds, and the loop calls. So nothing is freed below the feet of its caller.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "killick/killick.h"
+#include "base/loop.h"
+#include "session/era.h"
+#include "session/outbox.h"
+#include "session/pool.h"
+#include "session/report.h"
+#include "session/ring.h"
+
+enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
+
+struct killick {
+	/* set once */
+	pid_t pid; /* whose handle this is: not a child's that was forked */
+	struct loop *loop;
+	char *keeper, *client_name, *client_version;
+	size_t message_limit;
+
+	/* with the lock */
+	enum runtime_state state;
+	struct outbox outbox;
+	struct pool pool;
+	struct eras eras;
+	struct ring sessions;
+	unsigned open_sessions; /* those that are not closed */
+	unsigned inside;        /* threads that wait in one of our functions */
+	struct endings endings; /* collected by killick_close */
+};
+
+/* Take the lock; KILLICK_ERR_FORKED and no lock when k is another process's. e may be NULL. */
+int runtime_enter(struct killick *k, struct killick_error *e);
+/* The same for functions that wait: KILLICK_ERR_USAGE when called from a callback. */
+int runtime_enter_blocking(struct killick *k, struct killick_error *e);
+void runtime_leave(struct killick *k);
+
+/* Wait until done(ctx), or until_us (INT64_MAX: what is waited for has its own deadline). With the
+ * lock, which is let go of meanwhile. Who makes it true calls loop_notify. */
+void runtime_wait(struct killick *k, bool (*done)(void *ctx), void *ctx, int64_t until_us);
+
+struct waiter { /* of one thread, on its stack; zero: not told */
+	bool told;
+};
+void waiter_wait(struct killick *k, struct waiter *w);
+void waiter_tell(struct killick *k, struct waiter *w);
+
+/* Fill in e, which may be NULL; returns code. */
+int error_set(struct killick_error *e, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -1,0 +1,811 @@
+/* server.c - the life of a server, see server.h
+ *
+ *	 idle --> starting --> handshaking --> ready --> draining --> stopping --> gone
+ *	  ^ |        |             |             |          |            ^          |
+ *	  | |        +-------------+-------------+----------+------------+          |
+ *	  | |        |             |             |          |      we end it        |
+ *	  | |        +-------------+-------------+----------+---------------------->+
+ *	  | |                                               it ended by itself      |
+ *	  | +------------- it never ran, or could not be started ------------------>+
+ *	  +--------------------- it is wanted again --------------------------------+
+ *
+ * One enum (killick_state), one writer (server_go), one switch (server_step). What the link, the
+ *client, the pool and the timer say becomes an event; nothing else moves a server.
+ *
+ * idle         waits for its next use, for its back-off to pass (timer), or for its turn to start
+ *(queue). starting     link_open has been called. The client is there already: what it writes waits
+ *in the pipe, so a server does not wait for us. One deadline covers this and the next state.
+ * handshaking  its process runs. Calls are taken from `starting` on; the client sends them when it
+ *may. ready        the only state without a deadline. draining     all its sessions are leaving,
+ *and some let their calls finish: each lease has its own deadline. stopping     the keeper was told
+ *to end the tree, and answers within its budget; the timer is there in case it does not. Or its
+ *stdout is closed, or its stdin: most often it is about to exit, which says more than we could, so
+ *we look a moment before we end it (STOP_LINGER). gone         proved. Whatever failed is told now:
+ *to open calls, to the leases, in the status. Then it is freed (nobody has a lease), started again
+ *(somebody waits, or its config says `now`) or left alone.
+ *
+ * A failure is never told before the proof. So "failed" also means that nothing of it is left.
+ *
+ * Starting again: not before BACKOFF has passed since the last start, doubled each time until it
+ *was ready for a minute. After FAILURES in a row without ten seconds of being ready it is left
+ *alone until a refresh. A server that ends while it is asked for its era probably died of the
+ *question: it is started again at once, and not asked.
+ */
+#include "session/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "session/call.h"
+#include "session/pack.h"
+#include "session/pool.h"
+#include "session/relay.h"
+#include "session/runtime.h"
+
+#define STATE(state, event) ((unsigned)(state) << 8 | (unsigned)(event))
+
+#define BACKOFF_MIN_MS 250
+#define BACKOFF_MAX_MS 30000
+#define FAILURES       5
+#define STEADY_US      (10 * 1000000LL) /* ready for so long: it works, */
+#define STABLE_US      (60 * 1000000LL) /* and for so long: it works well */
+#define LINGER_MS      250              /* between EOF and the exit that usually follows */
+#define GUARD_MS       10000            /* beyond what the keeper is given */
+#define PROBE_MAX_MS   5000
+#define IN_FLIGHT_MAX  4096
+#define LAST_WORDS     3 /* lines of stderr in an error */
+
+enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
+
+static void server_step(struct server *sv, enum server_event ev);
+
+static void on_time(struct loop_timer *t)
+{
+	server_step(RING_OF(t, struct server, timer), EV_TIME);
+}
+
+/* Which states may follow which: a bit for each. */
+static const unsigned followers[] = {
+	[KILLICK_IDLE] = 1 << KILLICK_STARTING | 1 << KILLICK_GONE,
+	[KILLICK_STARTING] = 1 << KILLICK_HANDSHAKING | 1 << KILLICK_READY | 1 << KILLICK_STOPPING |
+			     1 << KILLICK_GONE,
+	[KILLICK_HANDSHAKING] = 1 << KILLICK_READY | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
+	[KILLICK_READY] = 1 << KILLICK_DRAINING | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
+	[KILLICK_DRAINING] = 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
+	[KILLICK_STOPPING] = 1 << KILLICK_GONE,
+	[KILLICK_GONE] = 1 << KILLICK_IDLE,
+};
+
+static bool is_starting(enum killick_state state)
+{
+	return state == KILLICK_STARTING || state == KILLICK_HANDSHAKING;
+}
+
+static void server_go(struct server *sv, enum killick_state to, int64_t deadline_ms)
+{
+	bool was_starting = is_starting(sv->state);
+
+	assert(followers[sv->state] & 1u << to);
+	assert(!ring_is_in(&sv->in_queue));
+	sv->state = to;
+	if (is_starting(to) != was_starting)
+		pool_count(sv->k, was_starting ? -1 : 1);
+	if (deadline_ms >= 0)
+		loop_timer_set(sv->k->loop, &sv->timer, deadline_ms, on_time);
+	else if (deadline_ms == NO_DEADLINE)
+		loop_timer_stop(sv->k->loop, &sv->timer);
+	relay_state(sv);
+}
+
+/* --- what is told --- */
+
+static void add_last_words(struct server *sv)
+{
+	char *text = sv->error.text;
+	size_t used = strlen(text);
+	char words[256];
+
+	tail_last(&sv->tail, LAST_WORDS, words, sizeof(words));
+	if (*words)
+		snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr ends with: %s",
+			 words);
+}
+
+static bool is_keepers_fault(const struct link_end *end)
+{
+	return (end->exit_code < 0 && !end->exit_signal) || strcmp(end->why, "watch") == 0 ||
+	       strcmp(end->why, "hold") == 0;
+}
+
+static void describe_exit(struct server *sv, const struct link_end *end)
+{
+	const char *when = sv->ready_us ? "" : " during its handshake";
+	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
+	const char *name = sv->launch.name, *sig = sigabbrev_np(end->exit_signal);
+
+	if (is_keepers_fault(end))
+		error_set(&sv->error, code,
+			  "the keeper of server '%s' was killed, and the server was ended%s", name,
+			  when);
+	else if (end->exit_signal)
+		error_set(&sv->error, code, "server '%s' was ended by signal %s%s", name,
+			  sig ? sig : "?", when);
+	else
+		error_set(&sv->error, code, "server '%s' exited with status %d%s", name,
+			  end->exit_code, when);
+}
+
+/* Why it ended, as a report says it. */
+static const char *why_ended(const struct server *sv, const struct link_end *end)
+{
+	if (end->refused)
+		return "start";
+	if (sv->why)
+		return sv->why;
+	if (is_keepers_fault(end))
+		return "keeper";
+	return end->exit_code == 0 ? "exit" : "crash";
+}
+
+static bool is_asked_for(const struct server *sv)
+{
+	return sv->why && (strcmp(sv->why, "close") == 0 || strcmp(sv->why, "refresh") == 0);
+}
+
+static void note_end(struct server *sv, const struct link_end *end)
+{
+	if (end->refused)
+		error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
+			  sv->launch.name, (int)strcspn(end->text, "\n"), end->text);
+	else if (!sv->why)
+		describe_exit(sv, end);
+	if (!end->refused && !is_asked_for(sv))
+		add_last_words(sv);
+	if (!sv->ready_us && !is_asked_for(sv) && sv->assumed)
+		eras_forget(&sv->k->eras, sv->fingerprint);
+	if (!sv->ready_us && !sv->why && !end->refused && client_is_probing(sv->client)) {
+		eras_put(&sv->k->eras, sv->fingerprint, ERA_LEGACY);
+		sv->again = true;
+	}
+	ending_read(&sv->ending, end, why_ended(sv, end));
+	if (sv->stop_us)
+		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;
+	sv->has_ended = true;
+}
+
+/* --- what the link and the client say --- */
+
+static void on_started(void *ctx, pid_t pid, const char *level)
+{
+	struct server *sv = ctx;
+
+	sv->pid = pid;
+	snprintf(sv->level, sizeof(sv->level), "%s", level);
+	server_step(sv, EV_STARTED);
+}
+
+static void on_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct server *sv = ctx;
+
+	sv->bytes_in += len;
+	if (!sv->failed_client)
+		client_feed(sv->client, bytes, len);
+}
+
+static void on_stderr(void *ctx, const char *bytes, size_t len)
+{
+	relay_stderr(ctx, bytes, len);
+}
+
+static void on_eof(void *ctx)
+{
+	server_step(ctx, EV_EOF);
+}
+
+static void on_ended(void *ctx, const struct link_end *end)
+{
+	note_end(ctx, end);
+	server_step(ctx, EV_ENDED);
+}
+
+static const struct link_events link_events = {
+	.on_started = on_started,
+	.on_bytes = on_bytes,
+	.on_stderr = on_stderr,
+	.on_eof = on_eof,
+	.on_ended = on_ended,
+};
+
+static void on_ready(void *ctx, const struct err *e)
+{
+	struct server *sv = ctx;
+
+	if (e && sv->state != KILLICK_STOPPING)
+		error_set(&sv->error, KILLICK_ERR_START,
+			  "the handshake with server '%s' failed: %s", sv->launch.name, e->text);
+	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
+}
+
+static void on_note(void *ctx, enum client_note note, void *owner, struct json params)
+{
+	relay_note(ctx, note, owner, params);
+}
+
+static bool on_ask(void *ctx, void *owner, uint64_t ask, const char *method, struct json params)
+{
+	return relay_ask(ctx, owner, ask, method, params);
+}
+
+static void on_warning(void *ctx, const char *text)
+{
+	relay_warning(ctx, text);
+}
+
+static const struct client_events client_events = {
+	.on_ready = on_ready,
+	.on_note = on_note,
+	.on_ask = on_ask,
+	.on_warning = on_warning,
+};
+
+/* --- to be wanted, and to start --- */
+
+static int64_t backoff_left_ms(const struct server *sv)
+{
+	int64_t due_us = sv->started_us + sv->backoff_ms * 1000LL, now_us = loop_now_us();
+
+	return sv->starts && due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+}
+
+static void server_want(struct server *sv)
+{
+	int64_t wait_ms = backoff_left_ms(sv);
+
+	if (sv->state == KILLICK_GONE)
+		server_go(sv, KILLICK_IDLE, NO_DEADLINE);
+	assert(sv->state == KILLICK_IDLE && !sv->link && !sv->client);
+	if (ring_is_in(&sv->in_queue) || sv->timer.slot)
+		return;
+	if (wait_ms > 0)
+		loop_timer_set(sv->k->loop, &sv->timer, wait_ms, on_time);
+	else
+		pool_enqueue(sv->k, sv);
+}
+
+static void choose_era(struct server *sv)
+{
+	static const enum client_era eras[] = {
+		[CONFIG_LEGACY] = ERA_LEGACY, [CONFIG_MODERN] = ERA_MODERN, [CONFIG_AUTO] = ERA_AUTO
+	};
+
+	sv->spec.era = eras[sv->era];
+	sv->assumed =
+		sv->era == CONFIG_AUTO && eras_get(&sv->k->eras, sv->fingerprint, &sv->spec.era);
+}
+
+static int count_write(struct link *link, const char *bytes, size_t len)
+{
+	struct server *sv = link->ctx;
+	int r = sv->link_own->write(link, bytes, len);
+
+	if (r == 0)
+		sv->bytes_out += len;
+	return r;
+}
+
+static int open_link(struct server *sv, struct err *e)
+{
+	const struct server_launch *la = &sv->launch;
+	const struct link_spec spec = {
+		.keeper = sv->k->keeper,
+		.name = la->name,
+		.session = sv->label,
+		.argv = la->argv,
+		.envp = la->envp,
+		.cwd = la->cwd,
+		.contain = la->contain,
+		.grace_ms = sv->grace_ms,
+		.max_procs = la->max_procs,
+		.memory = la->memory,
+		.write_limit = sv->k->message_limit,
+	};
+
+	int r = link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
+
+	if (r < 0)
+		return r;
+	sv->link_own = sv->link->ops;
+	sv->counting = *sv->link_own;
+	sv->counting.write = count_write;
+	sv->link->ops = &sv->counting;
+	return 0;
+}
+
+static void server_gone(struct server *sv);
+
+static void server_start(struct server *sv)
+{
+	struct err e = ERR_INIT;
+
+	assert(!sv->link && !sv->client && sv->holders > 0);
+	sv->pid = 0;
+	sv->level[0] = '\0';
+	sv->ready_us = sv->stop_us = 0;
+	sv->why = NULL;
+	sv->failed_client = sv->deaf = false;
+	sv->has_ended = false;
+	sv->started_us = loop_now_us();
+	sv->starts++;
+	sv->tried = true;
+	tail_done(&sv->tail);
+	if (open_link(sv, &e) < 0) {
+		error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %s",
+			  sv->launch.name, e.text);
+		server_go(sv, KILLICK_GONE, NO_DEADLINE);
+		server_gone(sv);
+		return;
+	}
+	relay_stderr_open(sv);
+	server_go(sv, KILLICK_STARTING, sv->startup_ms);
+	choose_era(sv);
+	sv->spec.probe_ms = sv->startup_ms / 3 < PROBE_MAX_MS ? sv->startup_ms / 3 : PROBE_MAX_MS;
+	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
+	RING_EACH(r, &sv->parked)
+	call_unpark(RING_OF(r, struct killick_call, in_park));
+	assert(ring_is_empty(&sv->parked));
+}
+
+static void server_ready(struct server *sv)
+{
+	struct client_facts facts;
+
+	client_facts(sv->client, &facts);
+	sv->ready_us = loop_now_us();
+	if (sv->era == CONFIG_AUTO)
+		eras_put(&sv->k->eras, sv->fingerprint, facts.era);
+	server_go(sv, KILLICK_READY, NO_DEADLINE);
+	RING_EACH(r, &sv->leases)
+	lease_settle(RING_OF(r, struct lease, on_server), false);
+}
+
+/* --- to end --- */
+
+static void fail_client(struct server *sv, int code, const char *text)
+{
+	if (!sv->client || sv->failed_client)
+		return;
+	sv->failed_client = true;
+	client_fail(sv->client, code, text);
+}
+
+static void server_stop(struct server *sv, const char *why, enum link_stop how)
+{
+	assert(sv->link && !sv->why);
+	sv->why = why;
+	sv->stop = STOP_ASKED;
+	sv->stop_us = loop_now_us();
+	if (sv->state != KILLICK_STOPPING)
+		server_go(sv, KILLICK_STOPPING, 2 * (int64_t)sv->grace_ms + GUARD_MS);
+	else
+		loop_timer_set(sv->k->loop, &sv->timer, 2 * (int64_t)sv->grace_ms + GUARD_MS,
+			       on_time);
+	link_stop(sv->link, how);
+}
+
+static void server_too_slow(struct server *sv)
+{
+	error_set(&sv->error, KILLICK_ERR_START,
+		  "server '%s' did not complete its handshake within %.3g s; raise "
+		  "startupTimeoutSec if it "
+		  "needs longer",
+		  sv->launch.name, (double)sv->startup_ms / 1000);
+	server_stop(sv, "timeout", LINK_STOP_TERM);
+}
+
+static void server_linger(struct server *sv)
+{
+	sv->stop = STOP_LINGER;
+	server_go(sv, KILLICK_STOPPING, LINGER_MS);
+}
+
+/* Nobody has a lease. Whatever is open ends now; the tree next. */
+static void server_left(struct server *sv)
+{
+	/* All that is left of its leases is the last one, which waits for the end. */
+	const struct lease *last = RING_OF(ring_first(&sv->leases), struct lease, on_server);
+
+	fail_client(sv, KILLICK_ERR_CLOSED,
+		    strcmp(last->why, "refresh") == 0
+			    ? "the server was removed or replaced by a refresh"
+			    : "the session was closed");
+	if (!sv->why)
+		server_stop(sv, last->why, LINK_STOP_EOF);
+}
+
+/* The keeper has not kept its budget. Should it stay silent after SIGKILL as well, the link is left
+ * to itself and the ending says that nobody knows: a close that hangs would help no one. */
+static void link_lost_ended(void *ctx, const struct link_end *end)
+{
+	(void)end;
+	link_free(ctx);
+}
+
+static void link_lost_bytes(void *ctx, const char *bytes, size_t len)
+{
+	(void)ctx, (void)bytes, (void)len;
+}
+
+static void link_lost_started(void *ctx, pid_t pid, const char *level)
+{
+	(void)ctx, (void)pid, (void)level;
+}
+
+static void link_lost_eof(void *ctx)
+{
+	(void)ctx;
+}
+
+static void server_give_up(struct server *sv)
+{
+	static const struct link_events lost = {
+		.on_started = link_lost_started,
+		.on_bytes = link_lost_bytes,
+		.on_stderr = link_lost_bytes,
+		.on_eof = link_lost_eof,
+		.on_ended = link_lost_ended,
+	};
+	const struct link_end nobody_knows = { .pid = sv->pid,
+					       .exit_code = -1,
+					       .why = "keeper",
+					       .step = "kill",
+					       .proof = "none",
+					       .survivors = 1,
+					       .report = "" };
+
+	sv->link->ops = sv->link_own;
+	sv->link->ev = &lost;
+	sv->link->ctx = sv->link;
+	sv->link = NULL;
+	on_ended(sv, &nobody_knows);
+}
+
+static void server_escalate(struct server *sv)
+{
+	switch (sv->stop) {
+	case STOP_LINGER:
+		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START,
+			  "server '%s' closed its %s and kept running; it was ended",
+			  sv->launch.name, sv->deaf ? "stdin" : "stdout");
+		fail_client(sv, sv->error.code, sv->error.text);
+		server_stop(sv, "exit", LINK_STOP_EOF);
+		break;
+	case STOP_ASKED:
+		sv->stop = STOP_FORCED;
+		loop_timer_set(sv->k->loop, &sv->timer, GUARD_MS, on_time);
+		link_stop(sv->link, LINK_STOP_KILL);
+		break;
+	case STOP_FORCED:
+		server_give_up(sv);
+		break;
+	}
+}
+
+/* The tree is gone. Its client and link go, too. */
+static void server_end(struct server *sv)
+{
+	fail_client(sv, sv->error.code, sv->error.text);
+	client_free(sv->client);
+	sv->client = NULL;
+	if (sv->link)
+		link_free(sv->link);
+	sv->link = NULL;
+	relay_stderr_close(sv);
+	RING_EACH(r, &sv->leases)
+	asks_orphan(RING_OF(r, struct lease, on_server));
+	server_go(sv, KILLICK_GONE, NO_DEADLINE);
+	server_gone(sv);
+}
+
+static void count_failure(struct server *sv)
+{
+	int64_t ready_for_us = sv->ready_us ? loop_now_us() - sv->ready_us : 0;
+
+	if (ready_for_us >= STEADY_US)
+		sv->failures = 0;
+	if (ready_for_us >= STABLE_US)
+		sv->backoff_ms = 0;
+	sv->backoff_ms = sv->backoff_ms ? 2 * sv->backoff_ms : BACKOFF_MIN_MS;
+	if (sv->backoff_ms > BACKOFF_MAX_MS)
+		sv->backoff_ms = BACKOFF_MAX_MS;
+	sv->broken = ++sv->failures >= FAILURES;
+}
+
+/* Can it not be used any more? Says why. */
+static int server_refuses(const struct server *sv, struct killick_error *e)
+{
+	if (sv->broken)
+		return error_set(e, KILLICK_ERR_START,
+				 "server '%s' failed %u times in a row and is left alone until the "
+				 "session is "
+				 "refreshed; last: %s",
+				 sv->launch.name, sv->failures, sv->error.text);
+	if (sv->restart == RESTART_NEVER && sv->tried && sv->state == KILLICK_GONE)
+		return error_set(e, sv->error.code,
+				 "%s (its config says that it is not to be started again)",
+				 sv->error.text);
+	return 0;
+}
+
+/* It is gone, and it was not asked to go, unless nobody has a lease. */
+static void server_gone(struct server *sv)
+{
+	struct killick_error e;
+	bool wanted;
+
+	assert(sv->state == KILLICK_GONE && !sv->link && !sv->client);
+	if (sv->holders == 0) {
+		loop_timer_set(sv->k->loop, &sv->timer, 0, on_time);
+		return;
+	}
+	if (sv->again) {
+		sv->again = false;
+		server_go(sv, KILLICK_IDLE, NO_DEADLINE);
+		pool_enqueue(sv->k, sv);
+		return;
+	}
+	count_failure(sv);
+	RING_EACH(r, &sv->leases)
+	lease_settle(RING_OF(r, struct lease, on_server), true);
+	wanted = sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked);
+	if (server_refuses(sv, &e) < 0) {
+		if (sv->broken)
+			relay_warning(sv, e.text);
+		RING_EACH(r, &sv->parked)
+		call_fail_parked(RING_OF(r, struct killick_call, in_park), e.code, e.text);
+	} else if (wanted) {
+		server_want(sv);
+	}
+}
+
+/* The last step: those who waited for its end hear how it was. */
+static void server_free(struct server *sv)
+{
+	assert(sv->state == KILLICK_GONE && sv->holders == 0 && ring_is_empty(&sv->parked));
+	assert(!sv->link && !sv->client && sv->stderr_fd < 0);
+	RING_EACH(r, &sv->leases)
+	lease_over(RING_OF(r, struct lease, on_server), sv->has_ended ? &sv->ending : NULL);
+	assert(ring_is_empty(&sv->leases));
+	loop_timer_stop(sv->k->loop, &sv->timer);
+	ring_remove(&sv->in_pool);
+	ending_done(&sv->ending);
+	tail_done(&sv->tail);
+	free(sv->launch.argv); /* the block */
+	free(sv->label);
+	free(sv->stderr_file);
+	free(sv);
+}
+
+static void server_step(struct server *sv, enum server_event ev)
+{
+	switch (STATE(sv->state, ev)) {
+	case STATE(KILLICK_IDLE, EV_USE):
+	case STATE(KILLICK_GONE, EV_USE):
+		server_want(sv);
+		break;
+	case STATE(KILLICK_IDLE, EV_TIME): /* the back-off has passed */
+		pool_enqueue(sv->k, sv);
+		break;
+	case STATE(KILLICK_IDLE, EV_PLACE):
+		server_start(sv);
+		break;
+	case STATE(KILLICK_STARTING, EV_STARTED):
+		server_go(sv, KILLICK_HANDSHAKING, SAME_DEADLINE);
+		break;
+	case STATE(KILLICK_STARTING, EV_SHOOK): /* faster than its keeper */
+	case STATE(KILLICK_HANDSHAKING, EV_SHOOK):
+		server_ready(sv);
+		break;
+	case STATE(KILLICK_STARTING, EV_REFUSED):
+	case STATE(KILLICK_HANDSHAKING, EV_REFUSED):
+		server_stop(sv, "handshake", LINK_STOP_EOF);
+		break;
+	case STATE(KILLICK_STARTING, EV_TIME):
+	case STATE(KILLICK_HANDSHAKING, EV_TIME):
+		server_too_slow(sv);
+		break;
+	case STATE(KILLICK_READY, EV_LEAVING):
+		server_go(sv, KILLICK_DRAINING, NO_DEADLINE);
+		break;
+	case STATE(KILLICK_IDLE, EV_LEFT):
+		pool_dequeue(sv->k, sv);
+		server_go(sv, KILLICK_GONE, 0);
+		break;
+	case STATE(KILLICK_STARTING, EV_LEFT):
+	case STATE(KILLICK_HANDSHAKING, EV_LEFT):
+	case STATE(KILLICK_READY, EV_LEFT):
+	case STATE(KILLICK_DRAINING, EV_LEFT):
+	case STATE(KILLICK_STOPPING, EV_LEFT):
+		server_left(sv);
+		break;
+	case STATE(KILLICK_GONE, EV_LEFT):
+		loop_timer_set(sv->k->loop, &sv->timer, 0, on_time);
+		break;
+	case STATE(KILLICK_STARTING, EV_EOF):
+	case STATE(KILLICK_HANDSHAKING, EV_EOF):
+	case STATE(KILLICK_READY, EV_EOF):
+	case STATE(KILLICK_DRAINING, EV_EOF):
+		server_linger(sv);
+		break;
+	case STATE(KILLICK_STOPPING, EV_TIME):
+		server_escalate(sv);
+		break;
+	case STATE(KILLICK_STARTING, EV_ENDED):
+	case STATE(KILLICK_HANDSHAKING, EV_ENDED):
+	case STATE(KILLICK_READY, EV_ENDED):
+	case STATE(KILLICK_DRAINING, EV_ENDED):
+	case STATE(KILLICK_STOPPING, EV_ENDED):
+		server_end(sv);
+		break;
+	case STATE(KILLICK_GONE, EV_TIME):
+		server_free(sv);
+		break;
+	case STATE(KILLICK_STARTING, EV_USE): /* it will come, or is there */
+	case STATE(KILLICK_HANDSHAKING, EV_USE):
+	case STATE(KILLICK_READY, EV_USE):
+	case STATE(KILLICK_STOPPING, EV_USE): /* when it is gone it is seen who waits */
+	case STATE(KILLICK_READY, EV_STARTED):
+	case STATE(KILLICK_DRAINING, EV_STARTED):
+	case STATE(KILLICK_STOPPING, EV_STARTED): /* too late: the end has begun */
+	case STATE(KILLICK_STOPPING, EV_SHOOK):
+	case STATE(KILLICK_STOPPING, EV_REFUSED):
+	case STATE(KILLICK_STOPPING, EV_EOF):
+		break;
+	default:
+		assert(!"an event that cannot come in this state");
+	}
+}
+
+/* --- from outside --- */
+
+static size_t count_words(char *const *list)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	return count;
+}
+
+static void pack_words(struct pack *p, char *const *list, char **out)
+{
+	size_t i;
+
+	for (i = 0; list[i]; i++) {
+		const char *word = pack_text(p, list[i]);
+
+		if (p->base)
+			out[i] = (char *)word;
+	}
+	if (p->base)
+		out[i] = NULL;
+}
+
+static void pack_launch(struct pack *p, const struct config_server *cs, struct server_launch *out)
+{
+	pack_words(p, cs->argv, out->argv);
+	pack_words(p, cs->envp, out->envp);
+	out->name = pack_text(p, cs->name);
+	out->cwd = cs->cwd ? pack_text(p, cs->cwd) : NULL;
+	out->contain = cs->contain ? pack_text(p, cs->contain) : NULL;
+}
+
+static void copy_launch(const struct config_server *cs, struct server_launch *out)
+{
+	size_t argc = count_words(cs->argv), envc = count_words(cs->envp);
+	struct pack p = { .base = NULL };
+	char **block;
+
+	*out = (struct server_launch){ .max_procs = cs->max_procs, .memory = cs->memory };
+	pack_launch(&p, cs, out);
+	block = mem_grow(NULL, (argc + envc + 2) * sizeof(*block) + p.used, 1);
+	out->argv = block;
+	out->envp = block + argc + 1;
+	p = (struct pack){ .base = (char *)(out->envp + envc + 1) };
+	pack_launch(&p, cs, out);
+}
+
+struct server *server_new(struct killick *k, const struct config_server *cs, unsigned grace_ms,
+			  unsigned answers, const char *label)
+{
+	struct server *sv = mem_grow(NULL, 1, sizeof(*sv));
+
+	assert(!cs->disabled && !cs->environment);
+	*sv = (struct server){
+		.k = k,
+		.state = KILLICK_IDLE,
+		.era = cs->era,
+		.answers = answers,
+		.shared = cs->shared,
+		.grace_ms = grace_ms,
+		.label = label ? mem_text(label, strlen(label)) : NULL,
+		.stderr_fd = -1,
+		.spec = { .name = k->client_name,
+			  .version = k->client_version,
+			  .answers = answers,
+			  .message_limit = k->message_limit,
+			  .max_in_flight = IN_FLIGHT_MAX },
+	};
+	memcpy(sv->fingerprint, cs->fingerprint, sizeof(sv->fingerprint));
+	copy_launch(cs, &sv->launch);
+	server_adjust(sv, cs);
+	ring_init(&sv->leases);
+	ring_init(&sv->parked);
+	ring_add(&k->pool.servers, &sv->in_pool);
+	return sv;
+}
+
+bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers)
+{
+	return sv->shared == cs->shared && sv->era == cs->era && sv->answers == answers &&
+	       strcmp(sv->fingerprint, cs->fingerprint) == 0;
+}
+
+void server_adjust(struct server *sv, const struct config_server *cs)
+{
+	sv->startup_ms = cs->startup_ms;
+	sv->restart = cs->restart;
+	free(sv->stderr_file); /* used when it starts the next time */
+	sv->stderr_file =
+		cs->stderr_file ? mem_text(cs->stderr_file, strlen(cs->stderr_file)) : NULL;
+}
+
+int server_use(struct server *sv, struct killick_error *e)
+{
+	int r = server_refuses(sv, e);
+
+	assert(sv->active > 0);
+	if (r == 0)
+		server_step(sv, EV_USE);
+	return r;
+}
+
+void server_forgive(struct server *sv)
+{
+	sv->broken = false;
+	sv->failures = 0;
+	sv->backoff_ms = 0;
+	sv->tried = false;
+}
+
+bool server_has_client(const struct server *sv)
+{
+	return sv->client && !sv->failed_client && sv->state != KILLICK_STOPPING;
+}
+
+void server_check(struct server *sv)
+{
+	if (!server_has_client(sv) || link_write(sv->link, "", 0) != -EPIPE)
+		return;
+	sv->deaf = true;
+	server_step(sv, EV_EOF);
+}
+
+void server_unleased(struct server *sv)
+{
+	assert(sv->active == 0);
+	if (sv->holders == 0)
+		server_step(sv, EV_LEFT);
+	else if (sv->state == KILLICK_READY) /* another has nothing to drain */
+		server_step(sv, EV_LEAVING);
+}
+
+void server_place(struct server *sv)
+{
+	server_step(sv, EV_PLACE);
+}

@@ -1,0 +1,132 @@
+/* server.h - a running copy of a configured server: its process, the client that speaks to it, and
+ * the state they are in.
+ *
+ * A server is used through leases (pool.h) and belongs to the pool; nobody else keeps a pointer to
+ * one. Life: server_new -> server_use: starting, handshaking, ready -> server_unleased: draining,
+ * stopping, gone
+ * -> the leases are told how it ended, and it is freed. In between it may end by itself and be
+ * started again, as its config says.
+ * The promise: "gone" comes after the proof that no process of its tree exists, and nothing that
+ * failed is reported before. Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "killick/killick.h"
+#include "base/buf.h"
+#include "base/loop.h"
+#include "link/link.h"
+#include "mcp/client.h"
+#include "session/config.h"
+#include "session/report.h"
+#include "session/ring.h"
+#include "session/tail.h"
+
+struct lease;
+
+enum server_event {
+	EV_USE,     /* somebody needs it */
+	EV_PLACE,   /* it may start now */
+	EV_STARTED, /* its process runs */
+	EV_SHOOK,   /* the handshake succeeded */
+	EV_REFUSED, /* the handshake failed */
+	EV_EOF,     /* its stdout is closed, or its stdin: there is nothing to talk to */
+	EV_ENDED,   /* its tree is proved gone */
+	EV_LEAVING, /* every session is leaving, but calls may finish */
+	EV_LEFT,    /* nobody has a lease any more */
+	EV_TIME,    /* the deadline of its state */
+};
+
+struct server_launch { /* what is started: our own copy, one block */
+	const char *name;
+	char **argv, **envp;
+	const char *cwd, *contain;
+	unsigned long max_procs;
+	unsigned long long memory;
+};
+
+enum server_stop {              /* how far the end has come, in KILLICK_STOPPING */
+		   STOP_LINGER, /* its stdout is closed: it is about to exit, or has a mind not to
+				 */
+		   STOP_ASKED,  /* link_stop was called */
+		   STOP_FORCED, /* and did not help in time */
+};
+
+struct server {
+	struct killick *k;
+	struct ring in_pool, in_queue;
+	enum killick_state state;
+	struct loop_timer timer; /* the deadline of the state */
+
+	/* what it is */
+	struct server_launch launch;
+	char fingerprint[FINGERPRINT_SIZE];
+	enum config_era era;
+	unsigned answers; /* what it is told that we can answer */
+	bool shared;
+	unsigned grace_ms;
+	char *label; /* of the session that made it; NULL: none */
+
+	/* what may change by a refresh */
+	int64_t startup_ms;
+	enum config_restart restart;
+	char *stderr_file;
+
+	/* who uses it */
+	struct ring leases; /* struct lease; those that have left last wait for its end */
+	unsigned holders;   /* leases that have not left, */
+	unsigned active;    /* and are not about to */
+	struct ring parked; /* calls that wait for it to run */
+
+	/* while it runs */
+	struct link *link;
+	struct link_ops counting;        /* the link's own, but what is written is counted */
+	const struct link_ops *link_own; /* those */
+	bool deaf;                       /* its stdin is closed */
+	struct client *client;
+	struct client_spec spec;
+	bool failed_client; /* client_fail was called */
+	bool assumed;       /* its era was remembered */
+	pid_t pid;
+	char level[16];
+	int64_t started_us, ready_us, stop_us; /* 0: not */
+	enum server_stop stop;
+	const char *why;        /* why we end it; NULL: we do not */
+	int stderr_fd;          /* -1: none */
+	struct buf stderr_part; /* of a line */
+
+	/* what has been */
+	unsigned starts, failures; /* failures: in a row */
+	unsigned backoff_ms;
+	bool tried;  /* it was started */
+	bool broken; /* it failed too often; this and `tried` until a refresh */
+	bool again;  /* it died of our question: once more, without asking */
+	unsigned long long bytes_in, bytes_out;
+	struct killick_error error; /* why it is not ready, or last ended */
+	struct ending ending;
+	bool has_ended; /* and `ending` says how */
+	struct tail tail;
+};
+
+struct server *server_new(struct killick *k, const struct config_server *cs, unsigned grace_ms,
+			  unsigned answers, const char *label);
+/* Is cs what this server runs? */
+bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers);
+/* Take over what a running server can take over: times, restart, stderr. */
+void server_adjust(struct server *sv, const struct config_server *cs);
+
+/* Make it run if it does not. 0: its client can be called, or will call for those who are parked;
+ * else why not. */
+int server_use(struct server *sv, struct killick_error *e);
+/* Forget that it failed, so that it can be used again. */
+void server_forgive(struct server *sv);
+/* May it be asked now? */
+bool server_has_client(const struct server *sv);
+/* A call could not be written: see whether any can. */
+void server_check(struct server *sv);
+/* `holders` or `active` became 0. */
+void server_unleased(struct server *sv);
+/* Its turn to start has come. */
+void server_place(struct server *sv);

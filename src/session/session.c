@@ -1,0 +1,452 @@
+/* session.c - see session.h */
+#include "session/session.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "session/call.h"
+#include "session/event.h"
+#include "session/pool.h"
+#include "session/server.h"
+
+#define GRACE_MS 2000
+#define NEWS_US  1000000 /* for the handlers to take what happened before the end */
+
+/* --- jobs --- */
+
+struct job *job_new(struct killick_session *s, enum job_kind kind)
+{
+	struct job *j = mem_grow(NULL, 1, sizeof(*j));
+
+	*j = (struct job){ .session = s, .kind = kind, .began_us = loop_now_us() };
+	return j;
+}
+
+void job_free(struct job *j)
+{
+	config_done(&j->config);
+	free(j->fresh);
+	endings_done(&j->endings);
+	free(j);
+}
+
+static void job_run(struct outbox_item *i)
+{
+	struct job *j = RING_OF(i, struct job, item);
+
+	if (j->on_opened)
+		j->on_opened(j->ctx, j->error.code ? NULL : j->session, &j->error);
+	else
+		j->on_ended(j->ctx, j->report, &j->error);
+}
+
+static void job_done(struct outbox_item *i)
+{
+	struct job *j = RING_OF(i, struct job, item);
+
+	session_unpin(j->session);
+	job_free(j);
+}
+
+void job_finish(struct job *j)
+{
+	static const struct outbox_kind kind = { NULL, job_run, job_done };
+	struct killick *k = j->session->k;
+
+	ring_remove(&j->in_session);
+	if (j->kind != JOB_OPEN && !j->error.code && !j->for_runtime)
+		j->report = report_new(&j->endings, j->began_us);
+	if (j->for_runtime)
+		endings_move(&k->endings, &j->endings);
+	if (j->waiter) { /* it has the job now */
+		waiter_tell(k, j->waiter);
+	} else if (j->on_opened || j->on_ended) {
+		j->item = (struct outbox_item){ .kind = &kind };
+		session_pin(j->session);
+		outbox_put(&k->outbox, &j->item);
+	} else {
+		killick_report_free(j->report);
+		job_free(j);
+	}
+}
+
+/* --- life --- */
+
+int session_read_config(const struct config_from *from, struct config *out, struct killick_error *e)
+{
+	struct err why = ERR_INIT;
+	int r;
+
+	if (!!from->text + !!from->file + !!from->command != 1)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "give one of config, config_file and command, and only one");
+	if (from->command && !from->command[0])
+		return error_set(e, KILLICK_ERR_USAGE, "the command is empty");
+	if (from->text)
+		r = config_parse(from->text, strlen(from->text),
+				 &(struct config_source){ .environ_ = environ }, out, &why);
+	else if (from->file)
+		r = config_read(from->file, environ, out, &why);
+	else
+		r = config_command("server", from->command, environ, out, &why);
+	return r < 0 ? error_set(e, KILLICK_ERR_CONFIG, "%s", why.text) : 0;
+}
+
+void session_pin(struct killick_session *s)
+{
+	s->pins++;
+}
+
+static bool is_forgotten(const struct killick_session *s)
+{
+	return s->state == SESSION_CLOSED && !s->held && s->pins == 0;
+}
+
+void session_unpin(struct killick_session *s)
+{
+	assert(s->pins > 0);
+	s->pins--;
+	if (is_forgotten(s))
+		session_poke(s);
+}
+
+void session_free(struct killick_session *s)
+{
+	assert(s->state == SESSION_CLOSED && ring_is_empty(&s->leases) && ring_is_empty(&s->jobs));
+	while (!ring_is_empty(&s->calls))
+		call_free(RING_OF(ring_first(&s->calls), struct killick_call, in_session));
+	asks_free(s);
+	loop_timer_stop(s->k->loop, &s->turn);
+	ring_remove(&s->in_runtime);
+	for (size_t i = 0; i < s->count; i++)
+		lease_free(s->table[i]);
+	free(s->table);
+	names_done(&s->names);
+	free(s->label);
+	free(s);
+}
+
+struct lease *session_find(const struct killick_session *s, const char *server)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (strcmp(lease_name(s->table[i]), server) == 0)
+			return s->table[i];
+	return NULL;
+}
+
+bool session_is_settled(const struct killick_session *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct lease *l = s->table[i];
+
+		if (!l->settled && (s->wait == KILLICK_WAIT_SETTLED || lease_config(l)->required))
+			return false;
+	}
+	return true;
+}
+
+struct lease *session_failed(const struct killick_session *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct lease *l = s->table[i];
+
+		if (l->settled && l->failed && lease_config(l)->required)
+			return l;
+	}
+	return NULL;
+}
+
+void session_blame(const struct lease *l, struct killick_error *e)
+{
+	const char *text = l->server ? l->server->error.text : l->error;
+
+	assert(l->failed && text);
+	error_set(e, KILLICK_ERR_START, "a required server failed: %s", text);
+}
+
+/* All of it goes; job, which may be NULL, has the endings. */
+static void begin_close(struct killick_session *s, struct job *job, unsigned drain_ms)
+{
+	assert(s->state < SESSION_CLOSING);
+	s->state = SESSION_CLOSING;
+	RING_EACH(r, &s->jobs)
+	{
+		struct job *j = RING_OF(r, struct job, in_session);
+
+		if (j->kind == JOB_REFRESH)
+			refresh_abandon(s, j);
+	}
+	RING_EACH(r, &s->leases)
+	{
+		struct lease *l = RING_OF(r, struct lease, in_session);
+
+		if (l->state == LEASE_HELD)
+			lease_leave(l, "close", drain_ms, job);
+		else
+			l->job = job;
+	}
+	session_poke(s);
+}
+
+void session_close(struct killick_session *s, struct job *job)
+{
+	if (job)
+		ring_add(&s->jobs, &job->in_session);
+	if (s->state < SESSION_CLOSING)
+		begin_close(s, job, s->drain_ms);
+	else if (s->state == SESSION_CLOSED && job)
+		job_finish(job);
+}
+
+static void finish_close(struct killick_session *s)
+{
+	struct killick *k = s->k;
+
+	if (!ring_is_empty(&s->leases))
+		return;
+	s->state = SESSION_CLOSED;
+	RING_EACH(r, &s->jobs)
+	{
+		struct job *j = RING_OF(r, struct job, in_session);
+
+		assert(j->kind != JOB_REFRESH);
+		if (j->kind == JOB_OPEN && !j->error.code)
+			error_set(&j->error, KILLICK_ERR_CLOSED,
+				  "the session was closed while it was opened");
+		job_finish(j);
+	}
+	assert(k->open_sessions > 0);
+	k->open_sessions--;
+	loop_notify(k->loop);
+}
+
+static void finish_open(struct killick_session *s)
+{
+	struct job *j = RING_OF(ring_first(&s->jobs), struct job, in_session);
+	const struct lease *failed = session_failed(s);
+
+	assert(j->kind == JOB_OPEN);
+	if (failed) { /* told when nothing is left */
+		session_blame(failed, &j->error);
+		begin_close(s, NULL, 0);
+	} else if (session_is_settled(s)) {
+		s->state = SESSION_OPEN;
+		s->held = true;
+		job_finish(j);
+		session_poke(s);
+	}
+}
+
+static void session_advance(struct loop_timer *t)
+{
+	struct killick_session *s = RING_OF(t, struct killick_session, turn);
+	struct ring *first = ring_first(&s->jobs);
+
+	switch (s->state) {
+	case SESSION_OPENING:
+		finish_open(s);
+		break;
+	case SESSION_OPEN:
+		if (first)
+			refresh_advance(s, RING_OF(first, struct job, in_session));
+		break;
+	case SESSION_CLOSING:
+		finish_close(s);
+		break;
+	case SESSION_CLOSED:
+		break;
+	}
+	if (is_forgotten(s))
+		session_free(s);
+}
+
+void session_poke(struct killick_session *s)
+{
+	if (!s->turn.slot)
+		loop_timer_set(s->k->loop, &s->turn, 0, session_advance);
+}
+
+static struct killick_session *session_new(struct killick *k,
+					   const struct killick_session_options *o)
+{
+	struct killick_session *s = mem_grow(NULL, 1, sizeof(*s));
+
+	*s = (struct killick_session){
+		.k = k,
+		.state = SESSION_OPENING,
+		.label = o->label && *o->label ? mem_text(o->label, strlen(o->label)) : NULL,
+		.wait = o->wait,
+		.grace_ms = o->grace_ms ? o->grace_ms : GRACE_MS,
+		.drain_ms = o->drain_ms,
+		.handlers = o->handlers,
+		.names = NAMES_INIT,
+	};
+	ring_init(&s->leases);
+	ring_init(&s->jobs);
+	ring_init(&s->calls);
+	ring_init(&s->asks);
+	ring_add(&k->sessions, &s->in_runtime);
+	k->open_sessions++;
+	return s;
+}
+
+/* With the lock. The config's servers are moved out. */
+static struct job *begin_open(struct killick *k, const struct killick_session_options *o,
+			      struct config *c)
+{
+	struct killick_session *s = session_new(k, o);
+	struct job *j = job_new(s, JOB_OPEN);
+
+	ring_add(&s->jobs, &j->in_session);
+	s->table = mem_grow(NULL, c->count, sizeof(struct lease *));
+	for (; s->count < c->count; s->count++) {
+		s->table[s->count] = lease_new(s, &c->servers[s->count]);
+		s->table[s->count]->listed = true;
+	}
+	for (size_t i = 0; c->warnings && c->warnings[i]; i++)
+		event_warning(s, NULL, c->warnings[i]);
+	session_poke(s);
+	return j;
+}
+
+/* --- for the host --- */
+
+static int check_open(struct killick *k, const struct killick_session_options *o,
+		      struct config *out, struct killick_error *e)
+{
+	if (!k || !o)
+		return error_set(e, KILLICK_ERR_USAGE, "no runtime, or no options");
+	return session_read_config(&(struct config_from){ o->config, o->config_file, o->command },
+				   out, e);
+}
+
+int killick_session_open(struct killick *k, const struct killick_session_options *options,
+			 struct killick_session **out, struct killick_error *e)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+	struct waiter w = { .told = false };
+	struct job *j;
+	int r = out ? check_open(k, options, &c, e)
+		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put it");
+
+	if (r == 0)
+		r = runtime_enter_blocking(k, e);
+	if (r < 0)
+		return r;
+	if (k->state != RUNTIME_OPEN) {
+		runtime_leave(k);
+		return error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
+	}
+	j = begin_open(k, options, &c);
+	j->waiter = &w;
+	waiter_wait(k, &w);
+	r = j->error.code;
+	if (r < 0)
+		error_set(e, r, "%s", j->error.text);
+	else
+		*out = j->session;
+	job_free(j);
+	runtime_leave(k);
+	return r;
+}
+
+int killick_session_open_start(struct killick *k, const struct killick_session_options *options,
+			       killick_opened_fn done, void *ctx, struct killick_error *e)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+	struct job *j;
+	int r = done ? check_open(k, options, &c, e)
+		     : error_set(e, KILLICK_ERR_USAGE, "nobody to tell");
+
+	if (r == 0)
+		r = runtime_enter(k, e);
+	if (r < 0)
+		return r;
+	if (k->state != RUNTIME_OPEN) {
+		runtime_leave(k);
+		return error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
+	}
+	j = begin_open(k, options, &c);
+	j->on_opened = done;
+	j->ctx = ctx;
+	runtime_leave(k);
+	return 0;
+}
+
+static bool is_told_all(void *ctx)
+{
+	return ((struct killick_session *)ctx)->news == 0;
+}
+
+/* Its handlers are not called after this, so that a host can let go of what they use. Where our own
+ * thread calls them they hear of everything that has happened; a callback that hangs does not hold
+ * us up. */
+static void silence(struct killick_session *s)
+{
+	struct killick *k = s->k;
+
+	if (k->outbox.fd < 0 && s->news > 0)
+		runtime_wait(k, is_told_all, s, loop_now_us() + NEWS_US);
+	s->muted = true;
+	outbox_quiet(&k->outbox, s);
+}
+
+int killick_session_close(struct killick_session *s, struct killick_report **out_report)
+{
+	struct waiter w = { .told = false };
+	struct job *j;
+	int r = s ? runtime_enter_blocking(s->k, NULL) : KILLICK_ERR_USAGE;
+
+	if (r < 0)
+		return r;
+	session_pin(s);
+	j = job_new(s, JOB_CLOSE);
+	j->waiter = &w;
+	session_close(s, j);
+	waiter_wait(s->k, &w);
+	silence(s);
+	if (out_report)
+		*out_report = j->report;
+	else
+		killick_report_free(j->report);
+	job_free(j);
+	session_unpin(s);
+	runtime_leave(s->k);
+	return 0;
+}
+
+int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx)
+{
+	struct job *j;
+	int r = s ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+
+	if (r < 0)
+		return r;
+	j = job_new(s, JOB_CLOSE);
+	j->on_ended = done;
+	j->ctx = ctx;
+	session_close(s, j);
+	runtime_leave(s->k);
+	return 0;
+}
+
+void killick_session_free(struct killick_session *s)
+{
+	struct killick *k = s ? s->k : NULL;
+
+	if (!s || runtime_enter(k, NULL) < 0)
+		return;
+	assert(s->held);
+	s->muted = true;
+	session_pin(s);
+	outbox_quiet(&k->outbox, s);
+	s->held = false;
+	session_close(s, NULL);
+	session_unpin(s);
+	runtime_leave(k);
+}

@@ -1,0 +1,83 @@
+/* status.c - how the servers of a session are, as one block of memory. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "session/pack.h"
+#include "session/pool.h"
+#include "session/server.h"
+#include "session/session.h"
+
+static void pack_facts(struct pack *p, const struct server *sv, struct killick_server_status *out)
+{
+	struct client_facts facts = { .protocol = NULL };
+	bool known = sv && sv->client && sv->ready_us;
+
+	if (known)
+		client_facts(sv->client, &facts);
+	out->era = pack_text(p, known ? (facts.era == ERA_MODERN ? "modern" : "legacy") : "");
+	out->protocol = pack_text(p, facts.protocol);
+	out->info = pack_text(p, facts.info);
+	out->capabilities = pack_text(p, facts.capabilities);
+	out->instructions = pack_text(p, facts.instructions);
+}
+
+static void pack_tail(struct pack *p, const struct server *sv, struct killick_server_status *out)
+{
+	char text[TAIL_SIZE + 1] = "";
+
+	if (sv)
+		tail_text(&sv->tail, text);
+	out->stderr_tail = pack_text(p, text);
+}
+
+static void pack_server(struct pack *p, const struct lease *l, struct killick_server_status *out)
+{
+	const struct config_server *cs = lease_config(l);
+	const struct server *sv = l->server;
+
+	*out = (struct killick_server_status){
+		.name = pack_text(p, cs->name),
+		.state = lease_server_state(l),
+		.required = cs->required,
+		.shared = cs->shared,
+		.pid = sv && sv->link ? sv->pid : 0,
+		.level = pack_text(p, sv && sv->link ? sv->level : ""),
+		.tools = l->tools,
+		.restarts = sv && sv->starts ? sv->starts - 1 : 0,
+		.in_flight = l->in_flight,
+		.bytes_in = sv ? sv->bytes_in : 0,
+		.bytes_out = sv ? sv->bytes_out : 0,
+		.error = pack_text(p, sv ? sv->error.text : l->error),
+	};
+	pack_facts(p, sv, out);
+	pack_tail(p, sv, out);
+}
+
+int killick_status(struct killick_session *s, struct killick_status **out)
+{
+	struct killick_server_status *list, unused;
+	struct pack p = { .base = NULL };
+	struct killick_status *st;
+	int r = s && out ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->count; i++)
+		pack_server(&p, s->table[i], &unused);
+	st = mem_grow(NULL, sizeof(*st) + s->count * sizeof(*list) + p.used, 1);
+	list = (struct killick_server_status *)(st + 1);
+	*st = (struct killick_status){ .count = s->count, .servers = list };
+	p = (struct pack){ .base = (char *)(list + s->count) };
+	for (size_t i = 0; i < s->count; i++)
+		pack_server(&p, s->table[i], &list[i]);
+	runtime_leave(s->k);
+	*out = st;
+	return 0;
+}
+
+void killick_status_free(struct killick_status *st)
+{
+	free(st);
+}

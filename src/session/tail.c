@@ -1,0 +1,79 @@
+/* tail.c - see tail.h */
+#include "session/tail.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void tail_add(struct tail *t, const char *bytes, size_t len)
+{
+	size_t at, first;
+
+	if (len == 0)
+		return;
+	if (!t->ring)
+		t->ring = mem_grow(NULL, TAIL_SIZE, 1);
+	if (len > TAIL_SIZE) {
+		bytes += len - TAIL_SIZE;
+		len = TAIL_SIZE;
+	}
+	at = (t->start + t->len) % TAIL_SIZE;
+	first = len < TAIL_SIZE - at ? len : TAIL_SIZE - at;
+	memcpy(t->ring + at, bytes, first);
+	memcpy(t->ring, bytes + first, len - first);
+	t->len += len;
+	if (t->len > TAIL_SIZE) {
+		t->start = (t->start + t->len) % TAIL_SIZE;
+		t->len = TAIL_SIZE;
+	}
+	assert(t->start < TAIL_SIZE);
+}
+
+void tail_text(const struct tail *t, char out[TAIL_SIZE + 1])
+{
+	size_t len = t->len;
+	char *line;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = t->ring[(t->start + i) % TAIL_SIZE];
+
+		out[i] = c ? c : ' ';
+	}
+	out[len] = '\0';
+	line = len == TAIL_SIZE ? strchr(out, '\n') : NULL;
+	if (line && line[1])
+		memmove(out, line + 1, strlen(line + 1) + 1);
+}
+
+void tail_last(const struct tail *t, unsigned lines, char *out, size_t size)
+{
+	char text[TAIL_SIZE + 1], *end, *from;
+	size_t used = 0;
+
+	assert(size > 0 && lines > 0);
+	tail_text(t, text);
+	end = text + strlen(text);
+	while (end > text && strchr("\n\r\t ", end[-1]))
+		end--;
+	*end = '\0';
+	for (from = end; from > text && (size_t)(end - from) < size / 4 * 3; from--)
+		if (from[-1] == '\n' && --lines == 0)
+			break;
+	for (; *from && used + 4 < size; from++) {
+		if (*from == '\n') {
+			memcpy(out + used, " | ", 3);
+			used += 3;
+		} else if ((unsigned char)*from >= ' ') {
+			out[used++] = *from;
+		}
+	}
+	out[used] = '\0';
+}
+
+void tail_done(struct tail *t)
+{
+	free(t->ring);
+	*t = (struct tail){ .ring = NULL };
+}

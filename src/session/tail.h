@@ -1,0 +1,22 @@
+/* tail.h - the last bytes that a server wrote to its stderr.
+ *
+ * Nothing is allocated for a server that writes none. Life: zero -> tail_add ... -> tail_done.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define TAIL_SIZE 4096
+
+struct tail {
+	char *ring; /* NULL: nothing was written */
+	size_t start, len;
+};
+
+void tail_add(struct tail *t, const char *bytes, size_t len);
+/* All of it, oldest first, from the beginning of a line if that is known; NUL-terminated. */
+void tail_text(const struct tail *t, char out[TAIL_SIZE + 1]);
+/* Its last lines (at most `lines`, as many as fit) as one: "first | second". "" when there is none.
+ */
+void tail_last(const struct tail *t, unsigned lines, char *out, size_t size);
+void tail_done(struct tail *t);

@@ -1,0 +1,118 @@
+/* tools.c - lists of tools as the host gets them: what the config allows, under names that a model
+ * can use.
+ *
+ * Items are handed on as they were written; of those that get a qualified name the bytes of the
+ * name are replaced, nothing else.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "session/call.h"
+#include "session/event.h"
+#include "session/pool.h"
+#include "session/session.h"
+
+/* Go through the tools of a server, by their names; each is added to the names of the session. With
+ * `out`, those that may be used are written there. *left_out: how many are not. 0 or -EMSGSIZE. */
+static int learn(struct lease *l, struct json tools, struct buf *out, long *left_out)
+{
+	struct names *names = &l->session->names;
+	struct json_iter it = json_iter(tools);
+	int r = 0;
+
+	*left_out = 0;
+	l->tools = 0;
+	names_remove(names, lease_name(l));
+	while (r == 0 && json_each(&it)) {
+		AUTO(mem_drop) char *tool = NULL;
+
+		if (!json_string(json_get(it.value, "name"), &tool) ||
+		    !config_tool_allowed(lease_config(l), tool) ||
+		    names_add(names, lease_name(l), tool) !=
+			    0) { /* a name that it has twice means nothing */
+			++*left_out;
+			continue;
+		}
+		if (out && l->tools > 0)
+			r = buf_adds(out, ",");
+		if (out && r == 0)
+			r = buf_add(out, it.value.at, it.value.len);
+		l->tools++;
+	}
+	return r;
+}
+
+int tools_of_one(struct lease *l, struct json list, struct buf *out)
+{
+	struct json tools = json_get(list, "tools");
+	const char *behind = tools.at + tools.len;
+	long left_out;
+	int r;
+
+	learn(l, tools, NULL, &left_out);
+	if (left_out > 0) {
+		r = buf_add(out, list.at, (size_t)(tools.at + 1 - list.at)); /* up to [ */
+		if (r == 0)
+			r = learn(l, tools, out, &left_out);
+		if (r == 0)
+			r = buf_add(out, behind - 1,
+				    (size_t)(list.at + list.len - behind + 1)); /* from ] */
+		if (r < 0)
+			return r;
+	}
+	names_settle(&l->session->names);
+	return 0;
+}
+
+/* One item, under another name. */
+static int add_item(struct buf *out, struct json item, struct json name, const char *qualified)
+{
+	size_t before = (size_t)(name.at - item.at), after = before + name.len;
+
+	assert(name.at > item.at && after < item.len);
+	if (buf_add(out, item.at, before) < 0)
+		return -EMSGSIZE;
+	if (buf_addf(out, "\"%s\"", qualified) < 0)
+		return -EMSGSIZE;
+	return buf_add(out, item.at + after, item.len - after);
+}
+
+static int add_items(struct buf *out, const struct names *names, const struct killick_result *list,
+		     bool *first)
+{
+	struct json all = { .at = killick_result_json(list, &all.len) };
+	struct json_iter it = json_iter(json_get(all, "tools"));
+	int r = 0;
+
+	while (r == 0 && json_each(&it)) {
+		AUTO(mem_drop) char *tool = NULL;
+		struct json name = json_get(it.value, "name");
+		const char *qualified = NULL;
+
+		if (json_string(name, &tool))
+			qualified = names_of(names, killick_result_server(list), tool);
+		if (!qualified) /* the server was removed while the others were asked */
+			continue;
+		r = *first ? 0 : buf_adds(out, ",");
+		if (r == 0)
+			r = add_item(out, it.value, name, qualified);
+		*first = false;
+	}
+	return r;
+}
+
+int tools_of_all(struct killick_session *s, const struct part *parts, size_t count, struct buf *out)
+{
+	bool first = true;
+	int r = buf_adds(out, "{\"tools\":[");
+
+	for (size_t i = 0; i < count && r == 0; i++)
+		if (killick_result_code(parts[i].result) == 0)
+			r = add_items(out, &s->names, parts[i].result, &first);
+	return r == 0 ? buf_adds(out, "]}") : r;
+}
