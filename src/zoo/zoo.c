@@ -73,6 +73,7 @@ static const struct {
 	{ "sh", zoo_sh, "a server behind `sh -c 'SERVER; true'` [inner mode]" },
 	{ "npx", zoo_npx, "a server behind a launcher that forks it and waits [inner mode]" },
 	{ "npxterm", zoo_npxterm, "the same, the launcher ignores SIGTERM [inner mode]" },
+	{ "mcp", zoo_protocol, "a whole MCP server [way to misbehave; --list names them]" },
 	/* Not servers: what modes above execute themselves as. */
 	{ "+execstep", zoo_execstep, NULL },
 	{ "+linger", zoo_lingerer, NULL },
@@ -290,7 +291,8 @@ static void begin(const char *mode, int argc, char **argv)
 	const char *path = getenv("ZOO_FIFO");
 	const char *life = getenv("ZOO_LIFE_MS");
 	long life_ms = life ? atol(life) : ZOO_LIFE_MS;
-	long max_ms = strcmp(mode, "plain") ? ZOO_LIFE_MS : 600000;
+	bool harmless = !strcmp(mode, "plain") || !strcmp(mode, "mcp"); /* fork nothing unasked */
+	long max_ms = harmless ? 600000 : ZOO_LIFE_MS;
 
 	deadline_ns =
 		now_ns() + 1000000LL * (life_ms > 0 && life_ms <= max_ms ? life_ms : ZOO_LIFE_MS);

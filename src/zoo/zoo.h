@@ -12,8 +12,9 @@
  * Environment: ZOO_FIFO names a FIFO that is opened for writing and kept open by every process of
  * the tree, so its reader learns of the end of the last one as a hang-up; once that name is
  * removed, nothing is forked any more. ZOO_LIFE_MS shortens the 12 s (and may lengthen them, to ten
- * minutes, for the one harmless mode `plain`). ZOO_SETUID names the set-uid copy that mode `setuid`
- * needs.
+ * minutes, for the harmless modes `plain` and `mcp`). ZOO_SETUID names the set-uid copy that mode
+ * `setuid` needs. `mcp` is a whole server whose harm is in what it says (protocol.h); ZOO_PIDS
+ * names a file to which it adds its pid.
  */
 #pragma once
 

@@ -93,5 +93,6 @@ int zoo_threads(int argc, char **argv);
 int zoo_sh(int argc, char **argv); /* launchers.c */
 int zoo_npx(int argc, char **argv);
 int zoo_npxterm(int argc, char **argv);
+int zoo_protocol(int argc, char **argv); /* protocol.c */
 
 void zoo_make_daemon(void); /* sessions.c: one double-forked daemon, in place on return */

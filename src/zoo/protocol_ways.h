@@ -1,0 +1,62 @@
+/* protocol_ways.h - the functions of the ways, for their table. */
+#pragma once
+
+#include "protocol.h"
+
+/* protocol_lines.c: how lines are written, and what stands between them */
+void put_twice(const char *line, size_t len);
+void put_drip(const char *line, size_t len);
+void put_trickle(const char *line, size_t len);
+void put_bare(const char *line, size_t len);
+void put_crlf(const char *line, size_t len);
+void put_bom(const char *line, size_t len);
+void put_chatty(const char *line, size_t len);
+void put_header(const char *line, size_t len);
+void put_batch(const char *line, size_t len);
+bool before_endless(const struct request *rq);
+bool before_huge(const struct request *rq);
+bool before_not_utf8(const struct request *rq);
+bool before_nul(const struct request *rq);
+bool before_deep(const struct request *rq);
+bool before_twokeys(const struct request *rq);
+bool before_errflood(const struct request *rq);
+bool before_noteflood(const struct request *rq);
+bool before_pingflood(const struct request *rq);
+
+/* protocol_calls.c: what is wrong with an answer, or comes instead */
+bool before_wrongid(const struct request *rq);
+bool before_strangeids(const struct request *rq);
+bool before_stringid(const struct request *rq);
+bool before_nullid(const struct request *rq);
+bool before_noresult(const struct request *rq);
+bool before_both(const struct request *rq);
+bool before_badshape(const struct request *rq);
+bool before_notjson(const struct request *rq);
+bool before_samecursor(const struct request *rq);
+bool before_pages(const struct request *rq);
+bool before_shifting(const struct request *rq);
+bool before_cancels(const struct request *rq);
+void after_lateprogress(const struct request *rq);
+bool before_samples(const struct request *rq);
+bool before_asksall(const struct request *rq);
+bool before_closeout(const struct request *rq);
+void after_closein(const struct request *rq);
+bool before_stopread(const struct request *rq);
+void eof_posthumous(void);
+
+/* protocol_handshake.c: what is wrong from the start */
+bool before_mute(const struct request *rq);
+bool before_refuses(const struct request *rq);
+bool before_badinit(const struct request *rq);
+bool before_noversion(const struct request *rq);
+bool before_early(const struct request *rq);
+bool before_slowstart(const struct request *rq);
+bool before_dies(const struct request *rq);
+void after_diesready(const struct request *rq);
+bool before_probedeath(const struct request *rq);
+bool before_probesilent(const struct request *rq);
+void begin_diesnow(void);
+void begin_old(void);
+void begin_future(void);
+void begin_batch(void);
+void begin_slowread(void);

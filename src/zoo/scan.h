@@ -1,0 +1,25 @@
+/* scan.h - finds values in JSON that somebody else has checked.
+ *
+ * Of each text only the values of a few keys at known depths are looked at; the scanner knows
+ * strings and nesting and believes everything else.
+ * Threads: any.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct span { /* a piece of the text, as written: strings have their quotes */
+	const char *at;
+	size_t len; /* 0: absent */
+};
+#define SPAN_NONE ((struct span){ .at = NULL })
+
+/* The value of `key` among the members of the object `obj`. */
+struct span scan_member(struct span obj, const char *key);
+/* Is it this string? */
+bool scan_is(struct span s, const char *text);
+/* The number it is, `otherwise` when it is none. */
+long scan_long(struct span s, long otherwise);
+/* A copy without quotes, escapes as they are, cut to fit. */
+void scan_copy(struct span s, char *out, size_t size);
