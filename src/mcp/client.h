@@ -1,13 +1,13 @@
 /* client.h - the MCP peer on a link: handshake, requests, notifications, both eras.
  *
- * Several owners may use one client (a shared server): each request names its owner, and what the server
- * sends is attributed to the owner that caused it where that can be known.
+ * Several owners may use one client (a shared server): each request names its owner, and what the
+ * server sends is attributed to the owner that caused it where that can be known.
  *
  * Life: client_new -> client_feed (bytes of the server) ... -> on_ready, once -> client_call ... ->
- * client_fail when the link is gone or is to be ended: every open call ends with that error -> client_free.
- * Each call's on_done comes exactly once, from client_feed, a timer, client_cancel, client_forget or client_fail; never from
- * inside client_call. A handler may make new calls; it may not free the client.
- * Threads: with the loop's lock.  Blocking: never.
+ * client_fail when the link is gone or is to be ended: every open call ends with that error ->
+ * client_free. Each call's on_done comes exactly once, from client_feed, a timer, client_cancel,
+ * client_forget or client_fail; never from inside client_call. A handler may make new calls; it may
+ * not free the client. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -28,32 +28,43 @@ enum client_era { ERA_LEGACY, ERA_MODERN, ERA_AUTO };
 /* How a call ended; the codes of killick.h have the same meaning. */
 enum client_outcome {
 	CALL_OK,
-	CALL_ANSWER,	/* the server answered with an error: json is it */
+	CALL_ANSWER, /* the server answered with an error: json is it */
 	CALL_TIMEOUT,
 	CALL_CANCELLED,
-	CALL_PROTOCOL,	/* the answer cannot be understood; text says why */
-	CALL_BUSY,	/* the server does not read */
-	CALL_FAILED,	/* client_fail: text is its text, code its code */
+	CALL_PROTOCOL, /* the answer cannot be understood; text says why */
+	CALL_BUSY,     /* the server does not read */
+	CALL_FAILED,   /* client_fail: text is its text, code its code */
 };
 
 struct client_result { /* borrowed for the time of on_done */
 	enum client_outcome outcome;
-	int code;	  /* CALL_FAILED: the code given to client_fail */
-	struct json json; /* the result or error as written; for lists one object that has all pages' items */
+	int code;         /* CALL_FAILED: the code given to client_fail */
+	struct json json; /* the result or error as written; for lists one object that has all
+			     pages' items */
 	const char *text; /* a sentence, when the outcome is not CALL_OK */
 };
 
 enum client_op {
-	OP_TOOLS, OP_RESOURCES, OP_TEMPLATES, OP_PROMPTS, /* all pages */
-	OP_CALL, OP_READ, OP_PROMPT, OP_COMPLETE, OP_PING, OP_LOG_LEVEL, OP_SUBSCRIBE, OP_UNSUBSCRIBE,
+	OP_TOOLS,
+	OP_RESOURCES,
+	OP_TEMPLATES,
+	OP_PROMPTS, /* all pages */
+	OP_CALL,
+	OP_READ,
+	OP_PROMPT,
+	OP_COMPLETE,
+	OP_PING,
+	OP_LOG_LEVEL,
+	OP_SUBSCRIBE,
+	OP_UNSUBSCRIBE,
 };
 
 struct client_request { /* borrowed for the time of client_call */
 	enum client_op op;
-	const char *name;	 /* tool, uri, prompt, level */
-	struct json args;	 /* an object, or JSON_NONE */
+	const char *name; /* tool, uri, prompt, level */
+	struct json args; /* an object, or JSON_NONE */
 	void *owner;
-	int64_t timeout_ms;	 /* -1: none */
+	int64_t timeout_ms; /* -1: none */
 	bool progress_extends;
 	bool wants_progress;
 	void *ctx;
@@ -67,38 +78,43 @@ struct client_events { /* owner NULL: cannot be attributed, or concerns all */
 	/* The handshake is over; e is NULL when it succeeded. Once. */
 	void (*on_ready)(void *ctx, const struct err *e);
 	void (*on_note)(void *ctx, enum client_note note, void *owner, struct json params);
-	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: it will be answered through
-	 * client_answer or client_decline with this id. False: declined at once. */
-	bool (*on_ask)(void *ctx, void *owner, uint64_t ask, const char *method, struct json params);
-	void (*on_warning)(void *ctx, const char *text); /* not JSON, too long, an unknown id, ...; bounded by the client */
+	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: it will
+	 * be answered through client_answer or client_decline with this id. False: declined at
+	 * once. */
+	bool (*on_ask)(void *ctx, void *owner, uint64_t ask, const char *method,
+		       struct json params);
+	void (*on_warning)(void *ctx, const char *text); /* not JSON, too long, an unknown id, ...;
+							    bounded by the client */
 };
 
-struct client_spec { /* borrowed, must live as long as the client */
+struct client_spec {                /* borrowed, must live as long as the client */
 	const char *name, *version; /* clientInfo */
 	enum client_era era;
-	unsigned answers;	    /* enum killick_answers: capabilities to declare */
+	unsigned answers; /* enum killick_answers: capabilities to declare */
 	size_t message_limit;
-	int64_t probe_ms;	    /* how long ERA_AUTO waits for an answer to its probe */
+	int64_t probe_ms; /* how long ERA_AUTO waits for an answer to its probe */
 	unsigned max_in_flight;
 };
 
-struct client_facts { /* after on_ready; borrowed from the client */
+struct client_facts {        /* after on_ready; borrowed from the client */
 	enum client_era era; /* ERA_LEGACY or ERA_MODERN */
 	const char *protocol;
 	const char *info, *capabilities; /* JSON text, "{}" without */
-	const char *instructions;	 /* text, "" without */
+	const char *instructions;        /* text, "" without */
 };
 
 /* The link must outlive the client's last call. Begins the handshake. */
 struct client *client_new(struct loop *loop, struct link *link, const struct client_spec *spec,
 			  const struct client_events *ev, void *ctx);
 void client_feed(struct client *c, const char *bytes, size_t len);
-/* Was the server still being asked for its era? If it ended then, it may have died of the question. */
+/* Was the server still being asked for its era? If it ended then, it may have died of the question.
+ */
 bool client_is_probing(const struct client *c);
 void client_facts(const struct client *c, struct client_facts *out);
 unsigned client_in_flight(const struct client *c, const void *owner); /* owner NULL: all */
 
-/* Begin a request; also before on_ready, when it waits for it. Never NULL. Valid until on_done has returned. */
+/* Begin a request; also before on_ready, when it waits for it. Never NULL. Valid until on_done has
+ * returned. */
 struct client_call *client_call(struct client *c, const struct client_request *rq);
 /* The server is told; on_done with CALL_CANCELLED comes at once, the late answer is dropped. */
 void client_cancel(struct client_call *call);

@@ -10,7 +10,7 @@
  *    a sloppy one still ends its call.
  *  - Beside a method only id and params are looked at, beside an error only its id. A result
  *    needs an id.
- *  - Our ids come back as numbers, or in quotes: the TypeScript and the Python SDK take both.
+ *  - Our ids come back as numbers, or in quotes: the TypeScript SDK takes both.
  *    7.0 and 7e0 are no ids of ours.
  *  - A batch has at least one item and no batch in it.
  * Threads: any.  Blocking: never.

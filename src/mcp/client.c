@@ -1,0 +1,231 @@
+/* client.c - see client.h */
+#include "mcp/client.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "mcp/client_internal.h"
+
+#define FACT_MAX (1 << 20) /* bytes of what a server says of itself that are kept */
+
+/* --- owners --- */
+
+struct owner *owner_find(const struct client *c, const void *key)
+{
+	if (c->last_owner && c->last_owner->key == key)
+		return c->last_owner;
+	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
+		struct owner *o = PEER_OF(n, struct owner, node);
+
+		if (o->key == key)
+			return o;
+	}
+	return NULL;
+}
+
+struct owner *owner_get(struct client *c, void *key)
+{
+	struct owner *o = owner_find(c, key);
+
+	if (!o) {
+		o = mem_grow(NULL, 1, sizeof(*o));
+		*o = (struct owner){ .key = key, .level = LEVEL_NONE };
+		peer_ring_init(&o->calls);
+		peer_ring_add(&c->owners, &o->node);
+	}
+	c->last_owner = o;
+	return o;
+}
+
+static void owner_free(struct owner *o)
+{
+	assert(peer_ring_is_empty(&o->calls) && o->open == 0 && o->wire == 0);
+	peer_ring_remove(&o->node);
+	free(o);
+}
+
+/* What it left behind in the server may still ask; that is nobody's from now on. */
+static void orphan_late(struct client *c, const struct owner *o)
+{
+	for (size_t i = 0; i < c->peer.late_count; i++)
+		if (c->peer.late[i].tag == o)
+			c->peer.late[i].tag = c;
+}
+
+void client_forget(struct client *c, void *key, const char *why)
+{
+	struct owner *o = owner_find(c, key);
+
+	if (!o)
+		return;
+	/* A handler may call again for the same owner: that is another one then. */
+	c->last_owner = NULL;
+	peer_ring_remove(&o->node);
+	o->level = LEVEL_NONE;
+	ask_forget(c, o, why);
+	while (!peer_ring_is_empty(&o->calls)) {
+		struct client_call *call = PEER_OF(o->calls.next, struct client_call, of_owner);
+
+		call_abandon(call, CALL_CANCELLED, "the client has left", why);
+	}
+	subscriptions_forget(c, o);
+	orphan_late(c, o);
+	owner_free(o);
+	if (c->state == CLIENT_READY)
+		level_forget(c);
+}
+
+unsigned client_in_flight(const struct client *c, const void *key)
+{
+	const struct owner *o = key ? owner_find(c, key) : NULL;
+
+	return key ? (o ? o->open : 0) : c->open;
+}
+
+/* --- facts --- */
+
+static void keep_json(struct client *c, char **at, struct json v, const char *what)
+{
+	free(*at);
+	*at = NULL;
+	if (v.len > FACT_MAX)
+		peer_warn(&c->peer, ODD_FACTS, "the server's %s has %zu bytes and is not kept",
+			  what, v.len);
+	else if (json_type(v) == JSON_OBJECT)
+		*at = mem_text(v.at, v.len);
+}
+
+static bool has(struct json capability, const char *flag)
+{
+	bool on = false;
+
+	return json_bool(json_get(capability, flag), &on) && on;
+}
+
+static unsigned read_can(struct json v, const char *version)
+{
+	struct json tools = json_get(v, "tools"), prompts = json_get(v, "prompts");
+	struct json resources = json_get(v, "resources");
+	unsigned can = 0;
+
+	if (json_type(tools) == JSON_OBJECT)
+		can |= CAN_TOOLS | (has(tools, "listChanged") ? CAN_TOOLS_CHANGE : 0);
+	if (json_type(prompts) == JSON_OBJECT)
+		can |= CAN_PROMPTS | (has(prompts, "listChanged") ? CAN_PROMPTS_CHANGE : 0);
+	if (json_type(resources) == JSON_OBJECT)
+		can |= CAN_RESOURCES | (has(resources, "listChanged") ? CAN_RESOURCES_CHANGE : 0) |
+		       (has(resources, "subscribe") ? CAN_SUBSCRIBE : 0);
+	/* the first revision had completion, and no way to say so */
+	if (json_type(json_get(v, "completions")) == JSON_OBJECT ||
+	    strcmp(version, "2024-11-05") == 0)
+		can |= CAN_COMPLETE;
+	if (json_type(json_get(v, "logging")) == JSON_OBJECT)
+		can |= CAN_LOG;
+	return can;
+}
+
+void facts_read(struct client *c, const char *version, struct json info, struct json capabilities,
+		struct json instructions)
+{
+	keep_json(c, &c->info, info, "serverInfo");
+	keep_json(c, &c->capabilities, capabilities, "list of capabilities");
+	c->can = read_can(capabilities, version);
+	free(c->instructions);
+	c->instructions = NULL;
+	if (instructions.len > FACT_MAX)
+		peer_warn(&c->peer, ODD_FACTS,
+			  "the server's instructions have %zu bytes and are not kept",
+			  instructions.len);
+	else
+		json_string(instructions, &c->instructions);
+}
+
+void client_facts(const struct client *c, struct client_facts *out)
+{
+	*out = (struct client_facts){
+		.era = c->era,
+		.protocol = c->version,
+		.info = c->info ? c->info : "{}",
+		.capabilities = c->capabilities ? c->capabilities : "{}",
+		.instructions = c->instructions ? c->instructions : "",
+	};
+}
+
+/* --- life --- */
+
+static void on_later(struct loop_timer *t)
+{
+	call_run_later(PEER_OF(t, struct client, later_timer));
+}
+
+void call_set_later(struct client *c)
+{
+	if (!c->later_timer.slot)
+		loop_timer_set(c->loop, &c->later_timer, 0, on_later);
+}
+
+struct client *client_new(struct loop *loop, struct link *link, const struct client_spec *spec,
+			  const struct client_events *ev, void *ctx)
+{
+	struct client *c = mem_grow(NULL, 1, sizeof(*c));
+
+	*c = (struct client){
+		.loop = loop, .spec = spec, .ev = ev, .ctx = ctx, .wire_level = LEVEL_NONE
+	};
+	peer_init(&c->peer, loop, link, spec->message_limit, &incoming_events, c);
+	peer_ring_init(&c->owners);
+	peer_ring_init(&c->later);
+	peer_ring_init(&c->watches);
+	handshake_begin(c);
+	return c;
+}
+
+void client_feed(struct client *c, const char *bytes, size_t len)
+{
+	peer_feed(&c->peer, bytes, len);
+}
+
+void client_fail(struct client *c, int code, const char *text)
+{
+	struct peer_node *open = &c->peer.open;
+	struct client_result r = { .outcome = CALL_FAILED, .code = code };
+
+	if (c->state == CLIENT_OVER)
+		return;
+	c->state = CLIENT_OVER;
+	c->over_code = code;
+	c->over_text = mem_text(text, strlen(text));
+	r.text = c->over_text;
+	peer_stop(&c->peer);
+	handshake_done(c);
+	listen_done(c);
+	ask_done(c);
+	while (!peer_ring_is_empty(open)) {
+		struct peer_request *rq = PEER_OF(open->next, struct peer_request, node);
+		struct client_call *call = PEER_OF(rq, struct client_call, rq);
+
+		assert(rq->handler == &call_handler);
+		call_finish(call, &r);
+	}
+}
+
+void client_free(struct client *c)
+{
+	assert(c->state == CLIENT_OVER);
+	call_run_later(c);
+	assert(peer_ring_is_empty(&c->later) && c->open == 0);
+	loop_timer_stop(c->loop, &c->later_timer);
+	subscriptions_done(c);
+	while (!peer_ring_is_empty(&c->owners))
+		owner_free(PEER_OF(c->owners.next, struct owner, node));
+	peer_done(&c->peer);
+	free(c->meta);
+	free(c->info);
+	free(c->capabilities);
+	free(c->instructions);
+	free(c->asks);
+	free(c->over_text);
+	free(c);
+}

@@ -1,0 +1,209 @@
+/* handshake.c - which era the server is of, and when that is settled.
+ *
+ * Legacy servers are greeted with initialize. Modern ones need no greeting; server/discover tells
+ * what they are. With ERA_AUTO the question itself tells: a server that answers it is modern, one
+ * that refuses it or stays silent is greeted in place. Slow starters are silent too, so the
+ * question stays open, and an answer that comes before that to initialize still counts.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/client_internal.h"
+
+#define LEGACY_OFFER "2025-11-25"
+#define MODERN_OFFER "2026-07-28"
+#define MAX_TRIES    3 /* of versions, so that nobody keeps us bargaining */
+
+static void withdraw(struct client *c, struct peer_request *rq)
+{
+	if (rq->id)
+		peer_withdraw(&c->peer, rq, NULL);
+	if (rq->handler)
+		peer_close(&c->peer, rq);
+}
+
+/* initialize is never cancelled: what is left open is merely not waited for. */
+void handshake_done(struct client *c)
+{
+	withdraw(c, &c->discover);
+	withdraw(c, &c->initialize);
+}
+
+static void go(struct client *c, enum client_state state)
+{
+	assert(c->state < CLIENT_READY);
+	c->state = state;
+}
+
+static void conclude_failed(struct client *c)
+{
+	handshake_done(c);
+	go(c, CLIENT_FAILED);
+	c->ev->on_ready(c->ctx, &c->error);
+}
+
+void handshake_fail(struct client *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->state >= CLIENT_READY)
+		return;
+	va_start(ap, fmt);
+	c->error.code = -EPROTO;
+	vsnprintf(c->error.text, sizeof(c->error.text), fmt, ap);
+	va_end(ap);
+	if (c->discover.id && c->state == CLIENT_INITIALIZING)
+		return; /* the other question is still open */
+	conclude_failed(c);
+}
+
+/* For failures inside client_new, and others that are nobody's answer. */
+static void fail_later(struct client *c, int error)
+{
+	handshake_done(c);
+	err_set(&c->error, error, error == -EPIPE ? "its stdin is closed" : "it does not read");
+	go(c, CLIENT_FAILED);
+	c->ready_due = true;
+	call_set_later(c);
+}
+
+static void use_version(struct client *c, enum client_era era, const char *version)
+{
+	c->era = era;
+	c->version = version;
+	free(c->meta);
+	c->meta = era == ERA_MODERN ? params_meta(c) : NULL;
+}
+
+static void start_waiting(struct client *c)
+{
+	struct peer_node *next;
+
+	for (struct peer_node *n = c->peer.open.next; n != &c->peer.open; n = next) {
+		struct peer_request *rq = PEER_OF(n, struct peer_request, node);
+
+		next = n->next; /* a call that starts may leave the ring, no other does */
+		if (rq->handler == &call_handler)
+			call_start(PEER_OF(rq, struct client_call, rq));
+	}
+}
+
+void handshake_ready(struct client *c, enum client_era era, const char *version)
+{
+	handshake_done(c);
+	use_version(c, era, version);
+	c->peer.batches = era == ERA_LEGACY && strcmp(version, "2025-03-26") == 0;
+	if (era == ERA_LEGACY) {
+		int r = params_initialized(peer_line(&c->peer));
+
+		r = r ? r : peer_send(&c->peer);
+		if (r < 0) {
+			fail_later(c, r);
+			return;
+		}
+	}
+	go(c, CLIENT_READY);
+	start_waiting(c);
+	if (era == ERA_MODERN && listen_has(c))
+		listen_changed(c);
+	c->ev->on_ready(c->ctx, NULL);
+}
+
+static void ask(struct client *c, struct peer_request *rq, const struct peer_handler *h,
+		int64_t timeout_ms)
+{
+	int (*build)(struct buf *, const struct client *, uint64_t) =
+		rq == &c->discover ? params_discover : params_initialize;
+	uint64_t id;
+	int r;
+
+	peer_open(&c->peer, rq, h, timeout_ms);
+	id = peer_assign(&c->peer, rq);
+	r = build(peer_line(&c->peer), c, id);
+	r = r ? r : peer_send(&c->peer);
+	if (r < 0)
+		fail_later(c, r);
+}
+
+void handshake_initialize(struct client *c, const char *version)
+{
+	go(c, CLIENT_INITIALIZING);
+	use_version(c, ERA_LEGACY, version ? version : LEGACY_OFFER);
+	c->tries++;
+	ask(c, &c->initialize, &legacy_initialize_handler, -1);
+}
+
+static void discover(struct client *c, const char *version)
+{
+	go(c, CLIENT_PROBING);
+	use_version(c, ERA_MODERN, version);
+	c->tries++;
+	ask(c, &c->discover, &modern_discover_handler,
+	    c->spec->era == ERA_AUTO ? c->spec->probe_ms : -1);
+}
+
+static void name_versions(struct json versions, char *out, size_t size)
+{
+	struct json_iter it = json_iter(versions);
+	size_t used = 0;
+	char word[24];
+
+	for (out[0] = '\0'; used < size && json_each(&it);)
+		if (json_string_into(it.value, word, sizeof(word)))
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+						 word);
+}
+
+void handshake_offer(struct client *c, struct json versions)
+{
+	const char *modern = modern_choose(versions), *legacy = legacy_choose(versions);
+	bool may_be_legacy = c->spec->era != ERA_MODERN, may_be_modern = c->spec->era != ERA_LEGACY;
+	char names[120];
+
+	name_versions(versions, names, sizeof(names));
+	if (c->tries >= MAX_TRIES)
+		handshake_fail(c,
+			       "the server refuses every protocol version, also those it names: %s",
+			       names);
+	else if (modern && may_be_modern && !c->discover.handler)
+		discover(c, modern);
+	else if (legacy && may_be_legacy)
+		handshake_initialize(c, legacy);
+	else if (modern)
+		handshake_fail(c, "the server speaks only protocol %s; set \"era\" to \"auto\"",
+			       names);
+	else if (legacy)
+		handshake_fail(c, "the server speaks only protocol %s; set \"era\" to \"legacy\"",
+			       names);
+	else
+		handshake_fail(c, "the server speaks only protocol %s, which killick does not",
+			       names[0] ? names : "versions it does not name");
+}
+
+/* Is a modern answer late, because initialize was asked meanwhile? Then that one decides. */
+void handshake_not_modern(struct client *c, const char *why)
+{
+	if (c->state == CLIENT_INITIALIZING && !c->initialize.handler)
+		conclude_failed(c); /* it was refused as well */
+	else if (c->state == CLIENT_PROBING && c->spec->era == ERA_AUTO)
+		handshake_initialize(c, NULL);
+	else if (c->state == CLIENT_PROBING)
+		handshake_fail(c, "the server was asked for server/discover: %s", why);
+}
+
+void handshake_begin(struct client *c)
+{
+	if (c->spec->era == ERA_LEGACY)
+		handshake_initialize(c, NULL);
+	else
+		discover(c, MODERN_OFFER);
+}
+
+bool client_is_probing(const struct client *c)
+{
+	return c->spec->era == ERA_AUTO && !c->answered;
+}

@@ -1,0 +1,185 @@
+/* legacy.c - what only the revisions with a handshake have: initialize, and one log level for all.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/client_internal.h"
+
+/* --- initialize --- */
+
+static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
+#define VERSION_COUNT (sizeof(versions) / sizeof(versions[0]))
+
+const char *legacy_version(struct json v)
+{
+	for (size_t i = 0; i < VERSION_COUNT; i++)
+		if (json_is(v, versions[i]))
+			return versions[i];
+	return NULL;
+}
+
+const char *legacy_choose(struct json list)
+{
+	for (size_t i = 0; i < VERSION_COUNT; i++) {
+		struct json_iter it = json_iter(list);
+
+		while (json_each(&it))
+			if (json_is(it.value, versions[i]))
+				return versions[i];
+	}
+	return NULL;
+}
+
+static void on_result(struct client *c, struct json result)
+{
+	struct json asked = json_get(result, "protocolVersion");
+	const char *version = legacy_version(asked);
+	char name[40] = "";
+
+	if (!version) {
+		if (json_string_into(asked, name, sizeof(name)))
+			handshake_fail(c,
+				       "the server answered with protocol version '%s', which "
+				       "killick does not speak",
+				       name);
+		else
+			handshake_fail(c,
+				       "the server's answer to initialize has no protocolVersion");
+		return;
+	}
+	facts_read(c, version, json_get(result, "serverInfo"), json_get(result, "capabilities"),
+		   json_get(result, "instructions"));
+	handshake_ready(c, ERA_LEGACY, version);
+}
+
+static void on_error(struct client *c, struct json error)
+{
+	struct json supported = json_find(error, "data.supported");
+	int64_t code = 0;
+	char text[160] = "";
+
+	if (json_type(supported) == JSON_ARRAY) {
+		handshake_offer(c, supported);
+		return;
+	}
+	json_int(json_get(error, "code"), &code);
+	json_string_into(json_get(error, "message"), text, sizeof(text));
+	handshake_fail(c, "the server refused initialize: %s (%lld)%s", text, (long long)code,
+		       code == CODE_METHOD_NOT_FOUND
+			       ? "; if it is a modern one, set \"era\" to \"auto\""
+			       : "");
+}
+
+static void on_initialized(struct peer_request *rq, const struct message *m)
+{
+	struct client *c = PEER_OF(rq, struct client, initialize);
+
+	c->answered = true;
+	peer_close(&c->peer, rq);
+	if (m->kind == MESSAGE_RESULT)
+		on_result(c, m->result);
+	else
+		on_error(c, m->error);
+}
+
+static void on_spoiled(struct peer_request *rq, const char *why)
+{
+	struct client *c = PEER_OF(rq, struct client, initialize);
+
+	c->answered = true;
+	peer_close(&c->peer, rq);
+	handshake_fail(c, "the server was asked to initialize: %s", why);
+}
+
+const struct peer_handler legacy_initialize_handler = {
+	.on_answer = on_initialized,
+	.on_spoiled = on_spoiled,
+};
+
+/* --- log levels ---
+ *
+ * A legacy server has one level for its connection. It is told the most verbose one that an owner
+ * wants; what the others did not want is kept from them (incoming.c). A modern one is told with
+ * each request. */
+
+static const char *const levels[] = { "debug", "info",     "notice", "warning",
+				      "error", "critical", "alert",  "emergency" };
+#define LEVEL_COUNT ((int)(sizeof(levels) / sizeof(levels[0])))
+
+const char *log_level_name(int level)
+{
+	return levels[level];
+}
+
+int level_of(struct json name)
+{
+	for (int i = 0; i < LEVEL_COUNT; i++)
+		if (json_is(name, levels[i]))
+			return i;
+	return LEVEL_NONE;
+}
+
+static int find_level(const char *name)
+{
+	for (int i = 0; i < LEVEL_COUNT; i++)
+		if (name && strcmp(name, levels[i]) == 0)
+			return i;
+	return LEVEL_NONE;
+}
+
+static int most_verbose(const struct client *c)
+{
+	int level = LEVEL_NONE;
+
+	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
+		const struct owner *o = PEER_OF(n, struct owner, node);
+
+		if (o->level != LEVEL_NONE && (level == LEVEL_NONE || o->level < level))
+			level = o->level;
+	}
+	return level;
+}
+
+void level_start(struct client_call *call)
+{
+	struct client *c = call->client;
+	int level = find_level(call->name);
+
+	call->old_level = call->owner->level;
+	if (level == LEVEL_NONE) {
+		call_later(call, CALL_PROTOCOL, NULL, "'%.40s' is no log level",
+			   call->name ? call->name : "");
+		return;
+	}
+	if (!(c->can & CAN_LOG)) {
+		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer logging");
+		return;
+	}
+	call->owner->level = level;
+	call->level = most_verbose(c);
+	if (c->era == ERA_MODERN || (call->level != level && call->level == c->wire_level))
+		call_later(call, CALL_OK, "{}", NULL);
+	else
+		call_send(call);
+}
+
+void level_settle(struct client_call *call, enum client_outcome outcome)
+{
+	struct client *c = call->client;
+
+	if (outcome == CALL_OK && c->era == ERA_LEGACY)
+		c->wire_level = call->level;
+	else if (outcome != CALL_OK && call->old_level != LEVEL_UNSET)
+		call->owner->level = call->old_level;
+}
+
+/* An owner has left: what only it wanted is not needed any more. */
+void level_forget(struct client *c)
+{
+	int level = most_verbose(c);
+
+	if (c->era != ERA_LEGACY || level == LEVEL_NONE || level <= c->wire_level)
+		return;
+	c->wire_level = level;
+	call_own(c, OP_LOG_LEVEL, NULL, level);
+}

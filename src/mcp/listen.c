@@ -1,0 +1,258 @@
+/* listen.c - the modern stream on which a server tells what changed.
+ *
+ * One request, subscriptions/listen, names all that is to be told and stays open. When the set
+ * changes another one is made; the old one is cancelled when the new one was acknowledged, so that
+ * nothing is missed in between. Changes within one turn of the loop make one request. A stream that
+ * the server ends is opened again, less and less eagerly.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "mcp/client_internal.h"
+
+#define DELAY_MIN_MS 1000
+#define DELAY_MAX_MS 60000
+
+static void on_listen_time(struct loop_timer *t);
+
+bool listen_has(const struct client *c)
+{
+	const struct peer_node *at = NULL;
+
+	return (c->can & (CAN_TOOLS_CHANGE | CAN_PROMPTS_CHANGE | CAN_RESOURCES_CHANGE)) ||
+	       subscriptions_each(c, &at);
+}
+
+static void set_timer(struct client *c, int64_t delay_ms)
+{
+	loop_timer_set(c->loop, &c->listen_timer, delay_ms, on_listen_time);
+}
+
+void listen_changed(struct client *c)
+{
+	assert(c->era == ERA_MODERN && c->state == CLIENT_READY);
+	c->generation++;
+	c->listen_delay_ms = DELAY_MIN_MS;
+	set_timer(c, 0);
+}
+
+/* Not interested any more. */
+static void leave(struct listen *l)
+{
+	struct client *c = l->client;
+
+	if (l->rq.id)
+		call_cancelled(c, peer_withdraw(&c->peer, &l->rq, NULL), "there is a newer one");
+	if (l->rq.handler)
+		peer_close(&c->peer, &l->rq);
+}
+
+static void leave_before(struct client *c, uint64_t generation)
+{
+	for (int i = 0; i < LISTEN_MAX; i++)
+		if (c->listens[i].rq.handler && c->listens[i].generation < generation)
+			leave(&c->listens[i]);
+}
+
+/* A free place; if there is none, that of the oldest. */
+static struct listen *find_place(struct client *c)
+{
+	struct listen *oldest = &c->listens[0];
+
+	for (int i = 0; i < LISTEN_MAX; i++) {
+		if (!c->listens[i].rq.handler)
+			return &c->listens[i];
+		if (c->listens[i].generation < oldest->generation)
+			oldest = &c->listens[i];
+	}
+	leave(oldest);
+	return oldest;
+}
+
+static struct listen *find_by_id(struct client *c, struct json id)
+{
+	int64_t number;
+
+	if (!json_int(id, &number) || number <= 0)
+		return NULL;
+	for (int i = 0; i < LISTEN_MAX; i++)
+		if (c->listens[i].rq.handler && c->listens[i].rq.id == (uint64_t)number)
+			return &c->listens[i];
+	return NULL;
+}
+
+/* While one stream takes the place of another both may tell of the same change. Only an open one
+ * counts; a server that does not name the stream is taken at its word. */
+bool listen_is_open(struct client *c, struct json params)
+{
+	struct json id = json_get(json_get(params, "_meta"), META("subscriptionId"));
+
+	return !id.at || find_by_id(c, id);
+}
+
+/* A call that waits for a stream of this generation; NULL when there is none left. */
+static struct client_call *find_waiting(struct client *c, uint64_t generation)
+{
+	for (struct peer_node *n = c->peer.open.next; n != &c->peer.open; n = n->next) {
+		struct peer_request *rq = PEER_OF(n, struct peer_request, node);
+		struct client_call *call = PEER_OF(rq, struct client_call, rq);
+
+		if (rq->handler == &call_handler && call->state == CALL_LISTENING &&
+		    call->generation <= generation)
+			return call;
+	}
+	return NULL;
+}
+
+static bool has_newer(const struct client *c, uint64_t generation)
+{
+	for (int i = 0; i < LISTEN_MAX; i++)
+		if (c->listens[i].rq.handler && c->listens[i].generation > generation)
+			return true;
+	return false;
+}
+
+/* The server has ended the stream: begin again, unless there is another already. */
+static void ended(struct listen *l)
+{
+	struct client *c = l->client;
+
+	peer_close(&c->peer, &l->rq);
+	if (has_newer(c, l->generation) || c->listen_timer.slot)
+		return;
+	if (loop_now_us() - l->since_us > DELAY_MAX_MS * 1000)
+		c->listen_delay_ms = DELAY_MIN_MS;
+	set_timer(c, c->listen_delay_ms);
+	c->listen_delay_ms =
+		c->listen_delay_ms >= DELAY_MAX_MS / 2 ? DELAY_MAX_MS : 2 * c->listen_delay_ms;
+}
+
+/* It was refused: so are the subscriptions that it was made for. It is not tried again until the
+ * set changes. */
+static void refused(struct listen *l, const struct message *m)
+{
+	struct client *c = l->client;
+	struct client_result r = { .outcome = CALL_ANSWER,
+				   .json = m->error,
+				   .text = "the server refused the subscription" };
+	char text[160] = "";
+
+	peer_close(&c->peer, &l->rq);
+	json_string_into(json_get(m->error, "message"), text, sizeof(text));
+	peer_warn(&c->peer, ODD_LISTEN, "the server does not tell of changes: %s", text);
+	for (struct client_call *call; (call = find_waiting(c, l->generation)) != NULL;)
+		call_finish(call, &r);
+}
+
+static void on_answer(struct peer_request *rq, const struct message *m)
+{
+	struct listen *l = PEER_OF(rq, struct listen, rq);
+
+	if (m->kind == MESSAGE_ERROR)
+		refused(l, m);
+	else
+		ended(l);
+}
+
+static void on_spoiled(struct peer_request *rq, const char *why)
+{
+	(void)why;
+	ended(PEER_OF(rq, struct listen, rq));
+}
+
+static const struct peer_handler listen_handler = {
+	.on_answer = on_answer,
+	.on_spoiled = on_spoiled,
+};
+
+static void issue(struct client *c)
+{
+	struct listen *l = find_place(c);
+	int r;
+
+	*l = (struct listen){ .client = c,
+			      .generation = c->generation,
+			      .since_us = loop_now_us(),
+			      .rq.standing = true };
+	peer_open(&c->peer, &l->rq, &listen_handler, -1);
+	r = params_listen(peer_line(&c->peer), c, peer_assign(&c->peer, &l->rq));
+	if (r == 0)
+		r = peer_send(&c->peer);
+	if (r < 0) { /* it does not read; later then */
+		peer_unassign(&c->peer, &l->rq);
+		ended(l);
+	}
+}
+
+static void on_listen_time(struct loop_timer *t)
+{
+	struct client *c = PEER_OF(t, struct client, listen_timer);
+
+	if (listen_has(c))
+		issue(c);
+	else
+		leave_before(c, c->generation + 1);
+}
+
+static bool is_accepted(const char *uri, struct json filter)
+{
+	struct json_iter it = json_iter(json_get(filter, "resourceSubscriptions"));
+
+	if (json_type(filter) != JSON_OBJECT)
+		return true; /* it did not say what it left out */
+	while (json_each(&it))
+		if (json_is(it.value, uri))
+			return true;
+	return false;
+}
+
+void listen_acknowledged(struct client *c, struct json params)
+{
+	struct json filter = json_get(params, "notifications");
+	struct listen *l =
+		find_by_id(c, json_get(json_get(params, "_meta"), META("subscriptionId")));
+	struct client_result r = { .outcome = CALL_OK, .json = { "{}", 2 } };
+	uint64_t generation;
+
+	if (!l || l->acknowledged) {
+		peer_warn(&c->peer, ODD_LISTEN,
+			  "the server acknowledged a subscription that is not open");
+		return;
+	}
+	l->acknowledged = true;
+	generation = l->generation;
+	leave_before(c, generation);
+	for (struct client_call *call; (call = find_waiting(c, generation)) != NULL;) {
+		if (is_accepted(call->name, filter))
+			call_finish(call, &r);
+		else
+			call_fail(call, CALL_PROTOCOL,
+				  "the server did not accept the subscription");
+	}
+}
+
+bool listen_cancelled(struct client *c, struct json id)
+{
+	struct listen *l = find_by_id(c, id);
+
+	if (!l)
+		return false;
+	peer_withdraw(&c->peer, &l->rq, NULL); /* its result may follow */
+	ended(l);
+	return true;
+}
+
+void listen_done(struct client *c)
+{
+	loop_timer_stop(c->loop, &c->listen_timer);
+	for (int i = 0; i < LISTEN_MAX; i++) {
+		struct listen *l = &c->listens[i];
+
+		if (l->rq.id)
+			peer_withdraw(&c->peer, &l->rq, NULL);
+		if (l->rq.handler)
+			peer_close(&c->peer, &l->rq);
+	}
+}

@@ -1,0 +1,205 @@
+/* subscriptions.c - which owner watches which resource.
+ *
+ * The server knows one client: it is told of the first owner that watches a resource and of the
+ * last one that stops. A modern server is told by a new listen stream (listen.c).
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "mcp/client_internal.h"
+
+struct watch { /* one owner and one resource */
+	struct peer_node node;
+	struct owner *owner;
+	bool settled; /* the server has agreed */
+	char uri[];
+};
+
+static struct watch *watch_of(struct peer_node *n)
+{
+	return PEER_OF(n, struct watch, node);
+}
+
+static struct watch *find(struct client *c, const struct owner *owner, const char *uri)
+{
+	for (struct peer_node *n = c->watches.next; n != &c->watches; n = n->next)
+		if (watch_of(n)->owner == owner && strcmp(watch_of(n)->uri, uri) == 0)
+			return watch_of(n);
+	return NULL;
+}
+
+/* Does anybody watch it, and did the server agree to that? */
+static bool is_watched(struct client *c, const char *uri, bool settled)
+{
+	for (struct peer_node *n = c->watches.next; n != &c->watches; n = n->next)
+		if (strcmp(watch_of(n)->uri, uri) == 0 && (watch_of(n)->settled || !settled))
+			return true;
+	return false;
+}
+
+static void add(struct client *c, struct owner *owner, const char *uri)
+{
+	size_t len = strlen(uri) + 1;
+	struct watch *w = mem_grow(NULL, 1, sizeof(*w) + len);
+
+	*w = (struct watch){ .owner = owner };
+	memcpy(w->uri, uri, len);
+	peer_ring_add(&c->watches, &w->node);
+}
+
+static void drop(struct watch *w)
+{
+	peer_ring_remove(&w->node);
+	free(w);
+}
+
+/* Nobody watches it any more: the server is told. */
+static void tell_end(struct client *c, const char *uri)
+{
+	if (c->state != CLIENT_READY || is_watched(c, uri, false))
+		return;
+	if (c->era == ERA_MODERN)
+		listen_changed(c);
+	else
+		call_own(c, OP_UNSUBSCRIBE, uri, LEVEL_NONE);
+}
+
+void subscriptions_subscribe(struct client_call *call)
+{
+	struct client *c = call->client;
+	bool watched;
+
+	if (!(c->can & CAN_SUBSCRIBE) || !call->name) {
+		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer subscriptions");
+		return;
+	}
+	watched = is_watched(c, call->name, true);
+	if (!find(c, call->owner, call->name))
+		add(c, call->owner, call->name);
+	if (watched) {
+		call_later(call, CALL_OK, "{}", NULL);
+	} else if (c->era == ERA_MODERN) {
+		listen_changed(c);
+		call->state = CALL_LISTENING;
+		call->generation = c->generation;
+	} else {
+		call_send(call);
+	}
+}
+
+/* The end of a subscribe, whatever its outcome. */
+void subscriptions_settle(struct client_call *call, enum client_outcome outcome)
+{
+	struct client *c = call->client;
+	struct watch *w = call->name ? find(c, call->owner, call->name) : NULL;
+
+	if (w && outcome == CALL_OK) {
+		w->settled = true;
+	} else if (w && !w->settled) {
+		drop(w);
+		/* given up: the server may have agreed meanwhile */
+		if (outcome == CALL_TIMEOUT || outcome == CALL_CANCELLED || c->era == ERA_MODERN)
+			tell_end(c, call->name);
+	}
+}
+
+void subscriptions_unsubscribe(struct client_call *call)
+{
+	struct client *c = call->client;
+	struct watch *w = call->name ? find(c, call->owner, call->name) : NULL;
+
+	if (!(c->can & CAN_SUBSCRIBE) || !call->name) {
+		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer subscriptions");
+		return;
+	}
+	if (w)
+		drop(w);
+	if (c->era == ERA_MODERN && w)
+		tell_end(c, call->name);
+	if (c->era == ERA_MODERN || is_watched(c, call->name, false))
+		call_later(call, CALL_OK, "{}", NULL);
+	else
+		call_send(call);
+}
+
+void subscriptions_forget(struct client *c, struct owner *owner)
+{
+	struct peer_node *next;
+
+	for (struct peer_node *n = c->watches.next; n != &c->watches; n = next) {
+		struct watch *w = watch_of(n);
+		AUTO(mem_drop) char *uri = NULL;
+
+		next = n->next;
+		if (w->owner != owner)
+			continue;
+		uri = mem_text(w->uri, strlen(w->uri));
+		drop(w);
+		tell_end(c, uri);
+	}
+}
+
+/* A server may tell of a part of what is watched. */
+static bool is_part(const char *uri, const char *of)
+{
+	size_t len = strlen(of);
+
+	if (strncmp(uri, of, len) != 0)
+		return false;
+	return uri[len] == '\0' || uri[len] == '/' || uri[len] == '#' || uri[len] == '?' ||
+	       (len > 0 && of[len - 1] == '/');
+}
+
+/* Every owner that watches it is told once, however many of its watches match. */
+void subscriptions_updated(struct client *c, struct json params)
+{
+	AUTO(mem_drop) char *uri = NULL;
+	bool told = false;
+
+	if (!json_string(json_get(params, "uri"), &uri)) {
+		peer_warn(&c->peer, ODD_NOTE,
+			  "the server told that a resource changed, and not which");
+		return;
+	}
+	for (struct peer_node *o = c->owners.next, *next; o != &c->owners; o = next) {
+		struct owner *owner = PEER_OF(o, struct owner, node);
+		bool concerned = false;
+
+		next = o->next;
+		for (struct peer_node *n = c->watches.next; n != &c->watches && !concerned;
+		     n = n->next)
+			concerned = watch_of(n)->owner == owner && is_part(uri, watch_of(n)->uri);
+		if (concerned)
+			c->ev->on_note(c->ctx, NOTE_UPDATED, owner->key, params);
+		told |= concerned;
+	}
+	if (!told)
+		peer_warn(&c->peer, ODD_NOTE,
+			  "the server told of a change that nobody asked for: %.100s", uri);
+}
+
+const char *subscriptions_each(const struct client *c, const struct peer_node **at)
+{
+	const struct peer_node *n = *at ? *at : &c->watches;
+
+	while ((n = n->next) != &c->watches) {
+		const char *uri = PEER_OF(n, struct watch, node)->uri;
+		const struct peer_node *first = c->watches.next;
+
+		while (strcmp(PEER_OF(first, struct watch, node)->uri, uri) != 0)
+			first = first->next;
+		*at = n;
+		if (first == n)
+			return uri;
+	}
+	return NULL;
+}
+
+void subscriptions_done(struct client *c)
+{
+	while (!peer_ring_is_empty(&c->watches))
+		drop(watch_of(c->watches.next));
+}

@@ -1,0 +1,714 @@
+/* client_modern.c - the era without a handshake, and how it is told from the other */
+#include "t.h"
+
+#include "base/auto.h"
+#include "unit/fake.h"
+
+#define ANSWERS_ALL 7
+#define NS          "io.modelcontextprotocol/"
+#define META_PLAIN                                                                                 \
+	"\"_meta\":{\"" NS "protocolVersion\":\"2026-07-28\",\"" NS                                \
+	"clientInfo\":{\"name\":\"test\",\"version\":\"1\"},\"" NS "clientCapabilities\":{}}"
+
+static const struct client_spec modern = { .era = ERA_MODERN };
+static const struct client_spec automatic = { .era = ERA_AUTO };
+
+/* Ready, and listening with id 2. The next id is 3. */
+static void open_ready(struct world *w, const struct client_spec *spec)
+{
+	world_open(w, spec);
+	world_discover(w, 1);
+	EQ(w->ready, 1);
+	OK(!w->failed);
+	fake_pass(0);
+	world_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+		     "acknowledged\",\"params\":{"
+		     "\"_meta\":{\"" NS
+		     "subscriptionId\":2},\"notifications\":{\"toolsListChanged\":true}}}");
+	EQ(w->warnings, 0);
+	world_skip(w);
+}
+
+static void acknowledge(struct world *w, unsigned id, const char *filter)
+{
+	world_say(w,
+		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+		  "acknowledged\",\"params\":{"
+		  "\"_meta\":{\"" NS "subscriptionId\":%u},\"notifications\":%s}}",
+		  id, filter);
+}
+
+/* --- discovery --- */
+
+TEST(discovery_instead_of_a_handshake)
+{
+	struct client_facts facts;
+	struct world w;
+
+	world_open(&w, &modern);
+	STREQ(world_sent(&w),
+	      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META_PLAIN
+	      "}}");
+	OK(!client_is_probing(w.client));
+	world_discover(&w, 1);
+	EQ(w.ready, 1);
+	OK(!w.failed);
+	client_facts(w.client, &facts);
+	EQ(facts.era, ERA_MODERN);
+	STREQ(facts.protocol, "2026-07-28");
+	STREQ(facts.info, "{\"name\":\"m\",\"version\":\"2\"}");
+	STREQ(facts.instructions, "Be quick.");
+	STREQ(world_sent(&w), "");
+	fake_pass(0);
+	STREQ(world_sent(&w),
+	      "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"subscriptions/listen\",\"params\":{"
+	      "\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true}"
+	      "," META_PLAIN "}}");
+	world_close(&w);
+}
+
+TEST(discovery_that_fails)
+{
+	static const char *const answers[] = {
+		"\"result\":{}",
+		"\"result\":null",
+		"\"result\":{\"resultType\":\"task\",\"supportedVersions\":[\"2026-07-28\"]}",
+		"\"result\":{\"supportedVersions\":[\"2030-01-01\"]}",
+		"\"result\":{\"supportedVersions\":[\"2025-11-25\"]}",
+		"\"error\":{\"code\":-32601,\"message\":\"what?\"}",
+		"\"error\":{\"code\":-32021,\"message\":\"more\"}",
+		"\"error\":{\"code\":-32022,\"message\":\"v\",\"data\":{\"supported\":[\"2030-01-"
+		"01\"]}}",
+		"\"error\":{\"code\":-32022,\"message\":\"v\"}",
+		"\"result\":\xff",
+	};
+	struct world w;
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		world_open(&w, &modern);
+		world_sent(&w);
+		world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,%s}", answers[i]);
+		if (w.ready != 1 || !w.failed || !w.error.text[0])
+			FAIL("%s", answers[i]);
+		STREQ(world_sent(&w), "");
+		world_close(&w);
+	}
+}
+
+TEST(discovery_is_tried_again_with_a_version_that_both_have)
+{
+	struct world w;
+
+	world_open(&w, &modern);
+	world_sent(&w);
+	for (unsigned id = 1; id < 3; id++) {
+		world_say(&w,
+			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"error\":{\"code\":-32022,\"message\":"
+			  "\"v\",\"data\":{"
+			  "\"requested\":\"2026-07-28\",\"supported\":[\"2027-01-01\",\"2026-07-"
+			  "28\"]}}}",
+			  id);
+		OK(strstr(world_sent(&w), "server/discover"));
+	}
+	EQ(w.ready, 0);
+	world_discover(&w, 3);
+	OK(w.ready && !w.failed);
+	world_close(&w);
+
+	world_open(&w, &modern); /* and not for ever */
+	for (unsigned id = 1; id < 10 && !w.ready; id++)
+		world_say(&w,
+			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"error\":{\"code\":-32022,\"data\":{"
+			  "\"supported\":[\"2026-07-28\"]}}}",
+			  id);
+	OK(w.failed);
+	world_close(&w);
+}
+
+/* --- auto --- */
+
+TEST(auto_finds_a_modern_server)
+{
+	struct world w;
+
+	world_open(&w, &automatic);
+	OK(client_is_probing(w.client));
+	OK(strstr(world_sent(&w), "server/discover"));
+	world_discover(&w, 1);
+	OK(w.ready && !w.failed && !client_is_probing(w.client));
+	fake_pass(10000);
+	EQ(w.ready, 1);
+	world_close(&w);
+}
+
+TEST(auto_greets_whoever_refuses)
+{
+	static const char *const answers[] = {
+		"1,\"error\":{\"code\":-32601,\"message\":\"what?\"}",
+		"1,\"error\":{\"code\":-32602,\"message\":\"not initialized\"}",
+		"1,\"error\":{\"code\":0}",
+		"null,\"error\":{\"code\":-32600,\"message\":\"no id\"}",
+		"1,\"result\":{}",
+		"1,\"result\":{\"supportedVersions\":7}",
+		"1,\"result\":\xff",
+		"1",
+		"1,\"result\":{\"resultType\":\"complete\",\"supportedVersions\":[\"2025-11-25\"]}",
+		"1,\"error\":{\"code\":-32022,\"message\":\"v\",\"data\":{\"supported\":[\"2025-11-"
+		"25\"]}}",
+	};
+	struct client_facts facts;
+	struct world w;
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		world_open(&w, &automatic);
+		world_sent(&w);
+		world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":%s}", answers[i]);
+		if (w.ready || client_is_probing(w.client))
+			FAIL("%s", answers[i]);
+		STREQ(world_sent(&w),
+		      "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\",\"params\":{"
+		      "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+		      "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}}");
+		world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":"
+			      "\"2025-06-18\"}}");
+		OK(w.ready == 1 && !w.failed);
+		OK(strstr(world_sent(&w), "initialized"));
+		client_facts(w.client, &facts);
+		EQ(facts.era, ERA_LEGACY);
+		world_close(&w);
+	}
+}
+
+TEST(auto_does_not_fall_back_from_a_modern_error)
+{
+	struct world w;
+
+	world_open(&w, &automatic);
+	world_sent(&w);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,\"data\":{"
+		      "\"supported\":[\"2031-01-01\"]}}}");
+	OK(w.failed && strstr(w.error.text, "2031-01-01"));
+	STREQ(world_sent(&w), "");
+	world_close(&w);
+	world_open(&w, &automatic);
+	world_sent(&w);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32021,\"message\":"
+		      "\"needs sampling\"}}");
+	OK(w.failed && strstr(w.error.text, "needs sampling"));
+	world_close(&w);
+}
+
+TEST(auto_greets_whoever_is_silent)
+{
+	struct world w;
+
+	world_open(&w, &automatic);
+	world_sent(&w);
+	fake_pass(1999);
+	STREQ(world_sent(&w), "");
+	fake_pass(1);
+	OK(strstr(world_sent(&w), "\"id\":2,\"method\":\"initialize\""));
+	STREQ(world_sent(&w),
+	      ""); /* the question is not cancelled: who does not know it chokes on that too */
+	OK(client_is_probing(w.client));
+	world_say(
+		&w,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"late\"}}");
+	EQ(w.ready, 0);
+	OK(!client_is_probing(w.client));
+	world_say(&w,
+		  "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\"}}");
+	OK(w.ready == 1 && !w.failed);
+	EQ(w.warnings, 0);
+	world_close(&w);
+}
+
+TEST(auto_takes_the_late_answer_of_a_modern_server)
+{
+	struct client_facts facts;
+	struct world w;
+
+	world_open(&w, &automatic);
+	fake_pass(2000);
+	world_discover(&w, 1);
+	OK(w.ready == 1 && !w.failed);
+	client_facts(w.client, &facts);
+	EQ(facts.era, ERA_MODERN);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32601,\"message\":\"no "
+		      "handshake here\"}}");
+	OK(w.ready == 1 && w.warnings == 0);
+	world_close(&w);
+
+	world_open(&w, &automatic); /* the other way round */
+	fake_pass(2000);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32601,\"message\":\"no "
+		      "handshake here\"}}");
+	EQ(w.ready, 0);
+	world_discover(&w, 1);
+	OK(w.ready == 1 && !w.failed);
+	world_close(&w);
+
+	world_open(&w, &automatic); /* both refused */
+	fake_pass(2000);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32601,\"message\":\"no "
+		      "handshake here\"}}");
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":"
+		      "\"neither\"}}");
+	OK(w.ready == 1 && w.failed && strstr(w.error.text, "no handshake here"));
+	world_close(&w);
+}
+
+/* --- requests --- */
+
+TEST(every_request_says_who_we_are)
+{
+	static const struct {
+		enum client_op op;
+		const char *name, *args, *line;
+	} cases[] = {
+		{ OP_CALL, "t", "{\"a\":1}",
+		  "tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":1}," META_PLAIN
+		  "}}" },
+		{ OP_READ, "u", NULL,
+		  "resources/read\",\"params\":{\"uri\":\"u\"," META_PLAIN "}}" },
+		{ OP_PROMPT, "p", NULL,
+		  "prompts/get\",\"params\":{\"name\":\"p\"," META_PLAIN "}}" },
+		{ OP_COMPLETE, NULL, "{\"ref\":1}",
+		  "completion/complete\",\"params\":{\"ref\":1," META_PLAIN "}}" },
+		{ OP_PING, NULL, NULL, "server/discover\",\"params\":{" META_PLAIN "}}" },
+		{ OP_TOOLS, NULL, NULL, "tools/list\",\"params\":{" META_PLAIN "}}" },
+	};
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+	char line[500];
+
+	open_ready(&w, &modern);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_call(&w, &d, cases[i].op, cases[i].name, cases[i].args);
+		snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s",
+			 i + 3, cases[i].line);
+		STREQ(world_sent(&w), line);
+		world_say(&w,
+			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"complete\","
+			  "\"tools\":[]}}",
+			  i + 3);
+		EQ(d.count, i + 1);
+		EQ(d.outcome, CALL_OK);
+	}
+	world_call(&w, &d, OP_COMPLETE, NULL,
+		   "{\"_meta\":{\"mine\":[1],\"progressToken\":7,\"" NS
+		   "logLevel\":\"debug\"},\"x\":1}");
+	OK(strstr(world_sent(&w), "\"params\":{\"x\":1,\"_meta\":{"));
+	OK(strstr(w.line, "\"" NS "clientCapabilities\":{},\"mine\":[1]}}}"));
+	OK(!strstr(w.line, "progressToken") && !strstr(w.line, "logLevel"));
+	world_close(&w);
+}
+
+TEST(log_levels_travel_with_requests)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct client_request rq = { .op = OP_CALL,
+				     .name = "t",
+				     .timeout_ms = -1,
+				     .wants_progress = true,
+				     .ctx = &d,
+				     .on_done = world_done };
+	struct world w;
+
+	open_ready(&w, &modern);
+	world_call(&w, &d, OP_LOG_LEVEL, "notice", NULL);
+	EQ(d.count, 0);
+	fake_pass(0);
+	EQ(d.outcome, CALL_OK);
+	STREQ(d.json, "{}");
+	STREQ(world_sent(&w), "");
+	client_call(w.client, &rq);
+	OK(strstr(world_sent(&w), "\"" NS "logLevel\":\"notice\",\"progressToken\":3}"));
+	world_call(&w, &d, OP_LOG_LEVEL, "loud", NULL);
+	fake_pass(0);
+	EQ(d.outcome, CALL_PROTOCOL);
+	world_close(&w);
+}
+
+TEST(results_of_unknown_types_are_no_results)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &modern);
+	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"task\"}}");
+	EQ(d.outcome, CALL_PROTOCOL);
+	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"resultType\":\"input_required\","
+		      "\"requestState\":\"x\"}}");
+	EQ(d.outcome, CALL_PROTOCOL);
+	world_call(&w, &d, OP_CALL, "t", NULL); /* none: complete */
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[]}}");
+	EQ(d.outcome, CALL_OK);
+	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"resultType\":7}}");
+	EQ(d.outcome, CALL_PROTOCOL);
+	world_close(&w);
+}
+
+TEST(a_request_is_tried_again_once_when_its_version_was_refused)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &modern);
+	world_call(&w, &d, OP_CALL, "t", "{\"a\":1}");
+	world_skip(&w);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32022,\"message\":\"v\","
+		      "\"data\":{\"supported\":[\"2026-07-28\"]}}}");
+	OK(strstr(world_sent(&w), "\"id\":4,\"method\":\"tools/"
+				  "call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":1}"));
+	EQ(d.count, 0);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32022,\"message\":\"v\","
+		      "\"data\":{\"supported\":[\"2026-07-28\"]}}}");
+	EQ(d.outcome, CALL_ANSWER);
+	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32022,\"message\":\"v\","
+		      "\"data\":{\"supported\":[\"2031-01-01\"]}}}");
+	EQ(d.outcome, CALL_ANSWER);
+	EQ(d.count, 2);
+	world_close(&w);
+}
+
+TEST(a_modern_server_may_ping_and_nothing_else)
+{
+	struct world w;
+
+	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+	OK(strstr(world_sent(&w), "\"result\":{}"));
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"roots/list\"}");
+	OK(strstr(world_sent(&w), "-32601"));
+	EQ(w.ask_count, 0);
+	world_close(&w);
+}
+
+/* --- results that ask --- */
+
+#define INPUT(id)                                                                                  \
+	"{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"result\":{\"resultType\":\"input_required\","
+
+TEST(input_is_gathered_and_the_request_made_again)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+	char owner;
+
+	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_call_of(&w, &d, &owner, OP_CALL, "t");
+	world_skip(&w);
+	world_say(&w,
+		  INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"elicitation/"
+			   "create\",\"params\":{\"m\":1}},"
+			   "\"b\\\"\":{\"method\":\"roots/list\"}},\"requestState\":\"s\\n1\"}}");
+	EQ(w.ask_count, 2);
+	STREQ(w.asks[0].method, "elicitation/create");
+	STREQ(w.asks[0].params, "{\"m\":1}");
+	STREQ(w.asks[1].method, "roots/list");
+	OK(w.asks[0].owner == &owner && w.asks[1].owner == &owner);
+	EQ(client_in_flight(w.client, &owner), 1);
+	client_answer(w.client, w.asks[1].number, "{\"roots\":\n[]}", 13);
+	STREQ(world_sent(&w), "");
+	client_decline(w.client, w.asks[0].number, "no");
+	OK(strstr(world_sent(&w),
+		  "\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{},"
+		  "\"inputResponses\":{\"a\":{\"action\":\"decline\"},\"b\\\"\":{\"roots\": []}},"
+		  "\"requestState\":\"s\\n1\",\"_meta\":{"));
+	world_say(&w, INPUT(4) "\"requestState\":\"s2\"}}"); /* a state alone */
+	OK(strstr(world_sent(&w), "\"id\":5,"));
+	OK(strstr(w.line, "\"requestState\":\"s2\"") && !strstr(w.line, "inputResponses"));
+	world_say(&w, INPUT(5) "\"inputRequests\":{\"c\":{\"method\":\"sampling/"
+			       "createMessage\"}}}}"); /* no state */
+	client_answer(w.client, w.asks[2].number, "{\"role\":\"assistant\"}", 20);
+	OK(strstr(world_sent(&w), "\"inputResponses\":{\"c\":{\"role\":\"assistant\"}}"));
+	OK(!strstr(w.line, "requestState"));
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"resultType\":\"complete\","
+		      "\"content\":[]}}");
+	EQ(d.count, 1);
+	EQ(d.outcome, CALL_OK);
+	EQ(w.warnings, 0);
+	world_close(&w);
+}
+
+TEST(input_may_be_given_at_once)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	w.answer = "{\"roots\":[]}";
+	world_call(&w, &d, OP_READ, "u", NULL);
+	world_skip(&w);
+	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
+			       "list\"},\"b\":{\"method\":\"roots/list\"}}}}");
+	OK(strstr(world_sent(&w),
+		  "\"uri\":\"u\",\"inputResponses\":{\"a\":{\"roots\":[]},\"b\":{\"roots\":[]}}"));
+	STREQ(world_sent(&w), "");
+	world_close(&w);
+}
+
+TEST(rounds_are_bounded)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+	unsigned id = 3;
+
+	open_ready(&w, &modern);
+	for (world_call(&w, &d, OP_PROMPT, "p", NULL); d.count == 0 && id < 100; id++)
+		world_say(&w,
+			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_"
+			  "required\",\"requestState\":\"%u\"}}",
+			  id, id);
+	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(id, 3 + 17); /* the first, and 16 more */
+	world_close(&w);
+}
+
+TEST(input_that_cannot_be_asked_for)
+{
+	static const char *const wants[] = {
+		"\"x\":1",
+		"\"inputRequests\":[]",
+		"\"inputRequests\":{\"a\":1}",
+		"\"inputRequests\":{\"a\":{}}",
+		"\"inputRequests\":{\"a\":{\"method\":\"tools/call\"}}",
+		"\"inputRequests\":{\"a\":{\"method\":\"roots/list\"},\"b\":{\"method\":\"sampling/"
+		"createMessage\"}}",
+		"\"requestState\":7",
+	};
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = 4 });
+	for (unsigned i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+		world_call(&w, &d, OP_CALL, "t", NULL);
+		world_skip(&w);
+		world_say(&w,
+			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_"
+			  "required\",%s}}",
+			  i + 3, wants[i]);
+		EQ(d.count, i + 1);
+		EQ(d.outcome, CALL_PROTOCOL);
+		STREQ(world_sent(&w), "");
+	}
+	EQ(w.ask_count, 0); /* nobody is asked in vain */
+	world_close(&w);
+}
+
+TEST(declining_what_cannot_be_declined_ends_the_call)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
+			       "list\"},\"b\":{\"method\":\"sampling/createMessage\"}}}}");
+	world_skip(&w);
+	client_decline(w.client, w.asks[1].number, "too dear");
+	EQ(d.count, 0);
+	client_answer(w.client, w.asks[0].number, "{\"roots\":[]}", 12);
+	fake_pass(0);
+	EQ(d.outcome, CALL_CANCELLED);
+	OK(strstr(d.text, "too dear") && strstr(d.text, "sampling"));
+	w.refuse_asks = true; /* at once, the second is not even asked */
+	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_skip(&w);
+	world_say(&w, INPUT(4) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
+			       "list\"},\"b\":{\"method\":\"roots/list\"}}}}");
+	EQ(w.ask_count, 3);
+	fake_pass(0);
+	EQ(d.outcome, CALL_CANCELLED);
+	EQ(d.count, 2);
+	STREQ(world_sent(&w), "");
+	world_close(&w);
+}
+
+TEST(a_call_may_end_while_it_asks)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct client_call *call;
+	struct world w;
+
+	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	w.cancel_on_ask = call; /* from inside */
+	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
+			       "list\"},\"b\":{\"method\":\"roots/list\"}}}}");
+	EQ(d.outcome, CALL_CANCELLED);
+	EQ(w.ask_count, 1);
+	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, INPUT(4) "\"inputRequests\":{\"a\":{\"method\":\"roots/list\"}}}}");
+	world_skip(&w);
+	fake_pass(1000);
+	EQ(d.outcome, CALL_TIMEOUT);
+	EQ(d.count, 2);
+	client_answer(w.client, w.asks[1].number, "{}", 2);
+	STREQ(world_sent(&w), ""); /* nothing was on the wire */
+	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, INPUT(5) "\"inputRequests\":{\"a\":{\"method\":\"roots/list\"}}}}");
+	client_cancel(call);
+	EQ(d.count, 3);
+	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_say(&w, INPUT(6) "\"inputRequests\":{\"a\":{\"method\":\"roots/list\"}}}}");
+	w.link.error = -ENOBUFS; /* and when the retry cannot be sent */
+	client_answer(w.client, w.asks[3].number, "{}", 2);
+	fake_pass(0);
+	EQ(d.outcome, CALL_BUSY);
+	world_close(&w);
+}
+
+/* --- listening --- */
+
+TEST(subscriptions_change_the_stream)
+{
+	AUTO(done_drop) struct done a = { .count = 0 };
+	AUTO(done_drop) struct done b = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &modern);
+	world_call(&w, &a, OP_SUBSCRIBE, "file:///a", NULL);
+	world_call(&w, &b, OP_SUBSCRIBE, "file:///\"b", NULL);
+	STREQ(world_sent(&w), "");
+	fake_pass(0); /* one stream for both */
+	OK(strstr(world_sent(&w),
+		  "\"id\":3,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{"
+		  "\"toolsListChanged\":true,\"resourcesListChanged\":true,"
+		  "\"resourceSubscriptions\":[\"file:///a\",\"file:///\\\"b\"]},\"_meta\":{"));
+	STREQ(world_sent(&w), "");
+	acknowledge(&w, 3, "{\"resourceSubscriptions\":[\"file:///a\"]}");
+	STREQ(world_sent(&w),
+	      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+	      "\"requestId\":2,\"reason\":\"there is a newer one\"}}");
+	EQ(a.outcome, CALL_OK);
+	STREQ(a.json, "{}");
+	EQ(b.outcome, CALL_PROTOCOL);
+	fake_pass(0); /* without the one that was not accepted */
+	OK(strstr(world_sent(&w), "\"id\":4,"));
+	OK(!strstr(w.line, "\\\"b"));
+	acknowledge(&w, 4, "{}");
+	OK(strstr(world_sent(&w), "\"requestId\":3"));
+	world_say(&w,
+		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
+		  "\"uri\":\"file:///a\",\"_meta\":{\"" NS "subscriptionId\":4}}}");
+	EQ(w.note_count, 1);
+	EQ(w.notes[0].note, NOTE_UPDATED);
+	world_say(&w,
+		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
+		  "\"uri\":\"file:///a\",\"_meta\":{\"" NS "subscriptionId\":3}}}");
+	EQ(w.note_count, 1); /* the same, on the stream that was left */
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"complete\"}}");
+	EQ(w.warnings, 0);
+	world_call(&w, &a, OP_UNSUBSCRIBE, "file:///a", NULL);
+	fake_pass(0);
+	EQ(a.count, 2);
+	EQ(a.outcome, CALL_OK);
+	OK(strstr(world_sent(&w), "\"id\":5,"));
+	OK(!strstr(w.line, "resourceSubscriptions"));
+	world_close(&w);
+}
+
+TEST(a_stream_that_the_server_ends_is_opened_again)
+{
+	struct world w;
+
+	open_ready(&w, &modern);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"complete\"}}");
+	STREQ(world_sent(&w), "");
+	fake_pass(1000);
+	OK(strstr(world_sent(&w), "\"id\":3,\"method\":\"subscriptions/listen\""));
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+		      "cancelled\",\"params\":{\"requestId\":3}}");
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"); /* both are sent by some */
+	fake_pass(1000);
+	STREQ(world_sent(&w), "");
+	fake_pass(1000); /* less eagerly */
+	OK(strstr(world_sent(&w), "\"id\":4,\"method\":\"subscriptions/listen\""));
+	EQ(w.warnings, 0);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32601,\"message\":"
+		      "\"never heard of it\"}}");
+	EQ(w.warnings, 1);
+	fake_pass(1000000);
+	STREQ(world_sent(&w), ""); /* that was clear */
+	w.link.error = -ENOBUFS;
+	world_close(&w);
+}
+
+TEST(a_stream_that_is_refused_refuses_its_subscriptions)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	open_ready(&w, &modern);
+	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
+	fake_pass(0);
+	world_skip(&w);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32602,\"message\":\"no "
+		      "such\"}}");
+	EQ(d.outcome, CALL_ANSWER);
+	OK(strstr(d.json, "no such"));
+	fake_pass(0); /* and the rest is listened to again */
+	OK(strstr(world_sent(&w), "\"id\":4,\"method\":\"subscriptions/listen\""));
+	OK(!strstr(w.line, "\"u\""));
+	world_close(&w);
+}
+
+TEST(a_server_that_never_acknowledges)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+	unsigned opened = 0, left = 0;
+
+	open_ready(&w, &modern);
+	for (int i = 0; i < 50; i++) {
+		char uri[16];
+
+		snprintf(uri, sizeof(uri), "u%d", i);
+		world_call(&w, &d, OP_SUBSCRIBE, uri, NULL);
+		fake_pass(1);
+	}
+	EQ(d.count, 0);
+	fake_pass(1000);
+	EQ(d.count, 50);
+	EQ(d.outcome, CALL_TIMEOUT);
+	while (world_sent(&w)[0]) {
+		opened += strstr(w.line, "subscriptions/listen") != NULL;
+		left += strstr(w.line, "notifications/cancelled") != NULL;
+	}
+	OK(opened >= 50 && opened - left <= 4);
+	acknowledge(&w, 3, "{}"); /* long ago */
+	EQ(w.warnings, 1);
+	world_close(&w);
+}
+
+TEST(nothing_to_listen_to_is_not_listened_to)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	world_open(&w, &modern);
+	world_say(
+		&w,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"],"
+		"\"capabilities\":{\"resources\":{\"subscribe\":true}}}}");
+	OK(w.ready && !w.failed);
+	world_skip(&w);
+	fake_pass(100000);
+	STREQ(world_sent(&w), "");
+	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
+	fake_pass(0);
+	OK(strstr(world_sent(&w), "\"notifications\":{\"resourceSubscriptions\":[\"u\"]}"));
+	acknowledge(&w, 2, "null");
+	EQ(d.outcome, CALL_OK);
+	world_call(&w, &d, OP_UNSUBSCRIBE, "u", NULL);
+	fake_pass(0);
+	OK(strstr(world_sent(&w), "\"requestId\":2"));
+	STREQ(world_sent(&w), "");
+	world_close(&w);
+}

@@ -1,0 +1,369 @@
+/* fake.h - a client without a server: a link that keeps what is written, and a clock that stands
+ * still.
+ *
+ * Included once per program: it has the loop's timers in it, so that loop.c is not linked. Life:
+ * world_open(&w, &spec) -> world_say (the server speaks), world_sent (what we wrote), world_pass
+ * (time goes by) -> world_close.
+ */
+#pragma once
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "link/link.h"
+#include "mcp/client.h"
+
+/* --- time --- */
+
+#define FAKE_TIMERS 64
+static int64_t fake_now_us = 1000000;
+static struct loop_timer *fake_timers[FAKE_TIMERS];
+
+int64_t loop_now_us(void)
+{
+	return fake_now_us;
+}
+
+void loop_timer_stop(struct loop *l, struct loop_timer *t)
+{
+	(void)l;
+	if (t->slot)
+		fake_timers[t->slot - 1] = NULL;
+	t->slot = 0;
+}
+
+void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
+		    void (*on_time)(struct loop_timer *t))
+{
+	size_t i = 0;
+
+	assert(delay_ms >= 0);
+	loop_timer_stop(l, t);
+	while (fake_timers[i])
+		assert(++i < FAKE_TIMERS);
+	fake_timers[i] = t;
+	t->slot = i + 1;
+	t->due_us = fake_now_us + delay_ms * 1000;
+	t->on_time = on_time;
+}
+
+static size_t fake_timer_count(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < FAKE_TIMERS; i++)
+		n += fake_timers[i] != NULL;
+	return n;
+}
+
+/* Run the first timer that is due until then, if there is one. */
+static bool fake_fire(int64_t until_us)
+{
+	struct loop_timer *first = NULL;
+
+	for (size_t i = 0; i < FAKE_TIMERS; i++)
+		if (fake_timers[i] && (!first || fake_timers[i]->due_us < first->due_us))
+			first = fake_timers[i];
+	if (!first || first->due_us > until_us)
+		return false;
+	if (first->due_us > fake_now_us)
+		fake_now_us = first->due_us;
+	loop_timer_stop(NULL, first);
+	first->on_time(first);
+	return true;
+}
+
+/* Let time go by. At most so many timers: one that fires for ever is seen. */
+static inline void fake_pass(int64_t ms)
+{
+	int64_t until = fake_now_us + ms * 1000;
+	int fired = 0;
+
+	while (fake_fire(until))
+		assert(++fired < 100000);
+	fake_now_us = until;
+}
+
+/* --- the link --- */
+
+struct fake_link {
+	struct link link;
+	struct buf out; /* all that was written */
+	size_t read;    /* of it, by world_sent */
+	int error;      /* what write answers instead, 0: nothing */
+	unsigned writes;
+};
+
+static int fake_write(struct link *l, const char *bytes, size_t len)
+{
+	struct fake_link *f = (struct fake_link *)l;
+
+	assert(len > 0 && bytes[len - 1] == '\n' && !memchr(bytes, '\n', len - 1));
+	assert(!memchr(bytes, '\r', len));
+	if (f->error)
+		return f->error;
+	f->writes++;
+	return buf_add(&f->out, bytes, len) < 0 ? -ENOBUFS : 0;
+}
+
+static size_t fake_unwritten(const struct link *l)
+{
+	(void)l;
+	return 0;
+}
+
+static const struct link_ops fake_ops = { .write = fake_write, .unwritten = fake_unwritten };
+
+/* --- a client on it, and all it tells --- */
+
+struct done { /* of one call */
+	unsigned count;
+	enum client_outcome outcome;
+	int code;
+	char *json, *text;
+	unsigned progresses;
+	double progress, total;
+	char message[64];
+};
+
+struct note {
+	enum client_note note;
+	void *owner;
+	char text[200];
+};
+
+struct asked {
+	uint64_t number;
+	void *owner;
+	char method[32], params[160];
+};
+
+#define WORLD_KEPT 64
+struct world {
+	struct fake_link link;
+	struct client_spec spec;
+	struct client *client;
+	unsigned ready;
+	struct err error;
+	bool failed;
+	struct note notes[WORLD_KEPT];
+	unsigned note_count;
+	struct asked asks[WORLD_KEPT];
+	unsigned ask_count;
+	bool refuse_asks;
+	const char *answer; /* to every ask, from inside on_ask */
+	struct client_call *cancel_on_ask;
+	char warning[400]; /* the last */
+	unsigned warnings;
+	char *line; /* what world_sent has returned */
+};
+
+static void world_on_ready(void *ctx, const struct err *e)
+{
+	struct world *w = ctx;
+
+	w->ready++;
+	w->failed = e != NULL;
+	if (e)
+		w->error = *e;
+}
+
+static void world_on_note(void *ctx, enum client_note note, void *owner, struct json params)
+{
+	struct world *w = ctx;
+	struct note *n = &w->notes[w->note_count++ % WORLD_KEPT];
+
+	n->note = note;
+	n->owner = owner;
+	snprintf(n->text, sizeof(n->text), "%.*s", (int)params.len, params.at ? params.at : "");
+}
+
+static bool world_on_ask(void *ctx, void *owner, uint64_t ask, const char *method,
+			 struct json params)
+{
+	struct world *w = ctx;
+	struct asked *a = &w->asks[w->ask_count++ % WORLD_KEPT];
+
+	a->number = ask;
+	a->owner = owner;
+	snprintf(a->method, sizeof(a->method), "%s", method);
+	snprintf(a->params, sizeof(a->params), "%.*s", (int)params.len, params.at ? params.at : "");
+	if (w->answer)
+		client_answer(w->client, ask, w->answer, strlen(w->answer));
+	if (w->cancel_on_ask)
+		client_cancel(w->cancel_on_ask);
+	w->cancel_on_ask = NULL;
+	return !w->refuse_asks;
+}
+
+static void world_on_warning(void *ctx, const char *text)
+{
+	struct world *w = ctx;
+
+	w->warnings++;
+	snprintf(w->warning, sizeof(w->warning), "%s", text);
+}
+
+static const struct client_events world_events = {
+	.on_ready = world_on_ready,
+	.on_note = world_on_note,
+	.on_ask = world_on_ask,
+	.on_warning = world_on_warning,
+};
+
+static inline void world_open(struct world *w, const struct client_spec *spec)
+{
+	*w = (struct world){ .link = { .link.ops = &fake_ops, .out = BUF_INIT(64 << 20) } };
+	w->spec = *spec;
+	if (!w->spec.name)
+		w->spec.name = "test";
+	if (!w->spec.version)
+		w->spec.version = "1";
+	if (!w->spec.message_limit)
+		w->spec.message_limit = 1 << 20;
+	if (!w->spec.probe_ms)
+		w->spec.probe_ms = 2000;
+	w->client = client_new(NULL, &w->link.link, &w->spec, &world_events, w);
+}
+
+static inline void world_close(struct world *w)
+{
+	client_fail(w->client, -1, "the test is over");
+	client_free(w->client);
+	assert(fake_timer_count() == 0);
+	buf_done(&w->link.out);
+	free(w->line);
+	w->line = NULL;
+}
+
+/* The server writes a line. */
+static inline __attribute__((format(printf, 2, 3))) void world_say(struct world *w, const char *fmt,
+								   ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	assert(n >= 0);
+	client_feed(w->client, text, (size_t)n);
+	client_feed(w->client, "\n", 1);
+	free(text);
+}
+
+/* The next line that was written, without its newline; "" if there is none. */
+static inline const char *world_sent(struct world *w)
+{
+	const char *at = w->link.out.data ? w->link.out.data + w->link.read : "";
+	const char *end = strchr(at, '\n');
+
+	free(w->line);
+	w->line = strndup(at, end ? (size_t)(end - at) : 0);
+	if (end)
+		w->link.read += (size_t)(end - at) + 1;
+	return w->line;
+}
+
+static inline void world_skip(struct world *w)
+{
+	w->link.read = w->link.out.len;
+}
+
+static inline void world_done(void *ctx, const struct client_result *r)
+{
+	struct done *d = ctx;
+
+	d->count++;
+	d->outcome = r->outcome;
+	d->code = r->code;
+	free(d->json);
+	free(d->text);
+	d->json = r->json.at ? strndup(r->json.at, r->json.len) : NULL;
+	d->text = r->text ? strdup(r->text) : NULL;
+}
+
+static inline void world_progress(void *ctx, double progress, double total, const char *message)
+{
+	struct done *d = ctx;
+
+	d->progresses++;
+	d->progress = progress;
+	d->total = total;
+	snprintf(d->message, sizeof(d->message), "%s", message);
+}
+
+static inline void done_drop(struct done *d)
+{
+	free(d->json);
+	free(d->text);
+	d->json = d->text = NULL;
+}
+
+static inline struct client_call *world_call(struct world *w, struct done *d, enum client_op op,
+					     const char *name, const char *args)
+{
+	struct client_request rq = {
+		.op = op,
+		.name = name,
+		.args = { args, args ? strlen(args) : 0 },
+		.timeout_ms = 1000,
+		.ctx = d,
+		.on_done = world_done,
+	};
+
+	return client_call(w->client, &rq);
+}
+
+/* For somebody. */
+static inline struct client_call *world_call_of(struct world *w, struct done *d, void *owner,
+						enum client_op op, const char *name)
+{
+	struct client_request rq = {
+		.op = op,
+		.name = name,
+		.owner = owner,
+		.timeout_ms = 1000,
+		.ctx = d,
+		.on_done = world_done,
+	};
+
+	return client_call(w->client, &rq);
+}
+
+/* --- handshakes --- */
+
+#define WORLD_CAPABILITIES                                                                         \
+	"{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":"     \
+	"true},"                                                                                   \
+	"\"prompts\":{},\"completions\":{},\"logging\":{}}"
+
+/* Answer initialize, which has the id 1. */
+static inline void world_greet(struct world *w, const char *version)
+{
+	world_say(w,
+		  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"%s\","
+		  "\"capabilities\":" WORLD_CAPABILITIES
+		  ",\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"},\"instructions\":\"Be "
+		  "kind.\"}}",
+		  version);
+}
+
+/* Answer server/discover. */
+static inline void world_discover(struct world *w, unsigned id)
+{
+	world_say(w,
+		  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"complete\","
+		  "\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":" WORLD_CAPABILITIES
+		  ",\"instructions\":\"Be quick.\",\"ttlMs\":0,\"cacheScope\":\"private\","
+		  "\"_meta\":{\"io.modelcontextprotocol/"
+		  "serverInfo\":{\"name\":\"m\",\"version\":\"2\"}}}}",
+		  id);
+}
