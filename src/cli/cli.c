@@ -60,17 +60,27 @@ static const struct cli_option *find_option(const struct cli_option *options, co
 	return NULL;
 }
 
+static const struct cli_option *find_letter(const struct cli_option *options, const char *arg)
+{
+	for (const struct cli_option *o = options; o->name; o++)
+		if (o->letter && arg[1] == o->letter && !arg[2])
+			return o;
+	return NULL;
+}
+
 /* Take argv[*i], which starts with a dash, and its value if it has one. */
 static bool take_option(int argc, char **argv, int *i, const struct cli_option *options)
 {
 	const char *arg = argv[*i], *name = arg + 2, *equals;
-	const struct cli_option *o = NULL;
+	const struct cli_option *o;
 	size_t len;
 
 	equals = strchr(arg, '=');
 	len = equals ? (size_t)(equals - name) : strlen(name);
 	if (strncmp(arg, "--", 2) == 0)
 		o = find_option(options, name, len);
+	else
+		o = find_letter(options, arg);
 	if (!o) {
 		cli_usage(argv[0], "unknown option '%.*s'", equals ? (int)(equals - arg) : 60, arg);
 		return false;
@@ -94,24 +104,47 @@ static bool take_option(int argc, char **argv, int *i, const struct cli_option *
 	return true;
 }
 
-bool cli_options(int argc, char **argv, const char *help, const struct cli_option *options,
-		 int *out_status)
+static bool is_help(const char *arg)
 {
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+bool cli_words(int argc, char **argv, const char *help, const struct cli_option *options,
+	       struct cli_words *out_words, int *out_status)
+{
+	struct cli_words words = { .list = argv + 1 };
+
 	for (int i = 1; i < argc; i++) {
 		*out_status = EXIT_USAGE;
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+		if (is_help(argv[i])) {
 			fputs(help, stdout);
 			*out_status = cli_finish(argv[0], EXIT_SUCCESS);
 			return false;
 		}
+		if (out_words && strcmp(argv[i], "--") == 0) {
+			words.command = argv + i + 1;
+			break;
+		}
 		if (argv[i][0] != '-' || !argv[i][1]) {
-			cli_usage(argv[0], "unexpected argument '%.60s'", argv[i]);
-			return false;
+			if (!out_words) {
+				cli_usage(argv[0], "unexpected argument '%.60s'", argv[i]);
+				return false;
+			}
+			words.list[words.count++] = argv[i];
+			continue;
 		}
 		if (!take_option(argc, argv, &i, options))
 			return false;
 	}
+	if (out_words)
+		*out_words = words;
 	return true;
+}
+
+bool cli_options(int argc, char **argv, const char *help, const struct cli_option *options,
+		 int *out_status)
+{
+	return cli_words(argc, argv, help, options, NULL, out_status);
 }
 
 /* UTF-8 when the locale says so, even when its files are not installed, as in small containers. */

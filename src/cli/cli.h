@@ -18,20 +18,41 @@ int verb_reap(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_demo(int argc, char **argv);
 int verb_help(int argc, char **argv);
+int verb_tools(int argc, char **argv);
+int verb_resources(int argc, char **argv);
+int verb_prompts(int argc, char **argv);
+int verb_call(int argc, char **argv);
+int verb_read(int argc, char **argv);
+int verb_ping(int argc, char **argv);
+int verb_status(int argc, char **argv);
+int verb_inspect(int argc, char **argv);
 
 /* The texts of `killick VERB --help`. */
 extern const char ps_help[], reap_help[], doctor_help[], demo_help[];
+extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
+	ping_help[], status_help[], inspect_help[];
 
 struct cli_option {
 	const char *name;   /* without dashes; NULL ends the list */
 	bool *flag;         /* set when given, or */
 	const char **value; /* takes a value: --name V or --name=V */
+	char letter;        /* of a flag: -v does as well; 0: none */
+};
+
+struct cli_words {   /* what is no option */
+	char **list; /* count of them, wherever they stood; borrowed from argv, which is put
+			into another order */
+	int count;
+	char **command; /* what stands behind "--", NULL at the end; NULL: no "--" */
 };
 
 /* Read the options of a verb. True: go on. False: stop with *out_status (help was printed, or a
  * usage error). */
 bool cli_options(int argc, char **argv, const char *help, const struct cli_option *options,
 		 int *out_status);
+/* The same for a verb that takes words too. */
+bool cli_words(int argc, char **argv, const char *help, const struct cli_option *options,
+	       struct cli_words *out_words, int *out_status);
 
 /* Print `killick: VERB: TEXT; try 'killick VERB --help'` to stderr and return EXIT_USAGE. */
 int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -24,6 +24,14 @@ static const struct verb {
 	  doctor_help },
 	{ "demo", "what a plain client leaves behind, and what killick does", verb_demo,
 	  demo_help },
+	{ "tools", "what the servers of a config can do", verb_tools, tools_help },
+	{ "call", "call a tool", verb_call, call_help },
+	{ "resources", "what they let one read", verb_resources, resources_help },
+	{ "read", "read a resource", verb_read, read_help },
+	{ "prompts", "the prompts they offer", verb_prompts, prompts_help },
+	{ "ping", "do they answer, and how fast", verb_ping, ping_help },
+	{ "status", "are they well; why not", verb_status, status_help },
+	{ "inspect", "all that one server says about itself", verb_inspect, inspect_help },
 	{ "help", "explain a verb", verb_help, NULL },
 	{ "zoo", NULL, run_zoo, NULL },
 	{ "demo-part", NULL, demo_part, NULL },
@@ -51,11 +59,11 @@ int verb_help(int argc, char **argv)
 		return cli_finish("help", EXIT_SUCCESS);
 	}
 	fputs("usage: killick VERB [OPTION]...\n\n"
-	      "  run     hold a server: killick run [OPTION]... -- CMD [ARG]...\n",
+	      "  run       hold a server: killick run [OPTION]... -- CMD [ARG]...\n",
 	      stdout);
 	for (size_t i = 0; i < VERBS; i++)
 		if (verbs[i].summary)
-			printf("  %-7s %s\n", verbs[i].name, verbs[i].summary);
+			printf("  %-9s %s\n", verbs[i].name, verbs[i].summary);
 	fputs("\n'killick VERB --help' says more.\n", stdout);
 	return cli_finish("help", EXIT_SUCCESS);
 }

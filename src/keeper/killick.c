@@ -30,6 +30,12 @@ static const char usage[] =
 	"  killick demo                          see the difference, in under 15 seconds\n"
 	"  killick --version\n"
 	"\n"
+	"With the servers of a config (.mcp.json), or with one: -- CMD ARGS...\n"
+	"  killick tools | resources | prompts   what they offer\n"
+	"  killick call NAME [KEY=VALUE]...      call a tool\n"
+	"  killick read URI                      read a resource\n"
+	"  killick ping | status | inspect       do they answer; are they well; all they say\n"
+	"\n"
 	"Start here: put 'killick run --' in front of the command in your client's MCP config.\n"
 	"'man killick' has the whole story.\n";
 
@@ -102,7 +108,9 @@ static int dispatch(char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const verbs[] = { "ps", "reap", "doctor", "demo", "zoo" };
+	static const char *const verbs[] = { "ps",        "reap",    "doctor", "demo", "zoo",
+					     "tools",     "call",    "read",   "ping", "status",
+					     "resources", "prompts", "inspect" };
 
 	if (argc < 2) {
 		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)

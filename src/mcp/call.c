@@ -38,7 +38,7 @@ static void detach(struct client_call *call)
 	if (call->rq.handler)
 		peer_close(&c->peer, &call->rq);
 	else if (call->state == CALL_LATER)
-		peer_ring_remove(&call->rq.node);
+		peer_ring_remove(&c->later, &call->rq.node);
 	if (call->rounds)
 		ask_drop_of(c, call);
 	if (c->asking == call)
@@ -64,7 +64,7 @@ void call_finish(struct client_call *call, const struct client_result *r)
 	call->state = CALL_OVER;
 	settle(call, r->outcome);
 	if (call->owner) {
-		peer_ring_remove(&call->of_owner);
+		peer_ring_remove(&call->owner->calls, &call->of_owner);
 		call->owner->open--;
 		c->open--;
 	}
@@ -129,23 +129,21 @@ static void finish_later(struct client_call *call)
 /* What a handler adds meanwhile waits for the next turn, so that handlers cannot keep us here. */
 void call_run_later(struct client *c)
 {
-	struct peer_node now;
+	struct peer_node mark;
 
 	if (c->ready_due) {
 		c->ready_due = false;
 		if (c->state == CLIENT_FAILED)
 			c->ev->on_ready(c->ctx, &c->error);
 	}
-	if (peer_ring_is_empty(&c->later))
-		return;
-	now = c->later;
-	now.next->prev = now.prev->next = &now;
-	peer_ring_init(&c->later);
-	while (!peer_ring_is_empty(&now)) {
-		struct peer_request *rq = PEER_OF(now.next, struct peer_request, node);
+	peer_ring_add(&c->later, &mark);
+	while (c->later.next != &mark) {
+		struct peer_request *rq = PEER_OF(c->later.next, struct peer_request, node);
 
+		peer_ring_remove(&c->later, &rq->node);
 		finish_later(PEER_OF(rq, struct client_call, rq));
 	}
+	peer_ring_remove(&c->later, &mark);
 }
 
 void call_cancelled(struct client *c, uint64_t id, const char *reason)

@@ -39,10 +39,10 @@ struct owner *owner_get(struct client *c, void *key)
 	return o;
 }
 
-static void owner_free(struct owner *o)
+static void owner_free(struct client *c, struct owner *o)
 {
 	assert(peer_ring_is_empty(&o->calls) && o->open == 0 && o->wire == 0);
-	peer_ring_remove(&o->node);
+	peer_ring_remove(&c->owners, &o->node);
 	free(o);
 }
 
@@ -62,7 +62,7 @@ void client_forget(struct client *c, void *key, const char *why)
 		return;
 	/* A handler may call again for the same owner: that is another one then. */
 	c->last_owner = NULL;
-	peer_ring_remove(&o->node);
+	peer_ring_remove(&c->owners, &o->node);
 	o->level = LEVEL_NONE;
 	ask_forget(c, o, why);
 	while (!peer_ring_is_empty(&o->calls)) {
@@ -72,7 +72,7 @@ void client_forget(struct client *c, void *key, const char *why)
 	}
 	subscriptions_forget(c, o);
 	orphan_late(c, o);
-	owner_free(o);
+	owner_free(c, o);
 	if (c->state == CLIENT_READY)
 		level_forget(c);
 }
@@ -219,7 +219,7 @@ void client_free(struct client *c)
 	loop_timer_stop(c->loop, &c->later_timer);
 	subscriptions_done(c);
 	while (!peer_ring_is_empty(&c->owners))
-		owner_free(PEER_OF(c->owners.next, struct owner, node));
+		owner_free(c, PEER_OF(c->owners.next, struct owner, node));
 	peer_done(&c->peer);
 	free(c->meta);
 	free(c->info);

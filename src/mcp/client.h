@@ -7,7 +7,18 @@
  * client_fail when the link is gone or is to be ended: every open call ends with that error ->
  * client_free. Each call's on_done comes exactly once, from client_feed, a timer, client_cancel,
  * client_forget or client_fail; never from inside client_call. A handler may make new calls; it may
- * not free the client. Threads: with the loop's lock.  Blocking: never.
+ * not free the client. on_note and on_warning only take note: client_fail, client_forget and
+ * client_cancel are not for them.
+ *
+ * What the server sends by itself, and whose it is:
+ *  - progress: of the call, for as long as that is on the wire.
+ *  - log messages and requests: of the only owner that has requests in the server; one that was
+ *    given up counts for a minute more. Requests that may be of an owner that has left are
+ *    declined. Once an owner has chosen a log level each owner hears what it chose, those that did
+ *    not from "info" on; an owner is known here from its first request.
+ *  - changes of a subscribed resource, or of a part of it: of the owners that subscribed.
+ *  - changes of lists: of all.
+ * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -30,10 +41,11 @@ enum client_outcome {
 	CALL_OK,
 	CALL_ANSWER, /* the server answered with an error: json is it */
 	CALL_TIMEOUT,
-	CALL_CANCELLED,
-	CALL_PROTOCOL, /* the answer cannot be understood; text says why */
-	CALL_BUSY,     /* the server does not read */
-	CALL_FAILED,   /* client_fail: text is its text, code its code */
+	CALL_CANCELLED, /* by our side; also: what the server asked for it was declined */
+	CALL_PROTOCOL,  /* the answer cannot be understood, or there will be none: the server does
+			   not offer it */
+	CALL_BUSY,      /* the server does not read, or too much is in flight */
+	CALL_FAILED,    /* client_fail: text is its text, code its code */
 };
 
 struct client_result { /* borrowed for the time of on_done */

@@ -21,12 +21,12 @@
 /* Bits of client_spec.answers: enum killick_answers. */
 enum { ANSWER_SAMPLING = 1, ANSWER_ELICITATION = 2, ANSWER_ROOTS = 4 };
 
-#define CODE_METHOD_NOT_FOUND   -32601
-#define CODE_INTERNAL           -32603
-#define CODE_REJECTED           -1 /* a person said no to sampling */
-#define CODE_MISSING_CAPABILITY -32021
-#define CODE_HEADER_MISMATCH    -32020
-#define CODE_VERSION            -32022
+#define CODE_METHOD_NOT_FOUND   (-32601)
+#define CODE_INTERNAL           (-32603)
+#define CODE_REJECTED           (-1) /* a person said no to sampling */
+#define CODE_MISSING_CAPABILITY (-32021)
+#define CODE_HEADER_MISMATCH    (-32020)
+#define CODE_VERSION            (-32022)
 
 #define META(name) "io.modelcontextprotocol/" name
 

@@ -94,6 +94,7 @@ static void start_waiting(struct client *c)
 
 void handshake_ready(struct client *c, enum client_era era, const char *version)
 {
+	assert(c->state < CLIENT_READY);
 	handshake_done(c);
 	use_version(c, era, version);
 	c->peer.batches = era == ERA_LEGACY && strcmp(version, "2025-03-26") == 0;

@@ -54,12 +54,21 @@ static enum who who_is(struct client *c, struct owner **out)
 
 /* --- notifications --- */
 
+static void report_progress(struct client_call *call, struct json params)
+{
+	AUTO(mem_drop) char *message = NULL;
+	double progress = 0, total = 0;
+
+	json_double(json_get(params, "progress"), &progress);
+	json_double(json_get(params, "total"), &total);
+	json_string(json_get(params, "message"), &message);
+	call->on_progress(call->ctx, progress, total, message ? message : "");
+}
+
 static void on_progress(struct client *c, struct json params)
 {
 	struct peer_request *rq;
 	struct client_call *call;
-	double progress = 0, total = 0;
-	AUTO(mem_drop) char *message = NULL;
 	int64_t token;
 
 	if (!json_int(json_get(params, "progressToken"), &token) || token <= 0) {
@@ -73,12 +82,8 @@ static void on_progress(struct client *c, struct json params)
 	call = PEER_OF(rq, struct client_call, rq);
 	if (call->progress_extends)
 		peer_extend(&c->peer, rq, call->timeout_ms);
-	if (!call->wants_progress || !call->on_progress)
-		return;
-	json_double(json_get(params, "progress"), &progress);
-	json_double(json_get(params, "total"), &total);
-	json_string(json_get(params, "message"), &message);
-	call->on_progress(call->ctx, progress, total, message ? message : "");
+	if (call->wants_progress && call->on_progress)
+		report_progress(call, params);
 }
 
 #define LEVEL_DEFAULT 1 /* what an owner hears that did not say: "info" */
@@ -212,8 +217,9 @@ const char *ask_method(unsigned kind)
 {
 	size_t i = 0;
 
-	while (asks[i].kind != kind)
-		assert(++i < ASK_KINDS);
+	while (i < ASK_KINDS - 1 && asks[i].kind != kind)
+		i++;
+	assert(asks[i].kind == kind);
 	return asks[i].method;
 }
 

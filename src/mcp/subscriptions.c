@@ -50,9 +50,9 @@ static void add(struct client *c, struct owner *owner, const char *uri)
 	peer_ring_add(&c->watches, &w->node);
 }
 
-static void drop(struct watch *w)
+static void drop(struct client *c, struct watch *w)
 {
-	peer_ring_remove(&w->node);
+	peer_ring_remove(&c->watches, &w->node);
 	free(w);
 }
 
@@ -99,7 +99,7 @@ void subscriptions_settle(struct client_call *call, enum client_outcome outcome)
 	if (w && outcome == CALL_OK) {
 		w->settled = true;
 	} else if (w && !w->settled) {
-		drop(w);
+		drop(c, w);
 		/* given up: the server may have agreed meanwhile */
 		if (outcome == CALL_TIMEOUT || outcome == CALL_CANCELLED || c->era == ERA_MODERN)
 			tell_end(c, call->name);
@@ -116,7 +116,7 @@ void subscriptions_unsubscribe(struct client_call *call)
 		return;
 	}
 	if (w)
-		drop(w);
+		drop(c, w);
 	if (c->era == ERA_MODERN && w)
 		tell_end(c, call->name);
 	if (c->era == ERA_MODERN || is_watched(c, call->name, false))
@@ -137,7 +137,7 @@ void subscriptions_forget(struct client *c, struct owner *owner)
 		if (w->owner != owner)
 			continue;
 		uri = mem_text(w->uri, strlen(w->uri));
-		drop(w);
+		drop(c, w);
 		tell_end(c, uri);
 	}
 }
@@ -201,5 +201,5 @@ const char *subscriptions_each(const struct client *c, const struct peer_node **
 void subscriptions_done(struct client *c)
 {
 	while (!peer_ring_is_empty(&c->watches))
-		drop(watch_of(c->watches.next));
+		drop(c, watch_of(c->watches.next));
 }

@@ -1,0 +1,85 @@
+/* read.c - `killick read`: one resource. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "lists.h"
+#include "show.h"
+
+const char read_help[] =
+	"usage: killick read URI " TALK_USAGE "\n"
+	"\n"
+	"Read a resource and print it. To a file or pipe it goes byte for byte, decoded\n"
+	"if need be; on a terminal what is no text is only named.\n"
+	"\n" TALK_HELP("print the result as the server wrote it") TALK_EXITS;
+
+static void print_contents(struct talk *t, struct json result)
+{
+	struct json_iter it = json_iter(json_get(result, "contents"));
+	bool terminal = isatty(STDOUT_FILENO) == 1;
+
+	while (json_each(&it)) {
+		AUTO(mem_drop) char *text = NULL;
+		struct json blob = json_get(it.value, "blob");
+
+		if (terminal) {
+			show_resource(stdout, it.value);
+		} else if (json_string(json_get(it.value, "text"), &text)) {
+			show_text(stdout, text, strlen(text));
+		} else if (!show_decoded(stdout, blob)) {
+			talk_say(t, "what the server sent is neither text nor base64");
+			talk_fail(t, EXIT_UNAVAILABLE);
+		}
+	}
+}
+
+/* The server that has it: the only one with resources, or the only one that lists it. */
+static bool find_server(struct talk *t, const char *uri, const char **out)
+{
+	AUTO(lists_done) struct lists l = LISTS_INIT;
+	size_t count = 0;
+
+	if (talk_only(t)) {
+		*out = talk_only(t)->name;
+		return true;
+	}
+	for (size_t i = 0; i < t->status->count; i++) {
+		const struct killick_server_status *sv = &t->status->servers[i];
+
+		if (talk_is_ready(sv) && talk_offers(sv, "resources")) {
+			*out = sv->name;
+			count++;
+		}
+	}
+	if (count == 0) {
+		talk_missing_all(t);
+		talk_say(t, "no server here has resources");
+		talk_fail(t, EXIT_REFUSED);
+	}
+	if (count <= 1)
+		return count == 1;
+	return lists_get(t, KILLICK_RESOURCES, "resources", &l) &&
+	       lists_owner(t, &l, "resources", "uri", uri, out);
+}
+
+int verb_read(int argc, char **argv)
+{
+	struct killick_request rq = { .op = KILLICK_READ };
+	struct killick_result *r = NULL;
+	struct talk t = TALK_INIT(argv);
+	int status;
+
+	if (!talk_options(&t, argc, argv, read_help, NULL, 1, &status))
+		return status;
+	if (t.words.count == 0)
+		return cli_usage("read", "no URI given");
+	rq.name = t.words.list[0];
+	if (talk_open(&t) && find_server(&t, rq.name, &rq.server))
+		r = talk_do(&t, &rq);
+	if (r && t.json)
+		show_json(stdout, talk_json(r));
+	else if (r)
+		print_contents(&t, talk_json(r));
+	killick_result_free(r);
+	return talk_close(&t);
+}

@@ -1,0 +1,16 @@
+/* schema.h - the parameters of a tool or prompt, read from its JSON Schema for people. */
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/json.h"
+
+/* "string", "number or null", "list of string", "one of a, b, c": what a schema allows, in few
+ * words. */
+void schema_type(struct json schema, char *out, size_t size);
+
+/* One line per property of an object schema: name, type, whether it is required, description. */
+void schema_params(FILE *out, struct json schema, size_t indent, size_t width);
+/* The same for the `arguments` of a prompt. */
+void schema_arguments(FILE *out, struct json arguments, size_t indent, size_t width);

@@ -1,0 +1,153 @@
+/* status.c - `killick status`: start the servers of a config and say how each of them is. */
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/emit.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "lists.h"
+#include "show.h"
+
+const char status_help[] =
+	"usage: killick status " TALK_USAGE "\n"
+	"\n"
+	"Start the servers of a config and say of each whether it is ready, what it is\n"
+	"and how it is held, or why it failed. They are ended again: this is a test of\n"
+	"the config. `killick ps` lists what runs.\n"
+	"\n" TALK_HELP("all facts, as an array with an object per server") TALK_EXITS;
+
+/* "everything 2.0.0", as it calls itself. */
+static void software(const struct killick_server_status *sv, char *out, size_t size)
+{
+	struct json_fault fault;
+	struct json info = JSON_NONE;
+	char name[128], version[64];
+
+	json_check(sv->info, strlen(sv->info), 0, &info, &fault);
+	show_member(info, "name", name, sizeof(name));
+	show_member(info, "version", version, sizeof(version));
+	snprintf(out, size, "%s%s%s", name, *name && *version ? " " : "", version);
+}
+
+/* Why it failed, without its name: that is in the first column. */
+static void reason(const struct killick_server_status *sv, char *out, size_t size)
+{
+	char name[256];
+	const char *error = sv->error;
+
+	snprintf(name, sizeof(name), "server '%.200s' ", sv->name);
+	if (strncmp(error, name, strlen(name)) == 0)
+		error += strlen(name);
+	text_clean(error, strlen(error), out, size);
+}
+
+static void add_row(struct table *table, const struct killick_server_status *sv)
+{
+	char text[512];
+
+	table_add(table, sv->name);
+	table_add(table, killick_state_name(sv->state));
+	if (sv->pid)
+		table_addf(table, "%d", sv->pid);
+	else
+		table_add(table, "-");
+	table_add(table, *sv->level ? sv->level : "-");
+	table_add(table, *sv->era ? sv->era : "-");
+	table_add(table, *sv->protocol ? sv->protocol : "-");
+	if (sv->tools >= 0)
+		table_addf(table, "%ld", sv->tools);
+	else
+		table_add(table, "-");
+	software(sv, text, sizeof(text));
+	table_add(table, text);
+	reason(sv, text, sizeof(text));
+	table_add(table, text);
+}
+
+static void print_table(const struct talk *t)
+{
+	static const struct table_col cols[] = {
+		{ .title = "SERVER", .min = 10 },
+		{ .title = "STATE" },
+		{ .title = "PID", .right = true },
+		{ .title = "LEVEL" },
+		{ .title = "ERA" },
+		{ .title = "PROTOCOL" },
+		{ .title = "TOOLS", .right = true },
+		{ .title = "SOFTWARE", .drop = true, .min = 10 },
+		{ .title = "ERROR", .drop = true, .min = 10 },
+	};
+	AUTO(table_done) struct table table = TABLE_INIT(cols);
+
+	for (size_t i = 0; i < t->status->count; i++)
+		add_row(&table, &t->status->servers[i]);
+	table_print(&table, stdout, 0, cli_width());
+	fflush(stdout);
+}
+
+static void json_text(struct emit *j, const char *key, const char *json)
+{
+	if (*json)
+		emit_raw(j, key, json, strlen(json));
+	else
+		emit_null(j, key);
+}
+
+static void json_server(struct emit *j, const struct killick_server_status *sv)
+{
+	emit_open(j, NULL, '{');
+	emit_str(j, "server", sv->name);
+	emit_str(j, "state", killick_state_name(sv->state));
+	emit_bool(j, "required", sv->required);
+	emit_bool(j, "shared", sv->shared);
+	emit_int(j, "pid", sv->pid);
+	emit_str(j, "level", sv->level);
+	emit_str(j, "era", sv->era);
+	emit_str(j, "protocol", sv->protocol);
+	json_text(j, "info", sv->info);
+	json_text(j, "capabilities", sv->capabilities);
+	emit_str(j, "instructions", sv->instructions);
+	if (sv->tools >= 0)
+		emit_int(j, "tools", sv->tools);
+	else
+		emit_null(j, "tools");
+	emit_int(j, "restarts", sv->restarts);
+	emit_int(j, "bytes_in", (long long)sv->bytes_in);
+	emit_int(j, "bytes_out", (long long)sv->bytes_out);
+	emit_str(j, "error", sv->error);
+	emit_str(j, "stderr_tail", sv->stderr_tail);
+	emit_close(j);
+}
+
+static void print_json(const struct talk *t)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
+
+	emit_open(&j, NULL, '[');
+	for (size_t i = 0; i < t->status->count; i++)
+		json_server(&j, &t->status->servers[i]);
+	emit_close(&j);
+	show_emitted(&j);
+}
+
+int verb_status(int argc, char **argv)
+{
+	AUTO(lists_done) struct lists tools = LISTS_INIT;
+	struct talk t = TALK_INIT(argv);
+	int status;
+
+	if (!talk_options(&t, argc, argv, status_help, NULL, 0, &status))
+		return status;
+	t.any_state = t.warnings = true;
+	/* tools are listed for their number; a server that cannot do it says so in its row */
+	if (!talk_open(&t) || !lists_get(&t, KILLICK_TOOLS, "tools", &tools))
+		return talk_close(&t);
+	talk_look(&t);
+	if (t.json)
+		print_json(&t);
+	else
+		print_table(&t);
+	talk_missing_all(&t);
+	return talk_close(&t);
+}

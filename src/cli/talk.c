@@ -1,0 +1,409 @@
+/* talk.c - see talk.h */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "keeper/clock.h"
+#include "show.h"
+#include "talk.h"
+
+static const char *find_config(const struct talk *t)
+{
+	static const char *const places[] = { ".mcp.json", "mcp.json", ".vscode/mcp.json" };
+	const char *named = getenv("KILLICK_CONFIG");
+
+	if (t->config)
+		return t->config;
+	if (named && *named)
+		return named;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], F_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+/* The small program that belongs to this one: beside it in a build tree, in bin when installed.
+ * False: the library shall look. */
+static bool find_keeper(char *out, size_t size)
+{
+	static const char *const places[] = { "killick", "../../bin/killick" };
+	char self[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *named = getenv("KILLICK_KEEPER");
+
+	if (n <= 0 || (named && *named))
+		return false;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(out, size, "%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(out, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void ending_signals(sigset_t *out)
+{
+	sigemptyset(out);
+	sigaddset(out, SIGINT);
+	sigaddset(out, SIGTERM);
+	sigaddset(out, SIGHUP);
+}
+
+static void catch_signals(struct talk *t)
+{
+	sigset_t set;
+
+	ending_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	t->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void talk_release(struct talk *t)
+{
+	sigset_t set;
+
+	fd_drop(&t->signals);
+	ending_signals(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void take_signal(struct talk *t)
+{
+	struct signalfd_siginfo info;
+
+	if (read(t->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	t->caught = (int)info.ssi_signo;
+	talk_fail(t, EXIT_SIGNAL + t->caught);
+	talk_release(t);
+	talk_say(t, "interrupted; ending in good order%s",
+		 t->caught == SIGINT ? ", Ctrl-C again ends at once" : "");
+}
+
+bool talk_pump(struct talk *t, const bool *done, long long until_us)
+{
+	int caught = t->caught;
+
+	while (!*done && t->caught == caught) {
+		struct pollfd fds[] = { { .fd = killick_fd(t->k), .events = POLLIN },
+					{ .fd = t->signals, .events = POLLIN } };
+		long long left_us = until_us ? until_us - clock_us() : -1;
+		int wait_ms = bar_due_ms(&t->bar);
+
+		if (until_us && left_us <= 0)
+			return false;
+		if (until_us && (wait_ms < 0 || wait_ms > left_us / 1000))
+			wait_ms = (int)(left_us / 1000) + 1;
+		poll(fds, 2, wait_ms);
+		killick_dispatch(t->k);
+		if (fds[1].revents)
+			take_signal(t);
+		if (!*done)
+			bar_tick(&t->bar);
+	}
+	return *done;
+}
+
+/* What a server wrote to stderr, each line under its name. */
+static void show_stderr(struct talk *t, const struct killick_event *ev)
+{
+	const char *p = ev->text, *end = p + ev->text_len;
+	char line[4096];
+
+	bar_clear(&t->bar);
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = nl ? (size_t)(nl - p) : (size_t)(end - p);
+
+		text_clean(p, n, line, sizeof(line));
+		fprintf(stderr, "%s: %s\n", ev->server ? ev->server : "", line);
+		p += n + 1;
+	}
+}
+
+static void on_event(void *ctx, const struct killick_event *ev)
+{
+	struct talk *t = ctx;
+	char text[4096];
+
+	switch (ev->kind) {
+	case KILLICK_EVENT_STDERR:
+		if (t->verbose)
+			show_stderr(t, ev);
+		break;
+	case KILLICK_EVENT_WARNING:
+		text_clean(ev->text, ev->text_len, text, sizeof(text));
+		if (t->verbose || t->warnings)
+			talk_say(t, "%s%s%s", ev->server ? ev->server : "", ev->server ? ": " : "",
+				 text);
+		break;
+	case KILLICK_EVENT_LOG:
+		text_clean(ev->json, ev->json_len, text, sizeof(text));
+		if (t->verbose)
+			talk_say(t, "%s logs %s", ev->server, text);
+		break;
+	case KILLICK_EVENT_STATE:
+	case KILLICK_EVENT_TOOLS:
+	case KILLICK_EVENT_RESOURCES:
+	case KILLICK_EVENT_PROMPTS:
+	case KILLICK_EVENT_UPDATED:
+		break;
+	}
+}
+
+static void on_open(void *ctx, struct killick_session *s, const struct killick_error *e)
+{
+	struct talk *t = ctx;
+
+	t->opened = true;
+	t->s = s;
+	if (!s)
+		t->error = *e;
+}
+
+static bool open_failed(struct talk *t)
+{
+	bar_clear(&t->bar);
+	talk_say(t, "%s", t->error.text);
+	talk_fail(t, talk_exit_of(t->error.code));
+	return false;
+}
+
+/* Begin to open the session and wait. */
+static bool open_session(struct talk *t)
+{
+	struct killick_session_options options = {
+		.config_file = t->source,
+		.command = t->words.command,
+		.only = t->server,
+		.label = "command line",
+		.handlers = { .ctx = t, .on_event = on_event },
+	};
+	char keeper[PATH_MAX + 32], span[24];
+	struct killick_options runtime = { .dispatch = KILLICK_DISPATCH_HOST };
+
+	if (find_keeper(keeper, sizeof(keeper)))
+		runtime.keeper = keeper;
+	if (killick_open(&runtime, &t->k, &t->error))
+		return open_failed(t);
+	if (killick_session_open_start(t->k, &options, on_open, t, &t->error))
+		return open_failed(t);
+	bar_begin(&t->bar, t->server ? t->server : "starting");
+	if (!talk_pump(t, &t->opened, t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0)) {
+		bar_clear(&t->bar);
+		if (t->caught)
+			return false;
+		talk_say(t,
+			 "the handshake was not over after %s; give it longer, or see what %s "
+			 "does with '--verbose'",
+			 text_span(t->timeout_ms, span), t->server ? t->server : "the server");
+		talk_fail(t, EXIT_TRY_AGAIN);
+		return false;
+	}
+	bar_clear(&t->bar);
+	return t->s ? true : open_failed(t);
+}
+
+bool talk_open(struct talk *t)
+{
+	if (!t->words.command) {
+		t->source = find_config(t);
+		if (!t->source) {
+			cli_usage(t->verb, "no config: there is none of .mcp.json, mcp.json and "
+					   ".vscode/mcp.json here; give '--config FILE' or a "
+					   "command behind '--'");
+			talk_fail(t, EXIT_USAGE);
+			return false;
+		}
+		if (t->verbose)
+			talk_say(t, "the config is %s", t->source);
+	}
+	catch_signals(t);
+	if (!open_session(t))
+		return false;
+	talk_look(t);
+	if (t->status->count == 0) {
+		talk_say(t, "%s has no servers", t->source);
+		talk_fail(t, EXIT_CONFIG);
+		return false;
+	}
+	if (t->any_state)
+		return true;
+	for (size_t i = 0; i < t->status->count; i++)
+		if (talk_is_ready(&t->status->servers[i]))
+			return true;
+	talk_missing_all(t);
+	if (!t->exit_status) {
+		talk_say(t, "every server in %s is disabled", t->source);
+		talk_fail(t, EXIT_CONFIG);
+	}
+	return false;
+}
+
+void talk_missing_all(struct talk *t)
+{
+	for (size_t i = 0; i < t->status->count; i++) {
+		const struct killick_server_status *sv = &t->status->servers[i];
+
+		if (!talk_is_ready(sv) && (sv->state != KILLICK_DISABLED || t->server))
+			talk_missing(t, sv);
+	}
+}
+
+void talk_look(struct talk *t)
+{
+	struct killick_status *status = NULL;
+
+	if (killick_status(t->s, &status) != 0)
+		abort(); /* the session is ours and open */
+	killick_status_free(t->status);
+	t->status = status;
+}
+
+bool talk_is_ready(const struct killick_server_status *sv)
+{
+	return sv->state == KILLICK_READY;
+}
+
+bool talk_offers(const struct killick_server_status *sv, const char *capability)
+{
+	size_t len;
+
+	return killick_json_find(sv->capabilities, strlen(sv->capabilities), capability, &len) !=
+	       NULL;
+}
+
+const struct killick_server_status *talk_only(const struct talk *t)
+{
+	const struct killick_server_status *found = NULL;
+
+	for (size_t i = 0; i < t->status->count; i++) {
+		if (t->status->servers[i].state == KILLICK_DISABLED)
+			continue;
+		if (found)
+			return NULL;
+		found = &t->status->servers[i];
+	}
+	return found;
+}
+
+struct pending { /* the requests of one talk_all */
+	struct talk *talk;
+	size_t left;
+	bool done;
+};
+
+struct slot { /* one of them */
+	struct pending *all;
+	struct talk_ask *ask;
+	struct killick_call *call;
+};
+
+static void on_done(void *ctx, struct killick_result *r)
+{
+	struct slot *s = ctx;
+
+	s->ask->result = r;
+	if (--s->all->left == 0)
+		s->all->done = true;
+}
+
+static void on_progress(void *ctx, const struct killick_progress *p)
+{
+	struct slot *s = ctx;
+
+	bar_progress(&s->all->talk->bar, p->progress, p->total, p->message ? p->message : "");
+}
+
+static void begin(struct talk *t, struct slot *s)
+{
+	struct killick_request *rq = &s->ask->rq;
+
+	rq->ctx = s;
+	rq->on_done = on_done;
+	rq->on_progress = on_progress;
+	rq->timeout_ms = t->timeout_ms;
+	rq->progress_extends = !t->timeout_ms;
+	s->ask->result = NULL;
+	if (killick_start(t->s, rq, &s->call) == 0)
+		s->all->left++;
+}
+
+/* Let go of the calls. False, and of the results too: they are not all there. */
+static bool end(struct talk *t, struct slot *slots, size_t count)
+{
+	bool whole = !t->caught;
+
+	for (size_t i = 0; i < count; i++) {
+		killick_call_free(slots[i].call);
+		if (slots[i].ask->result || t->caught)
+			continue;
+		talk_say(t, "the library refuses the request: its arguments make no sense to it");
+		talk_fail(t, EXIT_BUG);
+		whole = false;
+	}
+	for (size_t i = 0; i < count && !whole; i++) {
+		killick_result_free(slots[i].ask->result);
+		slots[i].ask->result = NULL;
+	}
+	return whole;
+}
+
+bool talk_all(struct talk *t, struct talk_ask *asks, size_t count)
+{
+	struct pending all = { .talk = t };
+	AUTO(mem_drop) struct slot *slots = mem_grow(NULL, count + 1, sizeof(*slots));
+
+	bar_begin(&t->bar, count == 1 && asks->rq.name ? asks->rq.name : t->verb);
+	for (size_t i = 0; i < count; i++) {
+		slots[i] = (struct slot){ .all = &all, .ask = &asks[i] };
+		begin(t, &slots[i]);
+	}
+	all.done = all.left == 0;
+	if (!talk_pump(t, &all.done, 0)) {
+		for (size_t i = 0; i < count; i++)
+			if (slots[i].call && !asks[i].result)
+				killick_cancel(slots[i].call);
+		talk_pump(t, &all.done, 0); /* at once: a cancelled request is over */
+	}
+	bar_clear(&t->bar);
+	return end(t, slots, count);
+}
+
+struct killick_result *talk_do(struct talk *t, const struct killick_request *rq)
+{
+	struct talk_ask ask = { .rq = *rq };
+
+	if (!talk_all(t, &ask, 1))
+		return NULL;
+	if (killick_result_code(ask.result) == KILLICK_OK)
+		return ask.result;
+	talk_refused(t, ask.result);
+	killick_result_free(ask.result);
+	return NULL;
+}
+
+struct json talk_json(const struct killick_result *r)
+{
+	struct json v = JSON_NONE;
+	struct json_fault fault;
+	size_t len;
+	const char *text = killick_result_json(r, &len);
+
+	if (json_check(text, len, 0, &v, &fault) < 0)
+		return JSON_NONE;
+	return v;
+}

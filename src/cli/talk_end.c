@@ -1,0 +1,206 @@
+/* talk_end.c - how a talk fails and ends; see talk.h */
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "talk.h"
+
+enum { TAIL_LINES = 8 };
+
+void talk_say(struct talk *t, const char *fmt, ...)
+{
+	va_list ap;
+	char text[8192];
+
+	bar_clear(&t->bar);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cli_say(t->verb, "%s", text);
+}
+
+void talk_fail(struct talk *t, int status)
+{
+	if (!t->exit_status)
+		t->exit_status = status;
+}
+
+int talk_exit_of(int code)
+{
+	switch ((enum killick_code)code) {
+	case KILLICK_OK:
+		return EXIT_SUCCESS;
+	case KILLICK_ERR_NO_SERVER:
+	case KILLICK_ERR_USAGE:
+		return EXIT_USAGE;
+	case KILLICK_ERR_CONFIG:
+		return EXIT_CONFIG;
+	case KILLICK_ERR_ANSWER:
+		return EXIT_REFUSED;
+	case KILLICK_ERR_TIMEOUT:
+		return EXIT_TRY_AGAIN;
+	case KILLICK_ERR_CANCELLED:
+		return EXIT_SIGNAL + 2;
+	case KILLICK_ERR_START:
+	case KILLICK_ERR_EXITED:
+	case KILLICK_ERR_CLOSED:
+	case KILLICK_ERR_PROTOCOL:
+	case KILLICK_ERR_BUSY:
+	case KILLICK_ERR_SYSTEM:
+		return EXIT_UNAVAILABLE;
+	case KILLICK_ERR_FORKED:
+		break;
+	}
+	return EXIT_BUG;
+}
+
+/* The last lines of a server's stderr. With --verbose they were shown as they came. */
+static void show_tail(const struct talk *t, const char *tail)
+{
+	const char *p = tail + strlen(tail);
+	int lines = 0;
+	char line[512];
+
+	if (t->verbose || !*tail)
+		return;
+	while (p > tail && lines < TAIL_LINES) {
+		if (p > tail && p[-1] == '\n')
+			p--;
+		while (p > tail && p[-1] != '\n')
+			p--;
+		lines++;
+	}
+	fputs("  its last lines on stderr:\n", stderr);
+	while (*p) {
+		size_t n = strcspn(p, "\n");
+
+		text_clean(p, n, line, sizeof(line));
+		fprintf(stderr, "    %s\n", line);
+		p += n + (p[n] == '\n');
+	}
+}
+
+/* What to do next about a server that does not work. */
+static void show_next(const struct talk *t, const char *server)
+{
+	if (t->verbose)
+		return;
+	if (t->source)
+		fprintf(stderr,
+			"  to see more: killick status --verbose --config '%s' --server '%s'\n",
+			t->source, server);
+	else
+		fputs("  to see more: give '--verbose', or run the command by hand\n", stderr);
+}
+
+/* When a server could not be started at all, the keeper says on stderr why, and the library quotes
+ * that, cut to its room. Returns where in the sentence the quote begins; NULL: there is none. */
+static const char *quoted_at(const char *sentence, const char *tail)
+{
+	char begin[40];
+
+	if (strncmp(tail, "killick: ", 9) != 0)
+		return NULL;
+	snprintf(begin, sizeof(begin), "%s", tail + 9);
+	return strstr(sentence, begin);
+}
+
+/* A sentence of the library about a server, and the last lines of its stderr. Its name goes in
+ * front where it is not named. */
+static void say_about(struct talk *t, const char *server, const char *sentence, const char *tail)
+{
+	const char *quote = quoted_at(sentence, tail);
+	const char *ending = strstr(sentence, "; its stderr ends with: ");
+	const char *cut = quote ? quote : ending;
+	size_t len = cut && !t->verbose ? (size_t)(cut - sentence) : strlen(sentence);
+	char text[4096], quoted[256];
+	AUTO(mem_drop) char *whole = NULL;
+
+	if (asprintf(&whole, "%.*s%s", (int)len, sentence, quote && !t->verbose ? tail + 9 : "") <
+	    0)
+		abort();
+	text_clean(whole, strlen(whole), text, sizeof(text));
+	snprintf(quoted, sizeof(quoted), "'%.200s'", server);
+	if (*server && !strstr(text, quoted))
+		talk_say(t, "%s: %s", server, text);
+	else
+		talk_say(t, "%s", text);
+	if (!quote)
+		show_tail(t, tail);
+}
+
+void talk_missing(struct talk *t, const struct killick_server_status *sv)
+{
+	const char *error = *sv->error ? sv->error : killick_state_name(sv->state);
+
+	talk_fail(t, EXIT_UNAVAILABLE);
+	if (sv->state == KILLICK_DISABLED) {
+		say_about(t, sv->name, "it is disabled in the config", "");
+		return;
+	}
+	say_about(t, sv->name, error, sv->stderr_tail);
+	show_next(t, sv->name);
+}
+
+/* Is this a failure about which the server's stderr may say more? */
+static bool is_servers_fault(int code)
+{
+	return code == KILLICK_ERR_START || code == KILLICK_ERR_EXITED ||
+	       code == KILLICK_ERR_PROTOCOL || code == KILLICK_ERR_BUSY ||
+	       code == KILLICK_ERR_TIMEOUT;
+}
+
+void talk_refused(struct talk *t, const struct killick_result *r)
+{
+	const char *server = killick_result_server(r), *tail = "";
+	struct killick_status *now = NULL;
+	int code = killick_result_code(r);
+
+	server = server ? server : "";
+	talk_fail(t, talk_exit_of(code));
+	if (is_servers_fault(code) && killick_status(t->s, &now) == 0)
+		for (size_t i = 0; i < now->count; i++)
+			if (strcmp(now->servers[i].name, server) == 0)
+				tail = now->servers[i].stderr_tail;
+	say_about(t, server, killick_result_error(r), tail);
+	killick_status_free(now);
+	if (is_servers_fault(code) && *server)
+		show_next(t, server);
+}
+
+static void show_endings(struct talk *t, const struct killick_report *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const struct killick_ending *e = &r->endings[i];
+
+		if (e->survivors) {
+			talk_say(t, "%s: %d process%s could not be ended; 'killick ps' names them",
+				 e->server, e->survivors, e->survivors == 1 ? "" : "es");
+			talk_fail(t, EXIT_TRY_AGAIN);
+		} else if (t->verbose && e->pid) {
+			talk_say(t, "%s: ended (%s, step %s, %.0f ms, proof %s)", e->server, e->why,
+				 e->step, e->stop_ms, e->proof);
+		}
+	}
+}
+
+int talk_close(struct talk *t)
+{
+	struct killick_report *report = NULL;
+
+	/* what was printed is the user's before we wait for servers to leave */
+	t->exit_status = cli_finish(t->verb, t->exit_status);
+	talk_release(t); /* nothing is left to cancel: a signal may end us */
+	if (t->k && killick_close(t->k, &report) == 0 && report)
+		show_endings(t, report);
+	killick_report_free(report);
+	killick_status_free(t->status);
+	killick_session_free(t->s);
+	killick_free(t->k);
+	t->status = NULL;
+	t->s = NULL;
+	t->k = NULL;
+	return t->exit_status;
+}

@@ -1,0 +1,181 @@
+/* toolbox.c - see toolbox.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "show.h"
+#include "toolbox.h"
+
+enum { WORD_MAX = 160, NAMED_MAX = 6 };
+
+/* A list of all servers leaves out those that could not be listed: ask them, to be told why. */
+static void report_failed(struct talk *t)
+{
+	talk_look(t);
+	for (size_t i = 0; i < t->status->count; i++) {
+		const struct killick_server_status *sv = &t->status->servers[i];
+		struct killick_request rq = { .op = KILLICK_TOOLS, .server = sv->name };
+
+		if (talk_is_ready(sv) && talk_offers(sv, "tools") && sv->tools < 0)
+			killick_result_free(talk_do(t, &rq));
+	}
+}
+
+bool toolbox_open(struct talk *t, struct toolbox *out)
+{
+	const struct killick_server_status *only = talk_only(t);
+	struct killick_request rq = { .op = KILLICK_TOOLS, .server = only ? only->name : NULL };
+
+	if (only && !talk_offers(only, "tools")) {
+		talk_say(t, "%s: this server has no tools", only->name);
+		talk_fail(t, EXIT_REFUSED);
+		return false;
+	}
+	out->list = talk_do(t, &rq);
+	if (!out->list)
+		return false;
+	out->tools = json_get(talk_json(out->list), "tools");
+	out->server = only ? only->name : NULL;
+	if (!only)
+		report_failed(t);
+	return true;
+}
+
+/* Server and own name of a tool by the name it is listed under. */
+static bool resolve(struct talk *t, const struct toolbox *b, const char *listed, struct tool *out)
+{
+	if (!b->server)
+		return killick_tool_find(t->s, listed, &out->server, &out->name) == KILLICK_OK;
+	out->server = mem_text(b->server, strlen(b->server));
+	out->name = mem_text(listed, strlen(listed));
+	return true;
+}
+
+/* Edits (insert, delete, replace) from a to b, not counted beyond a few. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b), row[WORD_MAX + 1];
+
+	if (la > WORD_MAX || lb > WORD_MAX)
+		return WORD_MAX;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			best = row[j] + 1 < best ? row[j] + 1 : best;
+			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+		}
+	}
+	return row[lb];
+}
+
+static bool is_close(const char *name, const char *other)
+{
+	return strlen(name) >= 3 &&
+	       (strcasestr(other, name) || distance(name, other) <= (strlen(name) > 5 ? 2 : 1));
+}
+
+struct named { /* names for a message */
+	char text[1024];
+	size_t count;
+};
+
+static void add_name(struct named *n, const char *name)
+{
+	size_t len = strlen(n->text);
+	char clean[WORD_MAX];
+
+	text_clean(name, strlen(name), clean, sizeof(clean));
+	if (n->count++ < NAMED_MAX)
+		snprintf(n->text + len, sizeof(n->text) - len, "%s%s", len ? ", " : "", clean);
+	else if (n->count == NAMED_MAX + 2)
+		snprintf(n->text + len, sizeof(n->text) - len, ", ...");
+}
+
+static void not_found(struct talk *t, const char *name, const struct named *close)
+{
+	talk_missing_all(t); /* perhaps one of these would have had it */
+	talk_say(t, "no tool '%.80s'%s%s%s; 'killick tools' lists them", name,
+		 close->count ? "; did you mean " : "", close->text, close->count ? "?" : "");
+	talk_fail(t, EXIT_USAGE);
+}
+
+/* Take what `one` has into `out`. */
+static void take(struct tool *one, struct tool *out)
+{
+	tool_done(out);
+	*out = *one;
+	*one = (struct tool){ .server = NULL };
+}
+
+static bool same_tool(const struct tool *a, const struct tool *b)
+{
+	return a->server && b->server && strcmp(a->server, b->server) == 0 &&
+	       strcmp(a->name, b->name) == 0;
+}
+
+bool toolbox_find(struct talk *t, const struct toolbox *b, const char *name, struct tool *out)
+{
+	struct json_iter it = json_iter(b->tools);
+	struct named same = { .count = 0 }, close = { .count = 0 };
+	AUTO(tool_done) struct tool found = { .server = NULL };
+	AUTO(tool_done) struct tool qualified = { .server = NULL };
+
+	killick_tool_find(t->s, name, &qualified.server, &qualified.name);
+	while (json_each(&it)) {
+		AUTO(mem_drop) char *listed = NULL;
+		AUTO(tool_done) struct tool one = { .item = it.value };
+
+		if (!json_string(json_get(it.value, "name"), &listed) ||
+		    !resolve(t, b, listed, &one))
+			continue;
+		if (strcmp(listed, name) == 0 || same_tool(&one, &qualified)) {
+			same.count = 1; /* that one, whoever else has it */
+			take(&one, &found);
+			break;
+		}
+		if (strcmp(one.name, name) == 0) {
+			add_name(&same, listed);
+			take(&one, &found);
+		} else if (is_close(name, one.name) || is_close(name, listed)) {
+			add_name(&close, listed);
+		}
+	}
+	if (same.count == 1) {
+		take(&found, out);
+		return true;
+	}
+	if (same.count == 0) {
+		not_found(t, name, &close);
+	} else {
+		talk_say(t,
+			 "'%.80s' is a tool of several servers: %s; name one of these or give "
+			 "'--server'",
+			 name, same.text);
+		talk_fail(t, EXIT_USAGE);
+	}
+	return false;
+}
+
+void tool_done(struct tool *tool)
+{
+	free(tool->server);
+	free(tool->name);
+	*tool = (struct tool){ .server = NULL };
+}
+
+void toolbox_done(struct toolbox *b)
+{
+	killick_result_free(b->list);
+	*b = (struct toolbox)TOOLBOX_INIT;
+}
