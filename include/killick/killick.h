@@ -24,8 +24,9 @@
  * KILLICK_DISPATCH_HOST, inside killick_dispatch(). Those of one session come one at a time, in order.
  * Time: every wait has a deadline, given or default; nothing a server does can hang a call or a close.
  * The host: no signal handlers, no SIGCHLD, no subreaper, no atexit, no environment change, no output.
- * After fork() the child must not use the handles: every call fails with KILLICK_ERR_FORKED, except the _free functions, which
- * let go of memory only; the parent's servers are not disturbed.
+ * After fork() the child must not use the handles: every call fails with KILLICK_ERR_FORKED, and the
+ * _free functions leave runtimes, sessions and calls alone (results, reports and statuses are freed);
+ * the parent's servers are not disturbed.
  * Memory: when there is none left the program is ended (abort): the keepers then end the servers.
  */
 #ifndef KILLICK_H
@@ -106,12 +107,15 @@ struct killick_ending {
 	const char *session;  /* its label; "" without */
 	const char *server;
 	int pid;	      /* of its main process; 0: it never ran */
-	const char *why;      /* "close", "refresh", "idle", "exit", "crash", "handshake", "timeout", "keeper" */
+	/* "close", "refresh", "exit", "crash", "handshake", "timeout"; "start": it could not be started; "keeper": that
+	 * was killed */
+	const char *why;
 	const char *step;     /* what it took: "none" (it had left), "eof", "term", "kill" */
 	int exit_code;	      /* -1: ended by a signal, or unknown */
 	int exit_signal;      /* 0: none */
 	double stop_ms;	      /* from the decision to the proof */
-	const char *proof;    /* "waitid", "waitid,cgroup", "group"; "none": nobody could say */
+	/* "waitid", "waitid,cgroup", "group"; "never": it never ran; "none": nobody could say */
+	const char *proof;
 	int survivors;	      /* processes that could not be killed; 0 */
 	const char *json;     /* the keeper's own report, "" if it was killed */
 };
@@ -125,11 +129,12 @@ struct killick_report {
 };
 KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine */
 
-/* Close every session and stop the thread. Returns when every tree is proved gone (or named as a survivor). Idempotent,
+/* Close every session. Returns when every tree is proved gone (or named as a survivor). Idempotent,
  * from any thread; a second caller waits for the first and gets an empty report. out_report may be NULL. */
 KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report);
-/* killick_close if that was not done, then let go of the memory. Handles of its sessions must have
- * been freed or are freed with it. NULL is fine. */
+/* killick_close if that was not done, deliver what callbacks are left, stop the thread, let go of the
+ * memory. Handles of its sessions, calls and asks must have been freed or are freed with it. Not from
+ * a callback (nothing happens then). NULL is fine. */
 KILLICK_API void killick_free(struct killick *k);
 
 /* --- sessions --- */
@@ -200,7 +205,8 @@ struct killick_session_options {
  * the config is refused or a required server fails; other failures are in killick_status(). */
 KILLICK_API int killick_session_open(struct killick *k, const struct killick_session_options *options,
 				     struct killick_session **out, struct killick_error *e);
-/* The same, at once: `done` is called with the outcome, `s` being NULL on failure. */
+/* The same, at once: `done` is called with the outcome, `s` being NULL on failure. When this itself
+ * fails (usage, config, forked, closed) `done` is not called. */
 typedef void (*killick_opened_fn)(void *ctx, struct killick_session *s, const struct killick_error *e);
 KILLICK_API int killick_session_open_start(struct killick *k, const struct killick_session_options *options,
 					   killick_opened_fn done, void *ctx, struct killick_error *e);
@@ -208,8 +214,9 @@ KILLICK_API int killick_session_open_start(struct killick *k, const struct killi
 /* Replace the set of servers by that of another config. Servers whose fingerprint is the same stay as
  * they are; others are started next to the old ones and take their place when they are ready or
  * failed; returns when every replaced tree is proved gone. Calls in flight on a replaced server end
- * with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing. Refreshes of one
- * session are done one after the other. */
+ * with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing. When a required server
+ * fails the set is the new one nevertheless, and the outcome KILLICK_ERR_START. A server that had
+ * failed is tried again. Refreshes of one session are done one after the other. */
 KILLICK_API int killick_session_refresh(struct killick_session *s, const char *config, const char *config_file,
 					struct killick_report **out_report, struct killick_error *e);
 /* The callback owns the report. On failure e->code is set and report is NULL. */
@@ -219,10 +226,13 @@ KILLICK_API int killick_session_refresh_start(struct killick_session *s, const c
 
 /* End the session: calls in flight end with KILLICK_ERR_CLOSED, every tree is ended and proved.
  * Idempotent, from any thread, in any state, also during another close, whose outcome it then
- * waits for (the report of a second close is empty). */
+ * waits for (the report of a second close is empty). When it returns, the session's handlers are
+ * called no more; it waits for the one that runs, so do not hold what that needs. A shared server
+ * that others use has no ending. */
 KILLICK_API int killick_session_close(struct killick_session *s, struct killick_report **out_report);
 KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx);
-/* Let go of the handle; a session that is open is closed in the background. NULL is fine. */
+/* Let go of the handle; a session that is open is closed in the background. Its handlers are called
+ * no more. NULL is fine. */
 KILLICK_API void killick_session_free(struct killick_session *s);
 
 /* --- status --- */
@@ -276,7 +286,7 @@ struct killick_progress { /* borrowed, for the time of the callback */
 
 struct killick_request {
 	enum killick_op op;
-	const char *server;	/* NULL: for KILLICK_CALL `name` is qualified; else there is one server */
+	const char *server;	/* NULL: for KILLICK_CALL `name` is qualified, or there is one server */
 	const char *name;
 	const char *args;	/* JSON object text; NULL: {} */
 	long timeout_ms;	/* 0: the server's default; -1: none */
@@ -287,7 +297,7 @@ struct killick_request {
 	void (*on_done)(void *ctx, struct killick_result *r);
 };
 
-/* Do it and wait. Returns the code of the result. *out, if out is not NULL, is the result whatever the code, except for
+/* Do it and wait. Progress that was not delivered when the result came is dropped. Returns the code of the result. *out, if out is not NULL, is the result whatever the code, except for
  * KILLICK_ERR_USAGE and KILLICK_ERR_FORKED, when it is NULL. on_done is not called. */
 KILLICK_API int killick_do(struct killick_session *s, const struct killick_request *rq, struct killick_result **out);
 
@@ -336,8 +346,8 @@ KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualifi
 KILLICK_API const char *killick_ask_server(const struct killick_ask *a);
 KILLICK_API const char *killick_ask_method(const struct killick_ask *a); /* "sampling/createMessage", ... */
 KILLICK_API const char *killick_ask_params(const struct killick_ask *a, size_t *out_len);
-/* Answer with the JSON text of a result, or decline with a reason. Either lets go of the ask. When the request it
- * belongs to is over nothing is sent. */
+/* Answer with the JSON text of a result (an object; if it is none the ask is declined and this is KILLICK_ERR_USAGE), or
+ * decline with a reason. Either lets go of the ask. When the request it belongs to is over nothing is sent. */
 KILLICK_API int killick_answer(struct killick_ask *a, const char *result_json);
 KILLICK_API int killick_decline(struct killick_ask *a, const char *reason);
 

@@ -44,7 +44,8 @@ struct loop {
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
 	struct epoll_event batch[BATCH]; /* the driver's */
-	struct loop_timer **heap;        /* [1] is due first */
+	struct loop_task *tasks;
+	struct loop_timer **heap; /* [1] is due first */
 	size_t heap_count, heap_room;
 	void (*on_turn)(void *ctx);
 	void *ctx;
@@ -185,6 +186,43 @@ static void run_timers(struct loop *l)
 	}
 }
 
+/* --- tasks --- */
+
+bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t))
+{
+	if (!loop_is_mine(l))
+		return false;
+	if (t->link)
+		return true;
+	t->fn = fn;
+	t->next = l->tasks;
+	t->link = &l->tasks;
+	if (t->next)
+		t->next->link = &t->next;
+	l->tasks = t;
+	return true;
+}
+
+void loop_task_stop(struct loop_task *t)
+{
+	if (!t->link)
+		return;
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+	t->link = NULL;
+}
+
+static void run_tasks(struct loop *l)
+{
+	while (l->tasks) {
+		struct loop_task *t = l->tasks;
+
+		loop_task_stop(t);
+		t->fn(t);
+	}
+}
+
 /* --- watches --- */
 
 static uint32_t find_slot(struct loop *l)
@@ -306,6 +344,7 @@ static void turn(struct loop *l, int64_t until, bool guest)
 	for (int i = 0; i < n; i++)
 		run_watch(l, &l->batch[i]);
 	run_timers(l);
+	run_tasks(l);
 	l->driven = l->guest = false;
 	if (l->waiters)
 		pthread_cond_broadcast(&l->news);
@@ -376,9 +415,10 @@ static void *run(void *arg)
 		loop_unlock(l);
 		l->on_turn(l->ctx);
 		loop_lock(l);
+		run_tasks(l);
 	}
 	loop_watch_stop(l, &wake);
-	assert(l->heap_count == 0 && !l->driven);
+	assert(l->heap_count == 0 && !l->tasks && !l->driven);
 	loop_unlock(l);
 	return NULL;
 }

@@ -56,6 +56,15 @@ int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us);
 /* With the lock: something changed outside of a handler that a waiter may wait for. */
 void loop_notify(struct loop *l);
+/* With the lock: run fn before the loop's thread next waits, once, however often it is asked for.
+ * False: we are not that thread; do it now. So what a batch of callbacks writes goes out in one
+ * piece. */
+struct loop_task { /* embedded in its owner; zero: not due */
+	void (*fn)(struct loop_task *t);
+	struct loop_task *next, **link;
+};
+bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t));
+void loop_task_stop(struct loop_task *t);
 /* With the lock: room for bytes that are used before the lock is let go. */
 char *loop_scratch(struct loop *l, size_t *out_size);
 

@@ -14,11 +14,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +31,8 @@
 #include "link/link.h"
 #include "link/spawn.h"
 
-#define KEEP    (64 << 10)  /* bytes of the queue's memory that stay for the next time */
+#define SMALL   (16 << 10)  /* what is shorter may wait for more of its kind */
+#define KEEP    (16 << 10)  /* bytes of the queue's memory that stay for the next time */
 #define TURN    (256 << 10) /* bytes read at once, so that one server does not starve the others */
 #define DRAIN   (2 << 20)   /* bytes taken from a pipe after the end; none holds more */
 #define LOW_FDS (SPAWN_FDS + 1)
@@ -40,8 +43,9 @@ struct local {
 	struct loop_watch in, out, err, control; /* fd -1: closed */
 	struct loop_watch keeper;                /* on pidfd, if it is ours to reap */
 	int pidfd;
-	struct buf queue; /* what the server has not read yet ... */
-	size_t sent;      /* ... of which so much is written */
+	struct loop_task flush; /* what callbacks wrote is due */
+	struct buf queue;       /* what the server has not read yet ... */
+	size_t sent;            /* ... of which so much is written */
 	struct link_end end;
 	char *report;
 	bool hung_up; /* both keepers are gone */
@@ -62,7 +66,7 @@ static void drop_watch(struct local *l, struct loop_watch *w)
 
 /* A pipe has no MSG_NOSIGNAL, and a host's thread may write: SIGPIPE is held off, and taken back if
  * it came. */
-static ssize_t write_quietly(int fd, const char *bytes, size_t len)
+static ssize_t write_masked(int fd, const char *bytes, size_t len)
 {
 	static const struct timespec at_once;
 	sigset_t pipe_only, before, pending;
@@ -72,9 +76,7 @@ static ssize_t write_quietly(int fd, const char *bytes, size_t len)
 	sigemptyset(&pipe_only);
 	sigaddset(&pipe_only, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-	do {
-		n = write(fd, bytes, len);
-	} while (n < 0 && errno == EINTR);
+	n = write(fd, bytes, len);
 	error = errno;
 	if (n < 0 && error == EPIPE && !sigismember(&before, SIGPIPE)) {
 		sigpending(&pending);
@@ -84,6 +86,23 @@ static ssize_t write_quietly(int fd, const char *bytes, size_t len)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = error;
 	return n;
+}
+
+/* Linux 6.18 can do without the two system calls around it. */
+static ssize_t write_quietly(int fd, const char *bytes, size_t len)
+{
+	static atomic_bool too_old;
+	struct iovec piece = { (char *)bytes, len };
+	const int no_signal = 0x100; /* RWF_NOSIGNAL */
+	ssize_t n;
+
+	if (atomic_load_explicit(&too_old, memory_order_relaxed))
+		return write_masked(fd, bytes, len);
+	n = pwritev2(fd, &piece, 1, -1, no_signal);
+	if (n >= 0 || errno != EOPNOTSUPP)
+		return n;
+	atomic_store_explicit(&too_old, true, memory_order_relaxed);
+	return write_masked(fd, bytes, len);
 }
 
 static ssize_t write_some(struct local *l, const char *bytes, size_t len)
@@ -100,36 +119,51 @@ static size_t waiting(const struct local *l)
 
 static void close_stdin(struct local *l)
 {
+	loop_task_stop(&l->flush);
 	drop_watch(l, &l->in);
 	buf_reset(&l->queue, 0);
 	l->sent = 0;
 }
 
-static void on_in(struct loop_watch *w, uint32_t events)
+/* Write what waits, as much as goes. */
+static void flush(struct local *l)
 {
-	struct local *l = LOCAL_OF(w, in);
-	ssize_t n = -1;
+	ssize_t n = write_some(l, l->queue.data + l->sent, waiting(l));
 
-	(void)events;
-	if (waiting(l)) {
-		n = write_some(l, l->queue.data + l->sent, waiting(l));
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-	}
-	if (n < 0) { /* nobody will read any more */
+	if (n < 0 && errno != EAGAIN && errno != EINTR) { /* nobody will read any more */
 		close_stdin(l);
 		return;
 	}
-	l->sent += (size_t)n;
-	if (waiting(l))
+	l->sent += n > 0 ? (size_t)n : 0;
+	if (waiting(l)) {
+		loop_watch_change(l->loop, &l->in, EPOLLOUT);
 		return;
+	}
 	buf_reset(&l->queue, KEEP);
 	l->sent = 0;
-	/* a hang-up is told with whatever is asked; nothing is cheaper than an event that never
-	 * comes */
+	/* a hang-up is told with whatever is asked; this asks for nothing else */
 	loop_watch_change(l->loop, &l->in, EPOLLERR);
 	if (l->link.ev->on_writable)
 		l->link.ev->on_writable(l->link.ctx);
+}
+
+static void on_in(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, in);
+
+	(void)events;
+	if (waiting(l))
+		flush(l);
+	else
+		close_stdin(l);
+}
+
+static void on_flush(struct loop_task *t)
+{
+	struct local *l = LOCAL_OF(t, flush);
+
+	if (waiting(l) && l->in.events == EPOLLERR)
+		flush(l);
 }
 
 static int enqueue(struct local *l, const char *bytes, size_t len)
@@ -138,30 +172,48 @@ static int enqueue(struct local *l, const char *bytes, size_t len)
 		buf_drop(&l->queue, l->sent);
 		l->sent = 0;
 	}
-	if (buf_add(&l->queue, bytes, len) < 0)
-		return -ENOBUFS;
-	return loop_watch_change(l->loop, &l->in, EPOLLOUT);
+	return buf_add(&l->queue, bytes, len) < 0 ? -ENOBUFS : 0;
+}
+
+static int write_now(struct local *l, const char *bytes, size_t len)
+{
+	ssize_t n = write_some(l, bytes, len);
+	int r;
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		close_stdin(l);
+		return -EPIPE;
+	}
+	if (n < 0)
+		n = 0;
+	if ((size_t)n == len)
+		return 0;
+	r = enqueue(l, bytes + n, len - (size_t)n);
+	if (r == 0)
+		loop_watch_change(l->loop, &l->in, EPOLLOUT);
+	return r;
 }
 
 static int local_write(struct link *link, const char *bytes, size_t len)
 {
 	struct local *l = LOCAL_OF(link, link);
-	ssize_t n = 0;
+	int r;
 
 	if (l->in.fd < 0)
 		return -EPIPE;
 	if (len > l->queue.max / 2 || waiting(l) > l->queue.max / 2 - len)
 		return -ENOBUFS;
-	if (!waiting(l)) {
-		n = write_some(l, bytes, len);
-		if (n < 0 && errno != EAGAIN && errno != EINTR) {
-			close_stdin(l);
-			return -EPIPE;
-		}
-		if (n < 0)
-			n = 0;
+	if (waiting(l) && l->in.events != EPOLLERR) /* the server is behind */
+		return enqueue(l, bytes, len);
+	if (len < SMALL && loop_later(l->loop, &l->flush, on_flush))
+		return enqueue(l, bytes, len);
+	if (waiting(l)) { /* callbacks have left something */
+		r = enqueue(l, bytes, len);
+		if (r == 0)
+			flush(l);
+		return r;
 	}
-	return (size_t)n == len ? 0 : enqueue(l, bytes + n, len - (size_t)n);
+	return write_now(l, bytes, len);
 }
 
 static size_t local_unwritten(const struct link *link)

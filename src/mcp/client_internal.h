@@ -136,6 +136,7 @@ struct client {
 	const char *version; /* static; of the same */
 	unsigned tries;      /* of versions */
 	bool answered;       /* the server has answered something of the handshake */
+	const char *found;   /* a modern version that the server has, while initialize is open */
 	struct peer_request discover, initialize;
 	bool ready_due;   /* on_ready with `error` comes from the loop */
 	struct err error; /* of the handshake, as far as it failed */
@@ -177,6 +178,8 @@ void facts_read(struct client *c, const char *version, struct json info, struct 
 /* handshake.c */
 void handshake_begin(struct client *c);
 void handshake_ready(struct client *c, enum client_era era, const char *version);
+/* The server is modern; its facts were read. */
+void handshake_discovered(struct client *c, const char *version);
 void handshake_fail(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Try initialize with this version. */
 void handshake_initialize(struct client *c, const char *version);

@@ -52,6 +52,10 @@ void handshake_fail(struct client *c, const char *fmt, ...)
 
 	if (c->state >= CLIENT_READY)
 		return;
+	if (c->found) {
+		handshake_ready(c, ERA_MODERN, c->found);
+		return;
+	}
 	va_start(ap, fmt);
 	c->error.code = -EPROTO;
 	vsnprintf(c->error.text, sizeof(c->error.text), fmt, ap);
@@ -114,6 +118,15 @@ void handshake_ready(struct client *c, enum client_era era, const char *version)
 	c->ev->on_ready(c->ctx, NULL);
 }
 
+void handshake_discovered(struct client *c, const char *version)
+{
+	c->found = version;
+	if (c->initialize.id)
+		peer_extend(&c->peer, &c->initialize, c->spec->probe_ms);
+	else
+		handshake_ready(c, ERA_MODERN, version);
+}
+
 static void ask(struct client *c, struct peer_request *rq, const struct peer_handler *h,
 		int64_t timeout_ms)
 {
@@ -166,7 +179,7 @@ void handshake_offer(struct client *c, struct json versions)
 	char names[120];
 
 	name_versions(versions, names, sizeof(names));
-	if (c->tries >= MAX_TRIES)
+	if (c->tries >= MAX_TRIES || c->found)
 		handshake_fail(c,
 			       "the server refuses every protocol version, also those it names: %s",
 			       names);

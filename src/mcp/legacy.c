@@ -91,9 +91,18 @@ static void on_spoiled(struct peer_request *rq, const char *why)
 	handshake_fail(c, "the server was asked to initialize: %s", why);
 }
 
+/* It has a deadline only when the server is known to be modern. */
+static void on_silent(struct peer_request *rq)
+{
+	struct client *c = PEER_OF(rq, struct client, initialize);
+
+	handshake_ready(c, ERA_MODERN, c->found);
+}
+
 const struct peer_handler legacy_initialize_handler = {
 	.on_answer = on_initialized,
 	.on_spoiled = on_spoiled,
+	.on_deadline = on_silent,
 };
 
 /* --- log levels ---

@@ -63,7 +63,7 @@ static void on_result(struct client *c, struct json result)
 	if (version) {
 		facts_read(c, version, json_get(json_get(result, "_meta"), META("serverInfo")),
 			   json_get(result, "capabilities"), json_get(result, "instructions"));
-		handshake_ready(c, ERA_MODERN, version);
+		handshake_discovered(c, version);
 	} else if (c->state == CLIENT_PROBING) {
 		handshake_offer(c, list);
 	} else {

@@ -18,6 +18,22 @@
 #define ODD_FIRST    3          /* warnings of a kind before they become rare */
 #define EXCERPT_SIZE 81
 
+void peer_ring_add(struct peer_node *ring, struct peer_node *n)
+{
+	n->prev = ring->prev;
+	n->next = ring;
+	ring->prev->next = n;
+	ring->prev = n;
+}
+
+void peer_ring_remove(struct peer_node *ring, struct peer_node *n)
+{
+	assert(n != ring);
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+	peer_ring_init(n);
+}
+
 /* --- warnings --- */
 
 static bool is_power_of_ten(uint64_t n)
@@ -221,10 +237,9 @@ void peer_open(struct peer *p, struct peer_request *rq, const struct peer_handle
 
 void peer_close(struct peer *p, struct peer_request *rq)
 {
-	(void)p;
 	assert(rq->handler && rq->id == 0);
 	rq->handler = NULL;
-	peer_ring_remove(&rq->node);
+	peer_ring_remove(&p->open, &rq->node);
 }
 
 /* --- writing --- */

@@ -40,20 +40,9 @@ static inline bool peer_ring_is_empty(const struct peer_node *ring)
 	return ring->next == ring;
 }
 
-static inline void peer_ring_add(struct peer_node *ring, struct peer_node *n) /* at the end */
-{
-	n->prev = ring->prev;
-	n->next = ring;
-	ring->prev->next = n;
-	ring->prev = n;
-}
-
-static inline void peer_ring_remove(struct peer_node *n) /* alone after that; harmless twice */
-{
-	n->prev->next = n->next;
-	n->next->prev = n->prev;
-	peer_ring_init(n);
-}
+void peer_ring_add(struct peer_node *ring, struct peer_node *n); /* at the end */
+/* Out of its ring, alone after that; harmless twice. */
+void peer_ring_remove(struct peer_node *ring, struct peer_node *n);
 
 struct peer_request;
 struct peer_handler {

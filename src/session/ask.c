@@ -97,7 +97,7 @@ static bool is_answered(const struct lease *l, const char *method)
 	unsigned open = 0;
 
 	RING_EACH(r, &l->asks)
-	open++;
+		open++;
 	return s->handlers.on_ask && !s->muted && (s->handlers.answers & kind_of(method)) &&
 	       l->state < LEASE_LEFT && open < ASKS_MAX;
 }
@@ -141,8 +141,7 @@ bool ask_put(struct lease *l, uint64_t id, const char *method, struct json param
 
 void asks_orphan(struct lease *l)
 {
-	RING_EACH(r, &l->asks)
-	{
+	RING_EACH(r, &l->asks) {
 		struct killick_ask *a = RING_OF(r, struct killick_ask, in_lease);
 
 		assert(a->lease == l);
@@ -153,8 +152,7 @@ void asks_orphan(struct lease *l)
 
 void asks_free(struct killick_session *s)
 {
-	RING_EACH(r, &s->asks)
-	{
+	RING_EACH(r, &s->asks) {
 		struct killick_ask *a = RING_OF(r, struct killick_ask, in_session);
 
 		assert(!a->lease && !a->in_outbox);

@@ -46,7 +46,7 @@ void call_free(struct killick_call *c)
 	free(c);
 }
 
-static void free_if_forgotten(struct killick_call *c)
+void call_free_if_forgotten(struct killick_call *c)
 {
 	if (c->over && !c->held && c->progress == 0 && (c->told || !c->rq.on_done))
 		call_free(c);
@@ -66,7 +66,7 @@ static void result_told(struct outbox_item *i)
 	struct killick_call *c = RING_OF(i, struct killick_call, item);
 
 	c->told = true;
-	free_if_forgotten(c);
+	call_free_if_forgotten(c);
 }
 
 /* It has its result, which is told. The call may be gone afterwards. */
@@ -83,7 +83,7 @@ static void finish(struct killick_call *c, struct killick_result *r)
 	} else if (c->waiter) {
 		waiter_tell(c->session->k, c->waiter);
 	} else {
-		free_if_forgotten(c);
+		call_free_if_forgotten(c);
 	}
 }
 
@@ -117,17 +117,30 @@ static int code_of(const struct part *p, const struct client_result *r)
 	return KILLICK_ERR_PROTOCOL;
 }
 
+/* A sentence that names the server; what a session or a server says of its end has all it needs. */
+static const char *explain(const struct part *p, const struct client_result *r, char *text,
+			   size_t size)
+{
+	const char *reason = r->text ? r->text : killick_code_name(code_of(p, r));
+
+	if (r->outcome == CALL_FAILED || (r->outcome == CALL_CANCELLED && !p->call->cancelled))
+		return reason;
+	snprintf(text, size, "server '%s': %s", lease_name(p->lease), reason);
+	return text;
+}
+
 /* The client's result, as the host gets it. */
 static struct killick_result *translate(struct part *p, const struct client_result *r)
 {
 	struct killick_call *c = p->call;
 	AUTO(buf_done) struct buf list = BUF_INIT(BUF_ANY_SIZE); /* no more than the list itself */
+	char text[600];
 	struct result_spec spec = { .code = code_of(p, r),
 				    .server = lease_name(p->lease),
 				    .json = r->json };
 
 	if (spec.code < 0) {
-		spec.error = r->text ? r->text : killick_code_name(spec.code);
+		spec.error = explain(p, r, text, sizeof(text));
 		return result_new(&spec);
 	}
 	if (c->rq.op == KILLICK_TOOLS)
@@ -201,60 +214,6 @@ static void on_done(void *ctx, const struct client_result *r)
 		finish_all(c);
 }
 
-struct progress { /* on its way to the host; the message is behind it */
-	struct outbox_item item;
-	struct killick_call *call;
-	struct killick_progress p;
-	size_t bytes;
-};
-
-static bool progress_is_wanted(struct outbox_item *i)
-{
-	const struct killick_call *c = RING_OF(i, struct progress, item)->call;
-
-	return !c->waited; /* the thread that waited may have gone on */
-}
-
-static void progress_run(struct outbox_item *i)
-{
-	struct progress *p = RING_OF(i, struct progress, item);
-
-	p->call->rq.on_progress(p->call->rq.ctx, &p->p);
-}
-
-static void progress_done(struct outbox_item *i)
-{
-	struct progress *p = RING_OF(i, struct progress, item);
-
-	event_taken(p->call->session, p->bytes);
-	p->call->progress--;
-	free_if_forgotten(p->call);
-	free(p);
-}
-
-static void on_progress(void *ctx, double progress, double total, const char *message)
-{
-	static const struct outbox_kind kind = { progress_is_wanted, progress_run, progress_done };
-	struct killick_call *c = ((struct part *)ctx)->call;
-	size_t len = message ? strlen(message) : 0;
-	struct progress *p;
-
-	if (!event_room(c->session, len))
-		return;
-	p = mem_grow(NULL, sizeof(*p) + len + 1, 1);
-	*p = (struct progress){
-		.item = { .kind = &kind, .subject = c },
-		.call = c,
-		.p = { .progress = progress, .total = total, .message = (char *)(p + 1) },
-		.bytes = len,
-	};
-	memcpy(p + 1, message ? message : "", len + 1);
-	c->session->events++;
-	c->session->event_bytes += len;
-	c->progress++;
-	outbox_put(&c->session->k->outbox, &p->item);
-}
-
 /* --- its beginning --- */
 
 /* Hand a part to its client. */
@@ -269,7 +228,7 @@ static void begin_part(struct killick_call *c, struct part *p, struct lease *l, 
 		.progress_extends = c->rq.progress_extends,
 		.wants_progress = c->rq.on_progress != NULL,
 		.ctx = p,
-		.on_progress = on_progress,
+		.on_progress = event_progress,
 		.on_done = on_done,
 	};
 
@@ -397,33 +356,35 @@ static struct lease *only_server(const struct killick_session *s)
 	return only;
 }
 
-/* Whose request is it? Ends the call when it is nobody's. */
+/* Whose request is it? NULL: nobody's. */
 static struct lease *route(struct killick_call *c, const char *server)
 {
 	struct killick_session *s = c->session;
 	const struct name *name;
-	struct lease *l = NULL;
+
+	if (server)
+		return session_find(s, server);
+	if (c->rq.op == KILLICK_CALL && (name = names_find(&s->names, c->rq.name))) {
+		c->rq.name = name->tool;
+		return session_find(s, name->server);
+	}
+	return only_server(s);
+}
+
+static void finish_unrouted(struct killick_call *c, const char *server)
+{
 	char text[400];
 
-	if (server) {
-		l = session_find(s, server);
+	if (server)
 		snprintf(text, sizeof(text), "the session has no server '%.200s'", server);
-	} else if (c->rq.op == KILLICK_CALL && (name = names_find(&s->names, c->rq.name))) {
-		l = session_find(s, name->server);
-		c->rq.name = name->tool;
-		snprintf(text, sizeof(text), "the server '%.200s' is gone", name->server);
-	} else {
-		l = only_server(s);
+	else if (c->rq.op == KILLICK_CALL)
 		snprintf(text, sizeof(text),
-			 c->rq.op == KILLICK_CALL ? "no tool is known as '%.200s'; list the tools "
-						    "first, or name the server"
-						  : "the session has not exactly one server; name "
-						    "the one that is meant%.0s",
-			 c->rq.name ? c->rq.name : "");
-	}
-	if (!l)
-		finish_with(c, KILLICK_ERR_NO_SERVER, server, text);
-	return l;
+			 "no tool is known as '%.200s'; list the tools first, or name the server",
+			 c->rq.name);
+	else
+		snprintf(text, sizeof(text),
+			 "the session has not exactly one server; name the one that is meant");
+	finish_with(c, KILLICK_ERR_NO_SERVER, server, text);
 }
 
 static void begin(struct killick_call *c)
@@ -436,10 +397,10 @@ static void begin(struct killick_call *c)
 		finish_with(c, KILLICK_ERR_CLOSED, server, "the session is closed");
 	} else if (c->rq.op == KILLICK_TOOLS && !server) {
 		begin_all(c);
+	} else if ((l = route(c, server))) {
+		begin_one(c, l);
 	} else {
-		l = route(c, server);
-		if (l)
-			begin_one(c, l);
+		finish_unrouted(c, server);
 	}
 	if (!c->own) { /* they were the caller's */
 		c->rq.name = NULL;
@@ -551,7 +512,7 @@ int killick_do(struct killick_session *s, const struct killick_request *rq,
 	begin(c);
 	result = await(c);
 	c->held = false;
-	free_if_forgotten(c);
+	call_free_if_forgotten(c);
 	runtime_leave(s->k);
 	return give(result, out);
 }
@@ -605,7 +566,7 @@ void killick_call_free(struct killick_call *c)
 	if (!c || runtime_enter(k, NULL) < 0)
 		return;
 	c->held = false;
-	free_if_forgotten(c);
+	call_free_if_forgotten(c);
 	runtime_leave(k);
 }
 

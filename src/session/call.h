@@ -1,8 +1,7 @@
 /* call.h - a request of the host on its way, and its result.
  *
- *	killick_start -> [parked: its server does not run yet] -> with the client -> over: it has
- *its result
- *	              -> told: to a callback, or to the thread that waits
+ *	killick_start -> [parked: its server does not run yet] -> with the client
+ *	              -> over: it has its result -> told: to a callback, or to the thread that waits
  *
  * A call is freed when it has been told and its handle was let go of.
  * Threads: with the loop's lock.  Blocking: never.
@@ -29,9 +28,8 @@ struct killick_call {
 	struct outbox_item item;
 	struct killick_session *session;
 	struct ring in_session, in_park;
-	struct loop_timer timer; /* while it is parked */
-	struct killick_request
-		rq; /* its name, and the args, are valid while it begins or is parked */
+	struct loop_timer timer;   /* while it is parked */
+	struct killick_request rq; /* its strings are valid while it begins or is parked */
 	struct json args;
 	char *own; /* the block that holds both while it is parked */
 	int64_t timeout_ms;
@@ -48,6 +46,7 @@ void call_unpark(struct killick_call *c);
 /* It never will. */
 void call_fail_parked(struct killick_call *c, int code, const char *text);
 void call_free(struct killick_call *c);
+void call_free_if_forgotten(struct killick_call *c); /* by the host, and over */
 
 /* result.c */
 struct result_spec {

@@ -1,11 +1,13 @@
 /* era.h - which era a server was found to speak, so that it need not be asked again.
  *
  * Kept per fingerprint, in memory and, where there is a directory for it, in a file that several
- * programs may share: it is replaced as a whole, and what others added meanwhile is kept. A
- * verdict that proves wrong is forgotten, and the server asked again. The oldest go first when
- * there are more than ERA_MAX. Life: eras_init -> eras_get, eras_put, eras_forget, eras_save ->
- * eras_done. Threads: with the loop's lock, but for eras_save, which takes it.  Blocking: eras_init
- * and eras_save, which use a file.
+ * programs may share: it is replaced as a whole, and what others added meanwhile is kept. A verdict
+ * that proves wrong is forgotten, and the server asked again. The oldest go first when there are
+ * more than ERA_MAX.
+ *
+ * Life: eras_init -> eras_get, eras_put, eras_forget, eras_save -> eras_done.
+ * Threads: with the loop's lock, but for eras_save, which takes it.
+ * Blocking: eras_init and eras_save, which use a file.
  */
 #pragma once
 

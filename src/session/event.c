@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "session/call.h"
 #include "session/pack.h"
 #include "session/pool.h"
 #include "session/session.h"
@@ -124,4 +125,60 @@ void event_warning(struct killick_session *s, const struct lease *l, const char 
 	event_put(s, l,
 		  &(struct killick_event){
 			  .kind = KILLICK_EVENT_WARNING, .text = text, .text_len = strlen(text) });
+}
+
+/* --- progress of a call --- */
+
+struct progress { /* on its way to the host; the message is behind it */
+	struct outbox_item item;
+	struct killick_call *call;
+	struct killick_progress p;
+	size_t bytes;
+};
+
+static bool progress_is_wanted(struct outbox_item *i)
+{
+	const struct killick_call *c = RING_OF(i, struct progress, item)->call;
+
+	return !c->waited; /* the thread that waited may have gone on */
+}
+
+static void progress_run(struct outbox_item *i)
+{
+	struct progress *p = RING_OF(i, struct progress, item);
+
+	p->call->rq.on_progress(p->call->rq.ctx, &p->p);
+}
+
+static void progress_done(struct outbox_item *i)
+{
+	struct progress *p = RING_OF(i, struct progress, item);
+
+	event_taken(p->call->session, p->bytes);
+	p->call->progress--;
+	call_free_if_forgotten(p->call);
+	free(p);
+}
+
+void event_progress(void *ctx, double progress, double total, const char *message)
+{
+	static const struct outbox_kind kind = { progress_is_wanted, progress_run, progress_done };
+	struct killick_call *c = ((struct part *)ctx)->call;
+	size_t len = message ? strlen(message) : 0;
+	struct progress *p;
+
+	if (!event_room(c->session, len))
+		return;
+	p = mem_grow(NULL, sizeof(*p) + len + 1, 1);
+	*p = (struct progress){
+		.item = { .kind = &kind, .subject = c },
+		.call = c,
+		.p = { .progress = progress, .total = total, .message = (char *)(p + 1) },
+		.bytes = len,
+	};
+	memcpy(p + 1, message ? message : "", len + 1);
+	c->session->events++;
+	c->session->event_bytes += len;
+	c->progress++;
+	outbox_put(&c->session->k->outbox, &p->item);
 }

@@ -1,8 +1,8 @@
 /* event.h - news for the handlers of a session.
  *
  * Nothing is made for a session that does not listen. What a server can send without end is dropped
- * when the host does not take it (EVENTS_MAX), and the host is told how much it missed. Threads:
- * with the loop's lock.
+ * when the host does not take it (EVENTS_MAX), and the host is told how much it missed.
+ * Threads: with the loop's lock.
  */
 #pragma once
 
@@ -10,7 +10,6 @@
 #include "base/json.h"
 
 struct lease;
-struct server;
 
 #define EVENTS_MAX      1024
 #define EVENT_BYTES_MAX (8u << 20)
@@ -23,3 +22,6 @@ void event_warning(struct killick_session *s, const struct lease *l, const char 
  * puts one adds to s->events and s->event_bytes, and takes it back with event_taken. */
 bool event_room(struct killick_session *s, size_t bytes);
 void event_taken(struct killick_session *s, size_t bytes);
+
+/* Progress of a call: for client_request; ctx is a struct part. */
+void event_progress(void *ctx, double progress, double total, const char *message);

@@ -11,6 +11,12 @@
 #include "session/server.h"
 #include "session/session.h"
 
+#define BACKOFF_MIN_MS 250
+#define BACKOFF_MAX_MS 30000
+#define FAILURES_MAX   5
+#define STEADY_US      (10 * 1000000LL) /* ready for so long: it works, */
+#define STABLE_US      (60 * 1000000LL) /* and for so long: it works well */
+
 /* --- who may start --- */
 
 static void on_turn(struct loop_timer *t);
@@ -70,14 +76,64 @@ void pool_done(struct killick *k)
 	loop_timer_stop(k->loop, &k->pool.turn);
 }
 
+/* --- and who may start again --- */
+
+int64_t server_backoff_ms(const struct server *sv)
+{
+	int64_t due_us = sv->started_us + sv->backoff_ms * 1000LL, now_us = loop_now_us();
+
+	return sv->starts && due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+}
+
+void server_count_failure(struct server *sv)
+{
+	int64_t ready_for_us = sv->ready_us ? loop_now_us() - sv->ready_us : 0;
+	struct killick_error last;
+
+	if (ready_for_us >= STEADY_US)
+		sv->failures = 0;
+	if (ready_for_us >= STABLE_US)
+		sv->backoff_ms = 0;
+	sv->backoff_ms = sv->backoff_ms ? 2 * sv->backoff_ms : BACKOFF_MIN_MS;
+	if (sv->backoff_ms > BACKOFF_MAX_MS)
+		sv->backoff_ms = BACKOFF_MAX_MS;
+	if (++sv->failures < FAILURES_MAX)
+		return;
+	sv->broken = true;
+	last = sv->error;
+	error_set(&sv->error, KILLICK_ERR_START,
+		  "server '%s' failed %u times in a row and is left alone until the session is "
+		  "refreshed; "
+		  "last: %s",
+		  sv->launch.name, sv->failures, last.text);
+}
+
+int server_refuses(const struct server *sv, struct killick_error *e)
+{
+	if (sv->broken)
+		return error_set(e, sv->error.code, "%s", sv->error.text);
+	if (sv->restart == RESTART_NEVER && sv->tried && sv->state == KILLICK_GONE)
+		return error_set(e, sv->error.code,
+				 "%s (its config says that it is not to be started again)",
+				 sv->error.text);
+	return 0;
+}
+
+void server_forgive(struct server *sv)
+{
+	sv->broken = false;
+	sv->failures = 0;
+	sv->backoff_ms = 0;
+	sv->tried = false;
+}
+
 /* --- leases --- */
 
 /* A server that somebody has and that fits; not one that is about to end. */
 static struct server *find_shared(struct killick *k, const struct config_server *cs,
 				  unsigned answers)
 {
-	RING_EACH(r, &k->pool.servers)
-	{
+	RING_EACH(r, &k->pool.servers) {
 		struct server *sv = RING_OF(r, struct server, in_pool);
 
 		if (sv->shared && sv->active > 0 && sv->state != KILLICK_STOPPING &&
@@ -147,6 +203,8 @@ static void lease_attach(struct lease *l)
 
 	if (!sv)
 		sv = server_new(s->k, cs, s->grace_ms, answers_of(s), s->label);
+	else if (sv->state == KILLICK_GONE)
+		server_forgive(sv); /* a new session is a new try */
 	l->server = sv;
 	sv->holders++;
 	sv->active++;
@@ -236,8 +294,7 @@ static void lease_part(struct lease *l)
 		lease_over(l, NULL);
 		return;
 	}
-	RING_EACH(r, &sv->parked)
-	{
+	RING_EACH(r, &sv->parked) {
 		struct killick_call *c = RING_OF(r, struct killick_call, in_park);
 
 		if (c->one.lease == l)

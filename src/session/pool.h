@@ -1,13 +1,13 @@
 /* pool.h - the running servers of a runtime, and the leases that sessions have on them.
  *
  * A session never has a server, only leases. A server that is not shared has one lease; one that is
- *("share": "identical") has one for each session whose config says the same. The last lease to go
- *ends the server; the others do not wait for that and have no ending to report.
+ * ("share": "identical") has one for each session whose config says the same. The last lease to go
+ * ends the server; the others do not wait for that and have no ending to report.
  *
- *	lease_new -> [settled: the server is ready or failed] -> lease_leave -> leaving: calls may
- *finish
- *	          -> left: what is open ends with KILLICK_ERR_CLOSED -> over: the server is gone, or
- *is others' business
+ *	lease_new -> held [settled: the server is ready or failed]
+ *	lease_leave -> leaving: calls may finish
+ *	            -> left: what is open ends with KILLICK_ERR_CLOSED
+ *	            -> over: the server is gone, or is others' business
  *
  * The pool also lets a bounded number of servers start at once.
  * Threads: with the loop's lock.  Blocking: never.

@@ -102,8 +102,8 @@ static bool swap(struct killick_session *s, struct job *j)
 static bool is_waiting_for(const struct killick_session *s, const struct job *j)
 {
 	RING_EACH(r, &s->leases)
-	if (RING_OF(r, struct lease, in_session)->job == j)
-		return true;
+		if (RING_OF(r, struct lease, in_session)->job == j)
+			return true;
 	return false;
 }
 
@@ -155,8 +155,9 @@ static int read_config(struct killick_session *s, const char *config, const char
 {
 	if (!s)
 		return error_set(e, KILLICK_ERR_USAGE, "no session");
-	return session_read_config(&(struct config_from){ .text = config, .file = config_file },
-				   out, e);
+	return session_read_config(
+		&(struct config_from){ .text = config, .file = config_file, .only = s->only }, out,
+		e);
 }
 
 int killick_session_refresh(struct killick_session *s, const char *config, const char *config_file,

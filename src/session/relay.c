@@ -27,8 +27,8 @@ static struct lease *attribute(struct server *sv, struct lease *owner)
 	if (owner || sv->holders != 1)
 		return owner;
 	EACH_LEASE(r, sv)
-	if (LEASE_OF(r)->state < LEASE_LEFT)
-		return LEASE_OF(r);
+		if (LEASE_OF(r)->state < LEASE_LEFT)
+			return LEASE_OF(r);
 	assert(false);
 	return NULL;
 }
@@ -42,7 +42,7 @@ static void put(struct lease *l, const struct killick_event *ev)
 static void put_all(struct server *sv, const struct killick_event *ev)
 {
 	EACH_LEASE(r, sv)
-	put(LEASE_OF(r), ev);
+		put(LEASE_OF(r), ev);
 }
 
 void relay_state(struct server *sv)
@@ -50,14 +50,14 @@ void relay_state(struct server *sv)
 	put_all(sv, &(struct killick_event){ .kind = KILLICK_EVENT_STATE, .state = sv->state });
 }
 
-void relay_warning(struct server *sv, const char *text)
+void relay_warning(void *ctx, const char *text)
 {
-	put_all(sv, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING,
-					     .text = text,
-					     .text_len = strlen(text) });
+	put_all(ctx, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING,
+					      .text = text,
+					      .text_len = strlen(text) });
 }
 
-void relay_note(struct server *sv, enum client_note note, struct lease *owner, struct json params)
+void relay_note(void *ctx, enum client_note note, void *owner, struct json params)
 {
 	static const enum killick_event_kind kinds[] = {
 		[NOTE_LOG] = KILLICK_EVENT_LOG,
@@ -76,15 +76,14 @@ void relay_note(struct server *sv, enum client_note note, struct lease *owner, s
 		ev.text_len = strlen(uri);
 	}
 	if (owner || note == NOTE_LOG || note == NOTE_UPDATED)
-		put(attribute(sv, owner), &ev);
+		put(attribute(ctx, owner), &ev);
 	else
-		put_all(sv, &ev);
+		put_all(ctx, &ev);
 }
 
-bool relay_ask(struct server *sv, struct lease *owner, uint64_t id, const char *method,
-	       struct json params)
+bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params)
 {
-	struct lease *l = attribute(sv, owner);
+	struct lease *l = attribute(ctx, owner);
 
 	return l && ask_put(l, id, method, params);
 }
@@ -112,8 +111,8 @@ void relay_stderr_open(struct server *sv)
 static bool is_heard(struct server *sv)
 {
 	EACH_LEASE(r, sv)
-	if (LEASE_OF(r)->session->handlers.on_event)
-		return true;
+		if (LEASE_OF(r)->session->handlers.on_event)
+			return true;
 	return false;
 }
 
@@ -152,8 +151,10 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 	}
 }
 
-void relay_stderr(struct server *sv, const char *bytes, size_t len)
+void relay_stderr(void *ctx, const char *bytes, size_t len)
 {
+	struct server *sv = ctx;
+
 	tail_add(&sv->tail, bytes, len);
 	/* Where it cannot be written at once it is not our task to keep it. */
 	if (sv->stderr_fd >= 0)
@@ -167,4 +168,45 @@ void relay_stderr_close(struct server *sv)
 	tell_part(sv);
 	buf_done(&sv->stderr_part);
 	fd_drop(&sv->stderr_fd);
+}
+
+/* --- a keeper that does not answer --- */
+
+static void lost_started(void *ctx, pid_t pid, const char *level)
+{
+	(void)ctx;
+	(void)pid;
+	(void)level;
+}
+
+static void lost_bytes(void *ctx, const char *bytes, size_t len)
+{
+	(void)ctx;
+	(void)bytes;
+	(void)len;
+}
+
+static void lost_eof(void *ctx)
+{
+	(void)ctx;
+}
+
+static void lost_ended(void *ctx, const struct link_end *end)
+{
+	(void)end;
+	link_free(ctx);
+}
+
+void relay_lost(struct link *l)
+{
+	static const struct link_events deaf = {
+		.on_started = lost_started,
+		.on_bytes = lost_bytes,
+		.on_stderr = lost_bytes,
+		.on_eof = lost_eof,
+		.on_ended = lost_ended,
+	};
+
+	l->ev = &deaf;
+	l->ctx = l;
 }

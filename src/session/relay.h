@@ -1,7 +1,8 @@
 /* relay.h - what a server says without being asked, handed to the sessions that it concerns.
  *
  * To the one that caused it where that is known; to the only one where there is one; news about
- * lists to all. What could be anybody's of several goes to nobody. Threads: with the loop's lock.
+ * lists to all. What could be anybody's of several goes to nobody.
+ * Threads: with the loop's lock.
  */
 #pragma once
 
@@ -15,12 +16,17 @@ struct lease;
 struct server;
 
 void relay_state(struct server *sv);
-void relay_warning(struct server *sv, const char *text);
-void relay_note(struct server *sv, enum client_note note, struct lease *owner, struct json params);
-bool relay_ask(struct server *sv, struct lease *owner, uint64_t id, const char *method,
-	       struct json params);
+/* For client_events: ctx is the server, owner a lease. */
+void relay_warning(void *ctx, const char *text);
+void relay_note(void *ctx, enum client_note note, void *owner, struct json params);
+bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params);
 
 /* stderr: into the tail, the file, and in whole lines to who listens. */
 void relay_stderr_open(struct server *sv);
-void relay_stderr(struct server *sv, const char *bytes, size_t len);
+void relay_stderr(void *ctx, const char *bytes, size_t len); /* for link_events */
 void relay_stderr_close(struct server *sv);
+
+/* A link whose keeper does not answer, not even to SIGKILL. Nobody waits for it any more: a close
+ * that hangs would help no one. Should it end after all, it frees itself; what it says until then
+ * is not heard. */
+void relay_lost(struct link *l);

@@ -2,6 +2,7 @@
 #include "session/report.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "session/pack.h"
+#include "session/runtime.h"
+#include "session/server.h"
+
+#define LAST_WORDS 3 /* lines of stderr in an error */
 
 struct ending_note {
 	char *session, *server;
@@ -82,8 +87,7 @@ void endings_move(struct endings *to, struct endings *from)
 
 static bool is_proved(const struct ending *e)
 {
-	/* what never ran has nothing to prove */
-	return e->survivors == 0 && (e->pid == 0 || strcmp(e->proof, "none") != 0);
+	return e->survivors == 0 && strcmp(e->proof, "none") != 0;
 }
 
 static void pack_ending(struct pack *p, const struct ending_note *n, struct killick_ending *out)
@@ -132,4 +136,84 @@ struct killick_report *report_new(struct endings *es, int64_t began_us)
 void killick_report_free(struct killick_report *r)
 {
 	free(r);
+}
+
+/* --- what is said of a server's end --- */
+
+static void add_last_words(struct server *sv)
+{
+	char *text = sv->error.text;
+	size_t used = strlen(text);
+	char words[256];
+
+	tail_last(&sv->tail, LAST_WORDS, words, sizeof(words));
+	if (*words)
+		snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr ends with: %s",
+			 words);
+}
+
+static bool is_keepers_fault(const struct link_end *end)
+{
+	return (end->exit_code < 0 && !end->exit_signal) || strcmp(end->why, "watch") == 0 ||
+	       strcmp(end->why, "hold") == 0;
+}
+
+static void describe_exit(struct server *sv, const struct link_end *end)
+{
+	const char *when = sv->ready_us ? "" : " during its handshake";
+	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
+	const char *name = sv->launch.name, *sig = sigabbrev_np(end->exit_signal);
+
+	if (is_keepers_fault(end))
+		error_set(&sv->error, code,
+			  "the keeper of server '%s' was killed, and the server was ended%s", name,
+			  when);
+	else if (end->exit_signal)
+		error_set(&sv->error, code, "server '%s' was ended by signal %s%s", name,
+			  sig ? sig : "?", when);
+	else
+		error_set(&sv->error, code, "server '%s' exited with status %d%s", name,
+			  end->exit_code, when);
+}
+
+/* Why it ended, as a report says it. */
+static const char *why_ended(const struct server *sv, const struct link_end *end)
+{
+	if (end->refused)
+		return "start";
+	if (sv->why)
+		return sv->why;
+	if (is_keepers_fault(end))
+		return "keeper";
+	return end->exit_code == 0 ? "exit" : "crash";
+}
+
+static bool is_asked_for(const struct server *sv)
+{
+	return sv->why && (strcmp(sv->why, "close") == 0 || strcmp(sv->why, "refresh") == 0);
+}
+
+void server_note_end(struct server *sv, const struct link_end *end)
+{
+	if (end->refused)
+		error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
+			  sv->launch.name, (int)strcspn(end->text, "\n"), end->text);
+	else if (!sv->why)
+		describe_exit(sv, end);
+	if (!end->refused && !is_asked_for(sv))
+		add_last_words(sv);
+	if (!sv->ready_us && !is_asked_for(sv) && sv->assumed)
+		eras_forget(&sv->k->eras, sv->fingerprint);
+	if (!sv->ready_us && !sv->why && !end->refused && client_is_probing(sv->client)) {
+		eras_put(&sv->k->eras, sv->fingerprint, ERA_LEGACY);
+		sv->again = true;
+	}
+	ending_read(&sv->ending, end, why_ended(sv, end));
+	if (sv->stop_us) {
+		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;
+		/* Its stdin was closed first of all. It was gone before its keeper heard of it. */
+		if (strcmp(end->step, "none") == 0)
+			memcpy(sv->ending.step, "eof", sizeof("eof"));
+	}
+	sv->has_ended = true;
 }

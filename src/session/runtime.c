@@ -30,7 +30,7 @@ int error_set(struct killick_error *e, int code, const char *fmt, ...)
 
 int runtime_enter(struct killick *k, struct killick_error *e)
 {
-	if (getpid() != k->pid)
+	if (!origin_is_here(&k->origin))
 		return error_set(e, KILLICK_ERR_FORKED,
 				 "the handle belongs to the process that this one was forked from");
 	loop_lock(k->loop);
@@ -106,6 +106,7 @@ static void destroy(struct killick *k)
 	free(k->keeper);
 	free(k->client_name);
 	free(k->client_version);
+	origin_done(&k->origin);
 	free(k);
 }
 
@@ -123,12 +124,12 @@ int killick_open(const struct killick_options *options, struct killick **out,
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
 	k = mem_grow(NULL, 1, sizeof(*k));
 	*k = (struct killick){
-		.pid = getpid(),
 		.keeper = keeper,
 		.client_name = copy(o.client_name, "killick"),
 		.client_version = copy(o.client_version, KILLICK_VERSION),
 		.message_limit = o.message_limit ? o.message_limit : MESSAGE_LIMIT,
 	};
+	origin_init(&k->origin);
 	ring_init(&k->sessions);
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
 	eras_init(&k->eras, o.cache_dir);
@@ -151,7 +152,7 @@ int killick_dispatch(struct killick *k)
 {
 	if (!k || k->outbox.fd < 0)
 		return KILLICK_ERR_USAGE;
-	if (getpid() != k->pid)
+	if (!origin_is_here(&k->origin))
 		return KILLICK_ERR_FORKED;
 	return outbox_run(&k->outbox);
 }
@@ -160,8 +161,7 @@ int killick_dispatch(struct killick *k)
 static void begin_close(struct killick *k)
 {
 	k->state = RUNTIME_CLOSING;
-	RING_EACH(r, &k->sessions)
-	{
+	RING_EACH(r, &k->sessions) {
 		struct killick_session *s = RING_OF(r, struct killick_session, in_runtime);
 		struct job *j;
 
@@ -223,7 +223,7 @@ void killick_free(struct killick *k)
 		outbox_flush(&k->outbox);
 	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
 	RING_EACH(r, &k->sessions)
-	session_free(RING_OF(r, struct killick_session, in_runtime));
+		session_free(RING_OF(r, struct killick_session, in_runtime));
 	pool_done(k);
 	loop_unlock(k->loop);
 	loop_close(k->loop);

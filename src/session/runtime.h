@@ -12,6 +12,7 @@
 
 #include "killick/killick.h"
 #include "base/loop.h"
+#include "base/origin.h"
 #include "session/era.h"
 #include "session/outbox.h"
 #include "session/pool.h"
@@ -22,7 +23,7 @@ enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
 
 struct killick {
 	/* set once */
-	pid_t pid; /* whose handle this is: not a child's that was forked */
+	struct origin origin; /* whose handle this is: not a child's that was forked */
 	struct loop *loop;
 	char *keeper, *client_name, *client_version;
 	size_t message_limit;

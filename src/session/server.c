@@ -1,41 +1,44 @@
 /* server.c - the life of a server, see server.h
  *
- *	 idle --> starting --> handshaking --> ready --> draining --> stopping --> gone
- *	  ^ |        |             |             |          |            ^          |
- *	  | |        +-------------+-------------+----------+------------+          |
- *	  | |        |             |             |          |      we end it        |
- *	  | |        +-------------+-------------+----------+---------------------->+
- *	  | |                                               it ended by itself      |
- *	  | +------------- it never ran, or could not be started ------------------>+
- *	  +--------------------- it is wanted again --------------------------------+
+ *	idle --> starting --> handshaking --> ready --> draining --> stopping --> gone
+ *	 ^ |        |             |             |          |            ^          |
+ *	 | |        +-------------+-------------+----------+------------+          |
+ *	 | |        |             |             |          |      we end it        |
+ *	 | |        +-------------+-------------+----------+---------------------->+
+ *	 | |                                               it ended by itself      |
+ *	 | +------------- it never ran, or could not be started ------------------>+
+ *	 +--------------------- it is wanted again --------------------------------+
  *
  * One enum (killick_state), one writer (server_go), one switch (server_step). What the link, the
- *client, the pool and the timer say becomes an event; nothing else moves a server.
+ * client, the pool and the timer say becomes an event; nothing else moves a server.
  *
- * idle         waits for its next use, for its back-off to pass (timer), or for its turn to start
- *(queue). starting     link_open has been called. The client is there already: what it writes waits
- *in the pipe, so a server does not wait for us. One deadline covers this and the next state.
- * handshaking  its process runs. Calls are taken from `starting` on; the client sends them when it
- *may. ready        the only state without a deadline. draining     all its sessions are leaving,
- *and some let their calls finish: each lease has its own deadline. stopping     the keeper was told
- *to end the tree, and answers within its budget; the timer is there in case it does not. Or its
- *stdout is closed, or its stdin: most often it is about to exit, which says more than we could, so
- *we look a moment before we end it (STOP_LINGER). gone         proved. Whatever failed is told now:
- *to open calls, to the leases, in the status. Then it is freed (nobody has a lease), started again
- *(somebody waits, or its config says `now`) or left alone.
+ * - idle: waits for its next use, for its back-off to pass (timer), or for its turn to start
+ *   (queue).
+ * - starting: link_open was called. The client is there already: what it writes waits in the pipe,
+ *   so that the server does not wait for us. One deadline covers this state and the next.
+ * - handshaking: its process runs. Calls are taken from `starting` on; the client sends them when
+ *   it may.
+ * - ready: the only state without a deadline.
+ * - draining: all its sessions are leaving, and some let their calls finish. Each lease has its own
+ *   deadline.
+ * - stopping: the keeper was told to end the tree, and answers within its budget; the timer is
+ *   there in case it does not. Or its stdout was closed, or its stdin: most often it is about to
+ *   exit, and its exit says more than we could, so we look a moment before we end it (STOP_LINGER).
+ * - gone: proved. Whatever failed is told now: to open calls, to the leases, in the status. Then it
+ *   is freed (nobody has a lease), started again (somebody waits, or its config says `now`) or left
+ *   alone.
  *
  * A failure is never told before the proof. So "failed" also means that nothing of it is left.
  *
- * Starting again: not before BACKOFF has passed since the last start, doubled each time until it
- *was ready for a minute. After FAILURES in a row without ten seconds of being ready it is left
- *alone until a refresh. A server that ends while it is asked for its era probably died of the
- *question: it is started again at once, and not asked.
+ * Starting again: not before its back-off has passed since the last start, which is doubled each
+ * time until it was ready for a minute. After five failures in a row without ten seconds of being
+ * ready it is left alone until a refresh (pool.c). A server that ends while it is asked for
+ * its era probably died of the question: it is started again at once, and not asked.
  */
 #include "session/server.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +52,10 @@
 
 #define STATE(state, event) ((unsigned)(state) << 8 | (unsigned)(event))
 
-#define BACKOFF_MIN_MS 250
-#define BACKOFF_MAX_MS 30000
-#define FAILURES       5
-#define STEADY_US      (10 * 1000000LL) /* ready for so long: it works, */
-#define STABLE_US      (60 * 1000000LL) /* and for so long: it works well */
-#define LINGER_MS      250              /* between EOF and the exit that usually follows */
-#define GUARD_MS       10000            /* beyond what the keeper is given */
-#define PROBE_MAX_MS   5000
-#define IN_FLIGHT_MAX  4096
-#define LAST_WORDS     3 /* lines of stderr in an error */
+#define LINGER_MS     250   /* between EOF and the exit that usually follows */
+#define GUARD_MS      10000 /* beyond what the keeper is given */
+#define PROBE_MAX_MS  5000
+#define IN_FLIGHT_MAX 4096
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
 
@@ -72,8 +69,7 @@ static void on_time(struct loop_timer *t)
 /* Which states may follow which: a bit for each. */
 static const unsigned followers[] = {
 	[KILLICK_IDLE] = 1 << KILLICK_STARTING | 1 << KILLICK_GONE,
-	[KILLICK_STARTING] = 1 << KILLICK_HANDSHAKING | 1 << KILLICK_READY | 1 << KILLICK_STOPPING |
-			     1 << KILLICK_GONE,
+	[KILLICK_STARTING] = 1 << KILLICK_HANDSHAKING | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
 	[KILLICK_HANDSHAKING] = 1 << KILLICK_READY | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
 	[KILLICK_READY] = 1 << KILLICK_DRAINING | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
 	[KILLICK_DRAINING] = 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
@@ -102,82 +98,6 @@ static void server_go(struct server *sv, enum killick_state to, int64_t deadline
 	relay_state(sv);
 }
 
-/* --- what is told --- */
-
-static void add_last_words(struct server *sv)
-{
-	char *text = sv->error.text;
-	size_t used = strlen(text);
-	char words[256];
-
-	tail_last(&sv->tail, LAST_WORDS, words, sizeof(words));
-	if (*words)
-		snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr ends with: %s",
-			 words);
-}
-
-static bool is_keepers_fault(const struct link_end *end)
-{
-	return (end->exit_code < 0 && !end->exit_signal) || strcmp(end->why, "watch") == 0 ||
-	       strcmp(end->why, "hold") == 0;
-}
-
-static void describe_exit(struct server *sv, const struct link_end *end)
-{
-	const char *when = sv->ready_us ? "" : " during its handshake";
-	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
-	const char *name = sv->launch.name, *sig = sigabbrev_np(end->exit_signal);
-
-	if (is_keepers_fault(end))
-		error_set(&sv->error, code,
-			  "the keeper of server '%s' was killed, and the server was ended%s", name,
-			  when);
-	else if (end->exit_signal)
-		error_set(&sv->error, code, "server '%s' was ended by signal %s%s", name,
-			  sig ? sig : "?", when);
-	else
-		error_set(&sv->error, code, "server '%s' exited with status %d%s", name,
-			  end->exit_code, when);
-}
-
-/* Why it ended, as a report says it. */
-static const char *why_ended(const struct server *sv, const struct link_end *end)
-{
-	if (end->refused)
-		return "start";
-	if (sv->why)
-		return sv->why;
-	if (is_keepers_fault(end))
-		return "keeper";
-	return end->exit_code == 0 ? "exit" : "crash";
-}
-
-static bool is_asked_for(const struct server *sv)
-{
-	return sv->why && (strcmp(sv->why, "close") == 0 || strcmp(sv->why, "refresh") == 0);
-}
-
-static void note_end(struct server *sv, const struct link_end *end)
-{
-	if (end->refused)
-		error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
-			  sv->launch.name, (int)strcspn(end->text, "\n"), end->text);
-	else if (!sv->why)
-		describe_exit(sv, end);
-	if (!end->refused && !is_asked_for(sv))
-		add_last_words(sv);
-	if (!sv->ready_us && !is_asked_for(sv) && sv->assumed)
-		eras_forget(&sv->k->eras, sv->fingerprint);
-	if (!sv->ready_us && !sv->why && !end->refused && client_is_probing(sv->client)) {
-		eras_put(&sv->k->eras, sv->fingerprint, ERA_LEGACY);
-		sv->again = true;
-	}
-	ending_read(&sv->ending, end, why_ended(sv, end));
-	if (sv->stop_us)
-		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;
-	sv->has_ended = true;
-}
-
 /* --- what the link and the client say --- */
 
 static void on_started(void *ctx, pid_t pid, const char *level)
@@ -198,11 +118,6 @@ static void on_bytes(void *ctx, const char *bytes, size_t len)
 		client_feed(sv->client, bytes, len);
 }
 
-static void on_stderr(void *ctx, const char *bytes, size_t len)
-{
-	relay_stderr(ctx, bytes, len);
-}
-
 static void on_eof(void *ctx)
 {
 	server_step(ctx, EV_EOF);
@@ -210,14 +125,14 @@ static void on_eof(void *ctx)
 
 static void on_ended(void *ctx, const struct link_end *end)
 {
-	note_end(ctx, end);
+	server_note_end(ctx, end);
 	server_step(ctx, EV_ENDED);
 }
 
 static const struct link_events link_events = {
 	.on_started = on_started,
 	.on_bytes = on_bytes,
-	.on_stderr = on_stderr,
+	.on_stderr = relay_stderr,
 	.on_eof = on_eof,
 	.on_ended = on_ended,
 };
@@ -232,40 +147,18 @@ static void on_ready(void *ctx, const struct err *e)
 	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
 }
 
-static void on_note(void *ctx, enum client_note note, void *owner, struct json params)
-{
-	relay_note(ctx, note, owner, params);
-}
-
-static bool on_ask(void *ctx, void *owner, uint64_t ask, const char *method, struct json params)
-{
-	return relay_ask(ctx, owner, ask, method, params);
-}
-
-static void on_warning(void *ctx, const char *text)
-{
-	relay_warning(ctx, text);
-}
-
 static const struct client_events client_events = {
 	.on_ready = on_ready,
-	.on_note = on_note,
-	.on_ask = on_ask,
-	.on_warning = on_warning,
+	.on_note = relay_note,
+	.on_ask = relay_ask,
+	.on_warning = relay_warning,
 };
 
 /* --- to be wanted, and to start --- */
 
-static int64_t backoff_left_ms(const struct server *sv)
-{
-	int64_t due_us = sv->started_us + sv->backoff_ms * 1000LL, now_us = loop_now_us();
-
-	return sv->starts && due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
-}
-
 static void server_want(struct server *sv)
 {
-	int64_t wait_ms = backoff_left_ms(sv);
+	int64_t wait_ms = server_backoff_ms(sv);
 
 	if (sv->state == KILLICK_GONE)
 		server_go(sv, KILLICK_IDLE, NO_DEADLINE);
@@ -289,19 +182,9 @@ static void choose_era(struct server *sv)
 		sv->era == CONFIG_AUTO && eras_get(&sv->k->eras, sv->fingerprint, &sv->spec.era);
 }
 
-static int count_write(struct link *link, const char *bytes, size_t len)
-{
-	struct server *sv = link->ctx;
-	int r = sv->link_own->write(link, bytes, len);
-
-	if (r == 0)
-		sv->bytes_out += len;
-	return r;
-}
-
 static int open_link(struct server *sv, struct err *e)
 {
-	const struct server_launch *la = &sv->launch;
+	const struct launch *la = &sv->launch;
 	const struct link_spec spec = {
 		.keeper = sv->k->keeper,
 		.name = la->name,
@@ -315,16 +198,7 @@ static int open_link(struct server *sv, struct err *e)
 		.memory = la->memory,
 		.write_limit = sv->k->message_limit,
 	};
-
-	int r = link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
-
-	if (r < 0)
-		return r;
-	sv->link_own = sv->link->ops;
-	sv->counting = *sv->link_own;
-	sv->counting.write = count_write;
-	sv->link->ops = &sv->counting;
-	return 0;
+	return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
 }
 
 static void server_gone(struct server *sv);
@@ -338,7 +212,7 @@ static void server_start(struct server *sv)
 	sv->level[0] = '\0';
 	sv->ready_us = sv->stop_us = 0;
 	sv->why = NULL;
-	sv->failed_client = sv->deaf = false;
+	sv->failed_client = sv->deaf = sv->shook = false;
 	sv->has_ended = false;
 	sv->started_us = loop_now_us();
 	sv->starts++;
@@ -357,7 +231,7 @@ static void server_start(struct server *sv)
 	sv->spec.probe_ms = sv->startup_ms / 3 < PROBE_MAX_MS ? sv->startup_ms / 3 : PROBE_MAX_MS;
 	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
 	RING_EACH(r, &sv->parked)
-	call_unpark(RING_OF(r, struct killick_call, in_park));
+		call_unpark(RING_OF(r, struct killick_call, in_park));
 	assert(ring_is_empty(&sv->parked));
 }
 
@@ -371,13 +245,14 @@ static void server_ready(struct server *sv)
 		eras_put(&sv->k->eras, sv->fingerprint, facts.era);
 	server_go(sv, KILLICK_READY, NO_DEADLINE);
 	RING_EACH(r, &sv->leases)
-	lease_settle(RING_OF(r, struct lease, on_server), false);
+		lease_settle(RING_OF(r, struct lease, on_server), false);
 }
 
 /* --- to end --- */
 
 static void fail_client(struct server *sv, int code, const char *text)
 {
+	assert(code < 0 || !sv->client || sv->failed_client);
 	if (!sv->client || sv->failed_client)
 		return;
 	sv->failed_client = true;
@@ -401,9 +276,8 @@ static void server_stop(struct server *sv, const char *why, enum link_stop how)
 static void server_too_slow(struct server *sv)
 {
 	error_set(&sv->error, KILLICK_ERR_START,
-		  "server '%s' did not complete its handshake within %.3g s; raise "
-		  "startupTimeoutSec if it "
-		  "needs longer",
+		  "server '%s' did not complete its handshake within %.3g s; "
+		  "raise startupTimeoutSec if it needs longer",
 		  sv->launch.name, (double)sv->startup_ms / 1000);
 	server_stop(sv, "timeout", LINK_STOP_TERM);
 }
@@ -428,38 +302,10 @@ static void server_left(struct server *sv)
 		server_stop(sv, last->why, LINK_STOP_EOF);
 }
 
-/* The keeper has not kept its budget. Should it stay silent after SIGKILL as well, the link is left
- * to itself and the ending says that nobody knows: a close that hangs would help no one. */
-static void link_lost_ended(void *ctx, const struct link_end *end)
-{
-	(void)end;
-	link_free(ctx);
-}
-
-static void link_lost_bytes(void *ctx, const char *bytes, size_t len)
-{
-	(void)ctx, (void)bytes, (void)len;
-}
-
-static void link_lost_started(void *ctx, pid_t pid, const char *level)
-{
-	(void)ctx, (void)pid, (void)level;
-}
-
-static void link_lost_eof(void *ctx)
-{
-	(void)ctx;
-}
-
+/* The keeper has not kept its budget, and SIGKILL brought no answer either: the ending says that
+ * nobody knows. */
 static void server_give_up(struct server *sv)
 {
-	static const struct link_events lost = {
-		.on_started = link_lost_started,
-		.on_bytes = link_lost_bytes,
-		.on_stderr = link_lost_bytes,
-		.on_eof = link_lost_eof,
-		.on_ended = link_lost_ended,
-	};
 	const struct link_end nobody_knows = { .pid = sv->pid,
 					       .exit_code = -1,
 					       .why = "keeper",
@@ -468,9 +314,8 @@ static void server_give_up(struct server *sv)
 					       .survivors = 1,
 					       .report = "" };
 
-	sv->link->ops = sv->link_own;
-	sv->link->ev = &lost;
-	sv->link->ctx = sv->link;
+	sv->bytes_out += sv->link->written;
+	relay_lost(sv->link);
 	sv->link = NULL;
 	on_ended(sv, &nobody_knows);
 }
@@ -502,44 +347,16 @@ static void server_end(struct server *sv)
 	fail_client(sv, sv->error.code, sv->error.text);
 	client_free(sv->client);
 	sv->client = NULL;
-	if (sv->link)
+	if (sv->link) {
+		sv->bytes_out += sv->link->written;
 		link_free(sv->link);
+	}
 	sv->link = NULL;
 	relay_stderr_close(sv);
 	RING_EACH(r, &sv->leases)
-	asks_orphan(RING_OF(r, struct lease, on_server));
+		asks_orphan(RING_OF(r, struct lease, on_server));
 	server_go(sv, KILLICK_GONE, NO_DEADLINE);
 	server_gone(sv);
-}
-
-static void count_failure(struct server *sv)
-{
-	int64_t ready_for_us = sv->ready_us ? loop_now_us() - sv->ready_us : 0;
-
-	if (ready_for_us >= STEADY_US)
-		sv->failures = 0;
-	if (ready_for_us >= STABLE_US)
-		sv->backoff_ms = 0;
-	sv->backoff_ms = sv->backoff_ms ? 2 * sv->backoff_ms : BACKOFF_MIN_MS;
-	if (sv->backoff_ms > BACKOFF_MAX_MS)
-		sv->backoff_ms = BACKOFF_MAX_MS;
-	sv->broken = ++sv->failures >= FAILURES;
-}
-
-/* Can it not be used any more? Says why. */
-static int server_refuses(const struct server *sv, struct killick_error *e)
-{
-	if (sv->broken)
-		return error_set(e, KILLICK_ERR_START,
-				 "server '%s' failed %u times in a row and is left alone until the "
-				 "session is "
-				 "refreshed; last: %s",
-				 sv->launch.name, sv->failures, sv->error.text);
-	if (sv->restart == RESTART_NEVER && sv->tried && sv->state == KILLICK_GONE)
-		return error_set(e, sv->error.code,
-				 "%s (its config says that it is not to be started again)",
-				 sv->error.text);
-	return 0;
 }
 
 /* It is gone, and it was not asked to go, unless nobody has a lease. */
@@ -555,19 +372,20 @@ static void server_gone(struct server *sv)
 	}
 	if (sv->again) {
 		sv->again = false;
+		sv->error = (struct killick_error){ .code = 0 };
 		server_go(sv, KILLICK_IDLE, NO_DEADLINE);
 		pool_enqueue(sv->k, sv);
 		return;
 	}
-	count_failure(sv);
+	server_count_failure(sv);
 	RING_EACH(r, &sv->leases)
-	lease_settle(RING_OF(r, struct lease, on_server), true);
-	wanted = sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked);
+		lease_settle(RING_OF(r, struct lease, on_server), true);
+	wanted = sv->active > 0 && (sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked));
 	if (server_refuses(sv, &e) < 0) {
 		if (sv->broken)
 			relay_warning(sv, e.text);
 		RING_EACH(r, &sv->parked)
-		call_fail_parked(RING_OF(r, struct killick_call, in_park), e.code, e.text);
+			call_fail_parked(RING_OF(r, struct killick_call, in_park), e.code, e.text);
 	} else if (wanted) {
 		server_want(sv);
 	}
@@ -578,14 +396,20 @@ static void server_free(struct server *sv)
 {
 	assert(sv->state == KILLICK_GONE && sv->holders == 0 && ring_is_empty(&sv->parked));
 	assert(!sv->link && !sv->client && sv->stderr_fd < 0);
-	RING_EACH(r, &sv->leases)
-	lease_over(RING_OF(r, struct lease, on_server), sv->has_ended ? &sv->ending : NULL);
+	RING_EACH(r, &sv->leases) {
+		struct lease *l = RING_OF(r, struct lease, on_server);
+		const struct ending never_ran = {
+			.exit_code = -1, .why = l->why, .step = "none", .proof = "never"
+		};
+
+		lease_over(l, sv->has_ended ? &sv->ending : &never_ran);
+	}
 	assert(ring_is_empty(&sv->leases));
 	loop_timer_stop(sv->k->loop, &sv->timer);
 	ring_remove(&sv->in_pool);
 	ending_done(&sv->ending);
 	tail_done(&sv->tail);
-	free(sv->launch.argv); /* the block */
+	free(sv->launch.argv);
 	free(sv->label);
 	free(sv->stderr_file);
 	free(sv);
@@ -606,8 +430,12 @@ static void server_step(struct server *sv, enum server_event ev)
 		break;
 	case STATE(KILLICK_STARTING, EV_STARTED):
 		server_go(sv, KILLICK_HANDSHAKING, SAME_DEADLINE);
+		if (sv->shook)
+			server_ready(sv);
 		break;
-	case STATE(KILLICK_STARTING, EV_SHOOK): /* faster than its keeper */
+	case STATE(KILLICK_STARTING, EV_SHOOK): /* faster than its keeper, who knows its pid */
+		sv->shook = true;
+		break;
 	case STATE(KILLICK_HANDSHAKING, EV_SHOOK):
 		server_ready(sv);
 		break;
@@ -658,16 +486,14 @@ static void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_STARTING, EV_USE): /* it will come, or is there */
 	case STATE(KILLICK_HANDSHAKING, EV_USE):
 	case STATE(KILLICK_READY, EV_USE):
-	case STATE(KILLICK_STOPPING, EV_USE): /* when it is gone it is seen who waits */
-	case STATE(KILLICK_READY, EV_STARTED):
-	case STATE(KILLICK_DRAINING, EV_STARTED):
+	case STATE(KILLICK_STOPPING, EV_USE):     /* when it is gone it is seen who waits */
 	case STATE(KILLICK_STOPPING, EV_STARTED): /* too late: the end has begun */
 	case STATE(KILLICK_STOPPING, EV_SHOOK):
 	case STATE(KILLICK_STOPPING, EV_REFUSED):
 	case STATE(KILLICK_STOPPING, EV_EOF):
 		break;
 	default:
-		assert(!"an event that cannot come in this state");
+		assert(false); /* an event that cannot come in this state */
 	}
 }
 
@@ -696,7 +522,7 @@ static void pack_words(struct pack *p, char *const *list, char **out)
 		out[i] = NULL;
 }
 
-static void pack_launch(struct pack *p, const struct config_server *cs, struct server_launch *out)
+static void pack_launch(struct pack *p, const struct config_server *cs, struct launch *out)
 {
 	pack_words(p, cs->argv, out->argv);
 	pack_words(p, cs->envp, out->envp);
@@ -705,13 +531,13 @@ static void pack_launch(struct pack *p, const struct config_server *cs, struct s
 	out->contain = cs->contain ? pack_text(p, cs->contain) : NULL;
 }
 
-static void copy_launch(const struct config_server *cs, struct server_launch *out)
+static void launch_init(struct launch *out, const struct config_server *cs)
 {
 	size_t argc = count_words(cs->argv), envc = count_words(cs->envp);
 	struct pack p = { .base = NULL };
 	char **block;
 
-	*out = (struct server_launch){ .max_procs = cs->max_procs, .memory = cs->memory };
+	*out = (struct launch){ .max_procs = cs->max_procs, .memory = cs->memory };
 	pack_launch(&p, cs, out);
 	block = mem_grow(NULL, (argc + envc + 2) * sizeof(*block) + p.used, 1);
 	out->argv = block;
@@ -742,7 +568,7 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 			  .max_in_flight = IN_FLIGHT_MAX },
 	};
 	memcpy(sv->fingerprint, cs->fingerprint, sizeof(sv->fingerprint));
-	copy_launch(cs, &sv->launch);
+	launch_init(&sv->launch, cs);
 	server_adjust(sv, cs);
 	ring_init(&sv->leases);
 	ring_init(&sv->parked);
@@ -773,14 +599,6 @@ int server_use(struct server *sv, struct killick_error *e)
 	if (r == 0)
 		server_step(sv, EV_USE);
 	return r;
-}
-
-void server_forgive(struct server *sv)
-{
-	sv->broken = false;
-	sv->failures = 0;
-	sv->backoff_ms = 0;
-	sv->tried = false;
 }
 
 bool server_has_client(const struct server *sv)

@@ -2,12 +2,16 @@
  * the state they are in.
  *
  * A server is used through leases (pool.h) and belongs to the pool; nobody else keeps a pointer to
- * one. Life: server_new -> server_use: starting, handshaking, ready -> server_unleased: draining,
- * stopping, gone
- * -> the leases are told how it ended, and it is freed. In between it may end by itself and be
- * started again, as its config says.
+ * one.
+ *
+ *	server_new -> server_use: starting, handshaking, ready
+ *	           -> server_unleased: draining, stopping, gone
+ *	           -> the leases are told how it ended, and it is freed
+ *
+ * In between it may end by itself and be started again, as its config says.
  * The promise: "gone" comes after the proof that no process of its tree exists, and nothing that
- * failed is reported before. Threads: with the loop's lock.  Blocking: never.
+ * failed is reported before.
+ * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -39,19 +43,21 @@ enum server_event {
 	EV_TIME,    /* the deadline of its state */
 };
 
-struct server_launch { /* what is started: our own copy, one block */
+/* What is started: our own copy of a config's words, because a shared server outlives the session
+ * it came from. */
+struct launch {
 	const char *name;
-	char **argv, **envp;
+	char **argv, **envp; /* argv: the block that all of it is in */
 	const char *cwd, *contain;
 	unsigned long max_procs;
 	unsigned long long memory;
 };
 
-enum server_stop {              /* how far the end has come, in KILLICK_STOPPING */
-		   STOP_LINGER, /* its stdout is closed: it is about to exit, or has a mind not to
-				 */
-		   STOP_ASKED,  /* link_stop was called */
-		   STOP_FORCED, /* and did not help in time */
+/* In KILLICK_STOPPING: how far the end has come. */
+enum server_stop {
+	STOP_LINGER, /* it is about to exit, or has a mind not to */
+	STOP_ASKED,  /* link_stop was called */
+	STOP_FORCED, /* and did not help in time */
 };
 
 struct server {
@@ -61,7 +67,7 @@ struct server {
 	struct loop_timer timer; /* the deadline of the state */
 
 	/* what it is */
-	struct server_launch launch;
+	struct launch launch;
 	char fingerprint[FINGERPRINT_SIZE];
 	enum config_era era;
 	unsigned answers; /* what it is told that we can answer */
@@ -82,11 +88,10 @@ struct server {
 
 	/* while it runs */
 	struct link *link;
-	struct link_ops counting;        /* the link's own, but what is written is counted */
-	const struct link_ops *link_own; /* those */
-	bool deaf;                       /* its stdin is closed */
+	bool deaf; /* its stdin is closed */
 	struct client *client;
 	struct client_spec spec;
+	bool shook;         /* the handshake succeeded before we were told that it runs */
 	bool failed_client; /* client_fail was called */
 	bool assumed;       /* its era was remembered */
 	pid_t pid;
@@ -103,8 +108,8 @@ struct server {
 	bool tried;  /* it was started */
 	bool broken; /* it failed too often; this and `tried` until a refresh */
 	bool again;  /* it died of our question: once more, without asking */
-	unsigned long long bytes_in, bytes_out;
-	struct killick_error error; /* why it is not ready, or last ended */
+	unsigned long long bytes_in, bytes_out; /* out: by links that are no more */
+	struct killick_error error;             /* why it is not ready, or last ended */
 	struct ending ending;
 	bool has_ended; /* and `ending` says how */
 	struct tail tail;
@@ -120,8 +125,6 @@ void server_adjust(struct server *sv, const struct config_server *cs);
 /* Make it run if it does not. 0: its client can be called, or will call for those who are parked;
  * else why not. */
 int server_use(struct server *sv, struct killick_error *e);
-/* Forget that it failed, so that it can be used again. */
-void server_forgive(struct server *sv);
 /* May it be asked now? */
 bool server_has_client(const struct server *sv);
 /* A call could not be written: see whether any can. */
@@ -130,3 +133,15 @@ void server_check(struct server *sv);
 void server_unleased(struct server *sv);
 /* Its turn to start has come. */
 void server_place(struct server *sv);
+
+/* report.c: the tree is gone; fills in `error`, `ending` and `again`. */
+void server_note_end(struct server *sv, const struct link_end *end);
+
+/* pool.c: it failed once more. */
+void server_count_failure(struct server *sv);
+/* Is it left alone? KILLICK_OK, or an error that says why. */
+int server_refuses(const struct server *sv, struct killick_error *e);
+/* How long it has to wait before its next start. */
+int64_t server_backoff_ms(const struct server *sv);
+/* Forget that it failed, so that it can be used again. */
+void server_forgive(struct server *sv);

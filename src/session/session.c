@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -77,6 +78,37 @@ void job_finish(struct job *j)
 
 /* --- life --- */
 
+/* Leave out all servers but the one at i. */
+static void drop_others(struct config *c, size_t i)
+{
+	struct config others = { .servers = c->servers, .count = c->count };
+	struct config_server *one = mem_grow(NULL, 1, sizeof(*one));
+
+	assert(i < c->count);
+	*one = c->servers[i];
+	c->servers[i] = (struct config_server){ .name = NULL };
+	c->servers = one;
+	c->count = 1;
+	config_done(&others);
+}
+
+static int keep_only(struct config *c, const char *name, struct killick_error *e)
+{
+	AUTO(buf_done) struct buf names = BUF_INIT(300);
+
+	for (size_t i = 0; i < c->count; i++) {
+		if (strcmp(c->servers[i].name, name) == 0) {
+			drop_others(c, i);
+			return 0;
+		}
+		buf_addf(&names, "%s'%s'", i ? ", " : "", c->servers[i].name);
+	}
+	error_set(e, KILLICK_ERR_NO_SERVER, "the config has no server '%.100s'; it has %s", name,
+		  names.len ? names.data : "none");
+	config_done(c);
+	return KILLICK_ERR_NO_SERVER;
+}
+
 int session_read_config(const struct config_from *from, struct config *out, struct killick_error *e)
 {
 	struct err why = ERR_INIT;
@@ -94,7 +126,9 @@ int session_read_config(const struct config_from *from, struct config *out, stru
 		r = config_read(from->file, environ, out, &why);
 	else
 		r = config_command("server", from->command, environ, out, &why);
-	return r < 0 ? error_set(e, KILLICK_ERR_CONFIG, "%s", why.text) : 0;
+	if (r < 0)
+		return error_set(e, KILLICK_ERR_CONFIG, "%s", why.text);
+	return from->only ? keep_only(out, from->only, e) : 0;
 }
 
 void session_pin(struct killick_session *s)
@@ -128,6 +162,7 @@ void session_free(struct killick_session *s)
 	free(s->table);
 	names_done(&s->names);
 	free(s->label);
+	free(s->only);
 	free(s);
 }
 
@@ -174,15 +209,13 @@ static void begin_close(struct killick_session *s, struct job *job, unsigned dra
 {
 	assert(s->state < SESSION_CLOSING);
 	s->state = SESSION_CLOSING;
-	RING_EACH(r, &s->jobs)
-	{
+	RING_EACH(r, &s->jobs) {
 		struct job *j = RING_OF(r, struct job, in_session);
 
 		if (j->kind == JOB_REFRESH)
 			refresh_abandon(s, j);
 	}
-	RING_EACH(r, &s->leases)
-	{
+	RING_EACH(r, &s->leases) {
 		struct lease *l = RING_OF(r, struct lease, in_session);
 
 		if (l->state == LEASE_HELD)
@@ -210,8 +243,7 @@ static void finish_close(struct killick_session *s)
 	if (!ring_is_empty(&s->leases))
 		return;
 	s->state = SESSION_CLOSED;
-	RING_EACH(r, &s->jobs)
-	{
+	RING_EACH(r, &s->jobs) {
 		struct job *j = RING_OF(r, struct job, in_session);
 
 		assert(j->kind != JOB_REFRESH);
@@ -280,6 +312,7 @@ static struct killick_session *session_new(struct killick *k,
 		.k = k,
 		.state = SESSION_OPENING,
 		.label = o->label && *o->label ? mem_text(o->label, strlen(o->label)) : NULL,
+		.only = o->only ? mem_text(o->only, strlen(o->only)) : NULL,
 		.wait = o->wait,
 		.grace_ms = o->grace_ms ? o->grace_ms : GRACE_MS,
 		.drain_ms = o->drain_ms,
@@ -321,8 +354,8 @@ static int check_open(struct killick *k, const struct killick_session_options *o
 {
 	if (!k || !o)
 		return error_set(e, KILLICK_ERR_USAGE, "no runtime, or no options");
-	return session_read_config(&(struct config_from){ o->config, o->config_file, o->command },
-				   out, e);
+	return session_read_config(
+		&(struct config_from){ o->config, o->config_file, o->command, o->only }, out, e);
 }
 
 int killick_session_open(struct killick *k, const struct killick_session_options *options,

@@ -3,10 +3,11 @@
  *	opening -> open <-> (refreshing) -> closing -> closed
  *
  * What a session is asked for as a whole - to open, to refresh, to close - is a job.
- *session_advance looks at the leases and finishes what can be finished; it is run from the loop
- *whenever one of them changed, so no step depends on the order in which servers do things. A
- *session is freed when it is closed, its handle is let go of, and nothing that belongs to it is on
- *its way to the host. Threads: with the loop's lock.  Blocking: never.
+ * session_advance looks at the leases and finishes what can be finished. It is run from the loop
+ * whenever one of them changed, so no step depends on the order in which servers do things.
+ * A session is freed when it is closed, its handle was let go of, and nothing that belongs to it is
+ * on its way to the host.
+ * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -28,6 +29,7 @@ struct killick_session {
 	struct ring in_runtime;
 	/* set once */
 	char *label; /* NULL: none */
+	char *only;  /* NULL: all servers of the config */
 	enum killick_wait wait;
 	unsigned grace_ms, drain_ms;
 	struct killick_handlers handlers;
@@ -60,8 +62,7 @@ struct job {
 	bool begun;
 	int64_t began_us;
 	struct config config; /* the set to be, until it begins */
-	struct lease **fresh; /* refresh: what is to come into each place of the table; NULL: it is
-				 there */
+	struct lease **fresh; /* of a refresh: what is to come into each place; NULL: it is there */
 	struct killick_error error;
 	struct endings endings;
 	struct killick_report *report;
@@ -97,11 +98,12 @@ void session_free(struct killick_session *s); /* closed, and the loop is about t
 void refresh_advance(struct killick_session *s, struct job *j);
 void refresh_abandon(struct killick_session *s, struct job *j);
 
-/* Read a config from whichever is given; KILLICK_ERR_CONFIG, KILLICK_ERR_USAGE. Without the lock.
- */
+/* Read a config from whichever is given. KILLICK_ERR_CONFIG, KILLICK_ERR_USAGE,
+ * KILLICK_ERR_NO_SERVER. Without the lock. */
 struct config_from {
 	const char *text, *file;
 	char *const *command;
+	const char *only; /* NULL: all of it */
 };
 int session_read_config(const struct config_from *from, struct config *out,
 			struct killick_error *e);

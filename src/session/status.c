@@ -48,7 +48,7 @@ static void pack_server(struct pack *p, const struct lease *l, struct killick_se
 		.restarts = sv && sv->starts ? sv->starts - 1 : 0,
 		.in_flight = l->in_flight,
 		.bytes_in = sv ? sv->bytes_in : 0,
-		.bytes_out = sv ? sv->bytes_out : 0,
+		.bytes_out = sv ? sv->bytes_out + (sv->link ? sv->link->written : 0) : 0,
 		.error = pack_text(p, sv ? sv->error.text : l->error),
 	};
 	pack_facts(p, sv, out);

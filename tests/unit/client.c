@@ -2,6 +2,7 @@
 #include "t.h"
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "unit/fake.h"
 
 #define ANSWERS_ALL 7
@@ -147,6 +148,28 @@ TEST(initialize_is_tried_again_with_a_version_that_both_have)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,\"data\":{"
 		      "\"supported\":[\"2026-07-28\"]}}}");
 	OK(w.failed && strstr(w.error.text, "\"auto\""));
+	world_close(&w);
+}
+
+TEST(facts_that_are_too_large_are_not_kept)
+{
+	struct client_facts facts;
+	struct world w;
+	char *big = mem_grow(NULL, 1, (2 << 20) + 1);
+
+	memset(big, 'x', 2 << 20);
+	big[2 << 20] = '\0';
+	world_open(&w, &(struct client_spec){ .era = ERA_LEGACY, .message_limit = 8 << 20 });
+	world_say(&w,
+		  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\","
+		  "\"serverInfo\":{\"name\":\"%s\"},\"instructions\":\"%s\"}}",
+		  big, big);
+	free(big);
+	OK(w.ready == 1 && !w.failed);
+	client_facts(w.client, &facts);
+	STREQ(facts.info, "{}");
+	STREQ(facts.instructions, "");
+	EQ(w.warnings, 2);
 	world_close(&w);
 }
 
@@ -554,7 +577,7 @@ TEST(failing_ends_everything_once_and_sends_nothing)
 	client_fail(w.client, -6, "again");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
 	client_answer(w.client, w.asks[0].number, "{\"roots\":[]}", 12);
-	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, OP_CALL, "t", NULL);
 	EQ(d.count, 101);
 	fake_pass(0);
 	EQ(d.count, 102);
