@@ -8,11 +8,9 @@
  */
 #include "bench.h"
 
-#include <assert.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,40 +23,11 @@
 
 #define WHOLE_RUN_S 900 /* three minutes on an idle machine; never for ever */
 
-const char bench_initialize[] =
-	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-	"\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}"
-	"\n";
-
 size_t bench_rounds(const struct bench *b, size_t rounds)
 {
 	size_t n = rounds * b->percent / 100;
 
 	return n < 3 ? 3 : n;
-}
-
-static uint64_t splitmix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-size_t bench_turn(size_t count, size_t round, size_t k)
-{
-	uint64_t seed = round;
-	size_t order[BENCH_TURNS] = { 0 };
-
-	assert(count <= BENCH_TURNS);
-	for (size_t i = 0; i < count; i++) {
-		size_t j = (size_t)(splitmix(&seed) % (i + 1));
-
-		order[i] = order[j];
-		order[j] = i;
-	}
-	return order[k];
 }
 
 static const struct measure {

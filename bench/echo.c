@@ -16,6 +16,8 @@
  *	daemon    one child that forked twice and has its own session
  *
  *	busy      itself, but stuck in a call: after the first answer it reads no more
+ *
+ *	mcp       itself, but speaks MCP: answers initialize, and every other request with its text
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -94,9 +96,85 @@ static bool put(const char *p, size_t len)
 	return true;
 }
 
+struct piece {
+	const char *at;
+	size_t len;
+};
+
+/* What follows `key` in a line, up to the first of `ends`. The payload has no escapes. */
+static struct piece value_of(const char *line, size_t len, const char *key, const char *ends)
+{
+	const char *at = memmem(line, len, key, strlen(key)), *stop;
+
+	if (!at)
+		return (struct piece){ "", 0 };
+	at += strlen(key);
+	if (!ends[1]) {
+		stop = memchr(at, ends[0], (size_t)(line + len - at));
+		return (struct piece){ at, stop ? (size_t)(stop - at) : 0 };
+	}
+	for (stop = at; stop < line + len && !strchr(ends, *stop); stop++)
+		;
+	return (struct piece){ at, (size_t)(stop - at) };
+}
+
+static size_t put_text(char *out, const char *text)
+{
+	size_t len = strlen(text);
+
+	memcpy(out, text, len);
+	return len;
+}
+
+/* The answer to one line, into `out`; how long it is. Clients write the id first or last: the
+ * payload is never searched for it. */
+static size_t answer(const char *line, size_t len, char *out)
+{
+	size_t near = len < 96 ? len : 96, n;
+	struct piece id = value_of(line, near, "\"id\":", ",}"), text;
+
+	if (!id.len)
+		id = value_of(line + len - near, near, "\"id\":", ",}");
+	if (!id.len)
+		return 0; /* a notification */
+	n = put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	memcpy(out + n, id.at, id.len);
+	n += id.len;
+	n += put_text(out + n, ",\"result\":");
+	if (memmem(line, near, "\"initialize\"", 12))
+		return n + put_text(out + n, "{\"protocolVersion\":\"2025-11-25\","
+					     "\"capabilities\":{\"tools\":{}},\"serverInfo\":"
+					     "{\"name\":\"echo\",\"version\":\"1\"}}}\n");
+	text = value_of(line, len, "\"text\":\"", "\"");
+	n += put_text(out + n, "{\"content\":[{\"type\":\"text\",\"text\":\"");
+	memcpy(out + n, text.at, text.len);
+	n += text.len;
+	return n + put_text(out + n, "\"}]}}\n");
+}
+
+static bool answer_all(const char *p, const char *end)
+{
+	static char out[2 * sizeof(buf)]; /* an answer may be a little longer than its request */
+	size_t n = 0;
+
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+
+		if (n + (size_t)(nl - p) + 256 > sizeof(out)) {
+			if (!put(out, n))
+				return false;
+			n = 0;
+		}
+		n += answer(p, (size_t)(nl - p), out + n);
+		p = nl + 1;
+	}
+	return put(out, n);
+}
+
 int main(int argc, char **argv)
 {
 	const char *tree = argc > 1 ? argv[1] : "plain";
+	bool mcp = !strcmp(tree, "mcp");
 	size_t have = 0;
 
 	grow_tree(tree);
@@ -116,7 +194,7 @@ int main(int argc, char **argv)
 			continue;
 		}
 		end++;
-		if (!put(buf, (size_t)(end - buf)))
+		if (!(mcp ? answer_all(buf, end) : put(buf, (size_t)(end - buf))))
 			return 1;
 		have -= (size_t)(end - buf);
 		memmove(buf, end, have);

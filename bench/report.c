@@ -32,33 +32,48 @@ static void ratio(FILE *f, double value, double base)
 		fprintf(f, " |");
 }
 
-void report_table(struct report *r, const char *unit, const struct peers *p, struct samples *s)
+void report_table_of(struct report *r, const char *unit, const struct report_rows *rows,
+		     struct samples *s)
 {
-	int bare = peer_named(p, "bare"), tini = peer_named(p, "tini");
-	double per_bare = bare >= 0 ? samples_median(&s[bare]) : 0;
-	double per_tini = tini >= 0 ? samples_median(&s[tini]) : 0;
+	double base[2];
 
-	fprintf(r->body,
-		"| | median %s | p95 %s | n | x bare | x tini |\n|---|--:|--:|--:|--:|--:|\n", unit,
-		unit);
-	for (size_t i = 0; i < p->count; i++) {
+	fprintf(r->body, "| | median %s | p95 %s | n |", unit, unit);
+	for (int k = 0; k < 2; k++) {
+		base[k] = rows->base[k] >= 0 ? samples_median(&s[rows->base[k]]) : 0;
+		fprintf(r->body, " x %s |", rows->base_name[k]);
+	}
+	fprintf(r->body, "\n|---|--:|--:|--:|--:|--:|\n");
+	for (size_t i = 0; i < rows->count; i++) {
 		double m = samples_median(&s[i]);
 		int digits = m < 10 ? 2 : m < 1000 ? 1 : 0;
 
 		if (!s[i].count)
 			continue;
-		fprintf(r->body, "| %s | %.*f | %.*f | %zu |", p->at[i].name, digits, m, digits,
+		fprintf(r->body, "| %s | %.*f | %.*f | %zu |", rows->names[i], digits, m, digits,
 			samples_p95(&s[i]), s[i].count);
-		ratio(r->body, m, per_bare);
-		ratio(r->body, m, per_tini);
+		ratio(r->body, m, base[0]);
+		ratio(r->body, m, base[1]);
 		fprintf(r->body, "\n");
 	}
 	fprintf(r->body, "\n");
 }
 
-void report_target(struct report *r, const char *what, const char *fmt, double bound, double value)
+void report_table(struct report *r, const char *unit, const struct peers *p, struct samples *s)
 {
-	bool met = value <= bound; /* INFINITY: it never ended */
+	const char *names[PEER_MAX];
+	struct report_rows rows = { .names = names,
+				    .count = p->count,
+				    .base = { peer_named(p, "bare"), peer_named(p, "tini") },
+				    .base_name = { "bare", "tini" } };
+
+	for (size_t i = 0; i < p->count; i++)
+		names[i] = p->at[i].name;
+	report_table_of(r, unit, &rows, s);
+}
+
+static void verdict(struct report *r, const char *what, const char *fmt, const char *kind,
+		    double bound, double value, bool met)
+{
 	char a[64], b[64];
 
 #pragma GCC diagnostic push
@@ -66,9 +81,19 @@ void report_target(struct report *r, const char *what, const char *fmt, double b
 	snprintf(a, sizeof(a), fmt, bound);
 	snprintf(b, sizeof(b), fmt, value);
 #pragma GCC diagnostic pop
-	fprintf(r->targets, "| %s | %s | %s | %s |\n", what, a, isinf(value) ? "escapes" : b,
-		met ? "met" : "**missed**");
+	fprintf(r->targets, "| %s | %s%s | %s | %s |\n", what, kind, a,
+		isinf(value) ? "escapes" : b, met ? "met" : "**missed**");
 	r->missed += !met;
+}
+
+void report_target(struct report *r, const char *what, const char *fmt, double bound, double value)
+{
+	verdict(r, what, fmt, "", bound, value, value <= bound); /* INFINITY: it never ended */
+}
+
+void report_floor(struct report *r, const char *what, const char *fmt, double bound, double value)
+{
+	verdict(r, what, fmt, "at least ", bound, value, value >= bound);
 }
 
 void report_unjudged(struct report *r, const char *what, const char *why)

@@ -29,9 +29,21 @@ void report_text(struct report *r, const char *fmt, ...) __attribute__((format(p
 /* One row per peer that has samples: median, p95, n, and the medians' ratio to bare and to tini. */
 void report_table(struct report *r, const char *unit, const struct peers *p, struct samples *s);
 
+/* The same for any set of rows, with ratios to two of them; -1: no such row. */
+struct report_rows {
+	const char *const *names;
+	size_t count;
+	int base[2];
+	const char *base_name[2];
+};
+void report_table_of(struct report *r, const char *unit, const struct report_rows *rows,
+		     struct samples *s);
+
 /* One line of the verdicts. `bound` and `value` are printed with `fmt`, a printf format for one
  * double. */
 void report_target(struct report *r, const char *what, const char *fmt, double bound, double value);
+/* The same for a number that must not be smaller; marked as such. */
+void report_floor(struct report *r, const char *what, const char *fmt, double bound, double value);
 
 /* A target that could not be judged here, and why. Counts as missed: silence must not look like
  * success. */

@@ -1,0 +1,34 @@
+/* common.c - what the wrappers' measures and the library's have in common: a request, and turns. */
+#include <assert.h>
+#include <stdint.h>
+
+#include "bench.h"
+
+const char bench_initialize[] =
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+	"\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}"
+	"\n";
+
+static uint64_t splitmix(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+size_t bench_turn(size_t count, size_t round, size_t k)
+{
+	uint64_t seed = round;
+	size_t order[BENCH_TURNS] = { 0 };
+
+	assert(count <= BENCH_TURNS);
+	for (size_t i = 0; i < count; i++) {
+		size_t j = (size_t)(splitmix(&seed) % (i + 1));
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+	return order[k];
+}

@@ -1,0 +1,56 @@
+/* lib.h - what the measures of the library share: three clients of one server.
+ *
+ * The raw client is the limit: two pipes and nothing else. The SDK's client runs in node and is
+ * told what to do over its stdin. Every measure runs them interleaved, in another order each round
+ * (bench.h has the same rule for the wrappers).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report.h"
+#include "samples.h"
+
+struct lib {
+	const char *self, *killick, *echo;
+	const char *sdk; /* sdk.mjs; NULL: no node, or no SDK installed */
+	struct report report;
+	double load;
+	size_t percent; /* of the usual number of rounds */
+};
+
+struct burst {         /* calls of the tool `echo` */
+	size_t len;    /* of its text */
+	size_t count;  /* calls in all */
+	size_t window; /* in flight at once */
+};
+
+struct talker { /* one client; all numbers are negative when it failed */
+	const char *name;
+	void *state;
+	bool (*start)(void *state, const struct lib *b);     /* one server is up and initialized */
+	double (*burst)(void *state, const struct burst *u); /* microseconds */
+	void (*stop)(void *state);
+	double (*launch)(void *state, const struct lib *b, size_t count); /* ms until all are up */
+	double (*end)(void *state); /* ms until all of those are gone */
+	bool one_only;              /* never more than one call in flight */
+	bool no_crowd;              /* launch is another's */
+};
+extern const struct talker talker_raw, talker_raw_again, talker_blocking, talker_callback,
+	talker_sdk;
+
+size_t lib_rounds(const struct lib *b, size_t rounds);
+/* The talkers that can run here: how many; indexes are the same in every measure. */
+#define LIB_TALKERS 5
+size_t lib_talkers(const struct lib *b, const struct talker **out);
+_Noreturn void lib_die(const char *who, const char *what);
+
+void lib_talk(struct lib *b);  /* calls */
+void lib_crowd(struct lib *b); /* 100 servers up, 100 down */
+void lib_idle(struct lib *b);  /* memory and wake-ups */
+/* In a process of its own: open `count` idle servers, print what that cost. */
+int lib_idle_main(const char *killick, const char *echo, size_t count);
+
+/* lib_own.c: a config of `count` echo servers, to be given to free(). */
+char *own_config(const char *echo, size_t count);
