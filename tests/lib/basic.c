@@ -1,0 +1,460 @@
+/* basic.c - requests and their results, through the public header alone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+
+#define GOOD SERVERS({ "zoo" })
+
+/* How many items a list has: the first index that is not there. */
+static size_t count_items(struct killick_result *r, const char *key)
+{
+	size_t len, n = 0;
+	const char *json = killick_result_json(r, &len);
+	char path[64];
+
+	for (;; n++) {
+		snprintf(path, sizeof(path), "%s.%zu", key, n);
+		if (!killick_json_find(json, len, path, NULL))
+			return n;
+	}
+}
+
+static void expect_items(struct killick_session *s, enum killick_op op, const char *key,
+			 size_t count)
+{
+	struct killick_request rq = { .op = op, .server = "zoo" };
+	struct killick_result *r = lab_do(s, &rq, 0);
+
+	EQ(count_items(r, key), count);
+	STREQ(killick_result_server(r), "zoo");
+	STREQ(killick_result_error(r), "");
+	killick_result_free(r);
+}
+
+TEST(words_for_codes_and_states)
+{
+	OK(*killick_version());
+	STREQ(killick_code_name(KILLICK_OK), "ok");
+	STREQ(killick_code_name(KILLICK_ERR_TIMEOUT), "timeout");
+	STREQ(killick_code_name(KILLICK_ERR_CLOSED), "closed");
+	STREQ(killick_state_name(KILLICK_READY), "ready");
+	OK(killick_code_name(12345));
+	for (int code = 0; code >= KILLICK_ERR_FORKED; code--)
+		OK(*killick_code_name(code));
+	for (int state = KILLICK_IDLE; state <= KILLICK_DISABLED; state++)
+		OK(*killick_state_name((enum killick_state)state));
+}
+
+TEST(a_runtime_without_sessions)
+{
+	struct killick *k = LAB();
+
+	EQ(killick_close(k, NULL), 0);
+	EQ(killick_close(k, NULL), 0); /* again: nothing */
+	killick_free(k);
+	killick_free(NULL);
+	killick_session_free(NULL);
+	killick_call_free(NULL);
+	killick_result_free(NULL);
+	killick_report_free(NULL);
+	killick_status_free(NULL);
+}
+
+TEST(a_keeper_that_is_not_there)
+{
+	struct killick_options options = { .keeper = "/nonexistent/killick" };
+	struct killick_error e = { 0 };
+	struct killick_session *s = NULL;
+	struct killick *k = NULL;
+	char *config = lab_config(SERVERS({ "zoo", .more = "\"required\":true" }));
+
+	/* Either is fine: to say so at once, or when a server is started. */
+	if (killick_open(&options, &k, &e) == 0) {
+		struct killick_session_options so = { .config = config };
+
+		OK(killick_session_open(k, &so, &s, &e) != 0);
+		killick_free(k);
+	}
+	OK(!s && e.code < 0 && strstr(e.text, "killick"));
+	free(config);
+}
+
+TEST(all_pages_of_all_lists)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+
+	expect_items(s, KILLICK_TOOLS, "tools", 15);
+	expect_items(s, KILLICK_RESOURCES, "resources", 7);
+	expect_items(s, KILLICK_TEMPLATES, "resourceTemplates", 4);
+	expect_items(s, KILLICK_PROMPTS, "prompts", 3);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_call_and_its_result)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	struct killick_result *r = NULL;
+	const char *json;
+	char *text;
+	size_t len;
+
+	EQ(killick_call_tool(s, "zoo", "echo", "{\"text\":\"a\\\"b\\u00e9\\n\"}", &r), 0);
+	json = killick_result_json(r, &len);
+	/* Byte for byte, escapes and all. */
+	STREQ(json, "{\"content\":[{\"type\":\"text\",\"text\":\"a\\\"b\\u00e9\\n\"}]}");
+	EQ(len, strlen(json));
+	STREQ(killick_result_text(r), "a\"b\xc3\xa9\n");
+	OK(!killick_result_is_error(r));
+	text = killick_json_string(json, len, "content.0.type");
+	STREQ(text, "text");
+	free(text);
+	OK(!killick_json_string(json, len, "content.0"));
+	OK(!killick_json_find(json, len, "content.1", NULL));
+	killick_result_free(r);
+	lab_end(s);
+	lab_close(k);
+}
+
+/* People write arguments over several lines; a message is one. */
+TEST(arguments_on_several_lines)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	char text[64];
+
+	lab_call(s, "zoo", "echo", "{\n\t\"text\" :\r\n\"on  two\"\n}\n", 0, text, sizeof(text));
+	STREQ(text, "on  two");
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(tools_that_fail)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	struct killick_result *r = NULL;
+	const char *json;
+	size_t len;
+	char *text;
+
+	EQ(killick_call_tool(s, "zoo", "fail", NULL, &r), 0);
+	OK(killick_result_is_error(r));
+	STREQ(killick_result_text(r), "it broke");
+	killick_result_free(r);
+
+	EQ(killick_call_tool(s, "zoo", "no such tool", NULL, &r), KILLICK_ERR_ANSWER);
+	json = killick_result_json(r, &len);
+	text = killick_json_string(json, len, "message");
+	STREQ(text, "no such tool");
+	OK(strstr(killick_result_error(r), "no such tool"));
+	free(text);
+	killick_result_free(r);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(read_prompt_complete_ping)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	struct killick_request read = { .op = KILLICK_READ, .server = "zoo", .name = "zoo://a" };
+	struct killick_request prompt = {
+		.op = KILLICK_PROMPT, .server = "zoo", .name = "greet", .args = "{\"who\":\"you\"}"
+	};
+	struct killick_request complete = {
+		.op = KILLICK_COMPLETE,
+		.args = "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"greet\"},"
+			"\"argument\":{\"name\":\"who\",\"value\":\"\"}}"
+	};
+	struct killick_request ping = { .op = KILLICK_PING }; /* there is one server */
+	struct killick_result *r = lab_do(s, &read, 0);
+
+	OK(strstr(killick_result_json(r, NULL), "of zoo://a"));
+	killick_result_free(r);
+	r = lab_do(s, &prompt, 0);
+	OK(strstr(killick_result_json(r, NULL), "\"you\""));
+	killick_result_free(r);
+	r = lab_do(s, &complete, 0);
+	EQ(count_items(r, "completion.values"), 2);
+	killick_result_free(r);
+	killick_result_free(lab_do(s, &ping, 0));
+	read.name = "file:///none";
+	killick_result_free(lab_do(s, &read, KILLICK_ERR_ANSWER));
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(large_answers_and_large_arguments, .timeout_ms = 60000)
+{
+	const size_t size = 40u << 20;
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	char args[64], *big = malloc(size + 32);
+	struct killick_result *r;
+	size_t len;
+
+	snprintf(args, sizeof(args), "{\"bytes\":%zu}", size);
+	r = lab_try(s, "zoo", "big", args, LAB_MS);
+	EQ(killick_result_code(r), 0);
+	OK(killick_result_json(r, &len) && len > size);
+	killick_result_free(r);
+
+	OK(big);
+	memcpy(big, "{\"text\":\"", 9);
+	memset(big + 9, 'y', size);
+	memcpy(big + 9 + size, "\"}", 3);
+	r = lab_try(s, "zoo", "echo", big, LAB_MS);
+	if (killick_result_code(r))
+		FAIL("40 MiB of arguments: %s", killick_result_error(r));
+	EQ(strlen(killick_result_text(r)), size);
+	killick_result_free(r);
+	free(big);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(times_of_calls)
+{
+	struct killick *k = LAB();
+	struct killick_session *s =
+		lab_session(k, SERVERS({ "zoo" }, { "short", .more = "\"toolTimeoutSec\":0.2" }));
+	struct killick_result *r = lab_try(s, "zoo", "block", NULL, 100);
+	char cancelled[16];
+
+	EQ(killick_result_code(r), KILLICK_ERR_TIMEOUT);
+	if (!strstr(killick_result_error(r), "zoo"))
+		FAIL("'%s' does not say whose time is over", killick_result_error(r));
+	killick_result_free(r);
+	lab_seen(s, "zoo", "cancelled", cancelled, sizeof(cancelled));
+	STREQ(cancelled, "1"); /* the server was told */
+
+	r = lab_try(s, "short", "block", NULL, 0);
+	EQ(killick_result_code(r), KILLICK_ERR_TIMEOUT);
+	killick_result_free(r);
+	/* Its own time does not bind a call that brings another. */
+	lab_call(s, "short", "sleep", "{\"ms\":400}", 0, NULL, 0);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_call_that_is_cancelled)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	struct killick_call *c = lab_block(s, "zoo");
+	struct killick_result *r = NULL;
+	char cancelled[16];
+
+	killick_cancel(c);
+	killick_cancel(c);
+	EQ(killick_wait(c, &r), KILLICK_ERR_CANCELLED);
+	EQ(killick_result_code(r), KILLICK_ERR_CANCELLED);
+	killick_cancel(c); /* over: harmless */
+	killick_result_free(r);
+	killick_call_free(c);
+	lab_seen(s, "zoo", "cancelled", cancelled, sizeof(cancelled));
+	STREQ(cancelled, "1");
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(many_calls_at_once)
+{
+	enum { N = 200 };
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	struct killick_call *c[N];
+
+	for (int i = 0; i < N; i++) {
+		char args[32];
+		struct killick_request rq = { .op = KILLICK_CALL,
+					      .server = "zoo",
+					      .name = i % 10 ? "echo" : "sleep",
+					      .args = args };
+
+		snprintf(args, sizeof(args), i % 10 ? "{\"text\":\"%d\"}" : "{\"ms\":%d}", i % 50);
+		EQ(killick_start(s, &rq, &c[i]), 0);
+	}
+	for (int i = N - 1; i >= 0; i--) {
+		struct killick_result *r = NULL;
+		char want[16];
+
+		EQ(killick_wait(c[i], &r), 0);
+		snprintf(want, sizeof(want), "%d", i % 50);
+		STREQ(killick_result_text(r), i % 10 ? want : "slept");
+		killick_result_free(r);
+		killick_call_free(c[i]);
+	}
+	lab_end(s);
+	lab_close(k);
+}
+
+static void done(void *ctx, struct killick_result *r)
+{
+	EQ(killick_result_code(r), 0);
+	killick_result_free(r);
+	lab_add(ctx);
+}
+
+TEST(calls_with_callbacks)
+{
+	struct lab_count n = LAB_COUNT_INIT;
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	struct killick_request rq = {
+		.op = KILLICK_CALL, .server = "zoo", .name = "pid", .ctx = &n, .on_done = done
+	};
+	struct killick_call *c = NULL;
+
+	for (int i = 0; i < 50; i++)
+		EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, &c), 0);
+	killick_call_free(c); /* the call goes on */
+	rq.op = KILLICK_TOOLS;
+	rq.name = NULL;
+	EQ(killick_start(s, &rq, NULL), 0);
+	lab_await(&n, 52);
+	lab_end(s);
+	EQ(lab_value(&n), 52); /* once each */
+	lab_close(k);
+}
+
+struct inside {
+	struct killick *k;
+	struct killick_session *s;
+	struct lab_count over;
+};
+
+/* Blocking from a callback would wait for itself. */
+static void block_inside(void *ctx, struct killick_result *r)
+{
+	struct inside *in = ctx;
+	struct killick_result *again = (void *)in;
+	struct killick_request rq = { .op = KILLICK_PING, .server = "zoo" };
+	struct killick_error e;
+
+	killick_result_free(r);
+	EQ(killick_do(in->s, &rq, &again), KILLICK_ERR_USAGE);
+	OK(!again);
+	EQ(killick_session_refresh(in->s, "{\"mcpServers\":{}}", NULL, NULL, &e),
+	   KILLICK_ERR_USAGE);
+	EQ(killick_session_close(in->s, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_close(in->k, NULL), KILLICK_ERR_USAGE);
+	lab_add(&in->over);
+}
+
+TEST(blocking_in_a_callback_is_refused)
+{
+	struct inside in = { .k = LAB(), .over = LAB_COUNT_INIT };
+	struct killick_request rq = {
+		.op = KILLICK_PING, .server = "zoo", .ctx = &in, .on_done = block_inside
+	};
+
+	in.s = lab_session(in.k, GOOD);
+	EQ(killick_start(in.s, &rq, NULL), 0);
+	lab_await(&in.over, 1);
+	lab_end(in.s);
+	lab_close(in.k);
+}
+
+TEST(requests_that_make_no_sense)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "two" }));
+	struct killick_request bad[] = {
+		{ .op = KILLICK_CALL, .server = "zoo" }, /* which tool? */
+		{ .op = KILLICK_READ, .server = "zoo" }, /* which uri? */
+		{ .op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "{" },
+		{ .op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "[]" },
+		{ .op = KILLICK_PING }, /* of two servers */
+		{ .op = (enum killick_op)99, .server = "zoo" },
+	};
+	struct killick_request unknown = { .op = KILLICK_PING, .server = "three" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct killick_result *r = NULL;
+		int code = killick_do(s, &bad[i], &r);
+
+		if (code != KILLICK_ERR_USAGE && code != KILLICK_ERR_NO_SERVER)
+			FAIL("bad request %zu: %s", i, killick_code_name(code));
+		killick_result_free(r);
+	}
+	killick_result_free(lab_do(s, &unknown, KILLICK_ERR_NO_SERVER));
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(names_for_models)
+{
+	struct killick *k = LAB();
+	struct killick_session *s =
+		lab_session(k, SERVERS({ "a b" }, { "off", .more = "\"disabled\":true" },
+				       { "few", .more = "\"enabledTools\":[\"pid\",\"echo\"],"
+							"\"disabledTools\":[\"echo\"]" }));
+	struct killick_request all = { .op = KILLICK_TOOLS };
+	struct killick_request call = { .op = KILLICK_CALL, .name = "a_b__pid" };
+	struct killick_result *r = lab_do(s, &all, 0);
+	char *server = NULL, *tool = NULL;
+
+	EQ(count_items(r, "tools"), 16);
+	OK(strstr(killick_result_json(r, NULL), "\"a_b__echo\""));
+	OK(strstr(killick_result_json(r, NULL), "\"few__pid\""));
+	OK(!strstr(killick_result_json(r, NULL), "few__echo"));
+	killick_result_free(r);
+	EQ(killick_tool_find(s, "a_b__echo", &server, &tool), 0);
+	STREQ(server, "a b");
+	STREQ(tool, "echo");
+	free(server);
+	free(tool);
+	EQ(killick_tool_find(s, "a_b__nothing", &server, &tool), KILLICK_ERR_NO_SERVER);
+	killick_result_free(lab_do(s, &call, 0));
+	call.name = "few__echo";
+	killick_result_free(lab_do(s, &call, KILLICK_ERR_NO_SERVER));
+	/* What is not enabled cannot be called by its own name either. */
+	r = lab_try(s, "few", "echo", NULL, LAB_MS);
+	EQ(killick_result_code(r), KILLICK_ERR_NO_SERVER);
+	killick_result_free(r);
+	EQ(lab_state(s, "off"), KILLICK_DISABLED);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(status_of_a_server)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, GOOD);
+	const struct killick_server_status *one;
+	struct killick_status *st = NULL;
+	pid_t pid = lab_pid(s, "zoo");
+	struct killick_call *c = lab_block(s, "zoo");
+
+	expect_items(s, KILLICK_TOOLS, "tools", 15);
+	EQ(killick_status(s, &st), 0);
+	EQ(st->count, 1);
+	one = &st->servers[0];
+	STREQ(one->name, "zoo");
+	EQ(one->state, KILLICK_READY);
+	EQ(one->pid, pid);
+	OK(*one->level);
+	STREQ(one->era, "legacy");
+	STREQ(one->protocol, "2025-11-25");
+	OK(strstr(one->info, "killick-zoo"));
+	OK(strstr(one->capabilities, "listChanged"));
+	STREQ(one->instructions, "Behave.");
+	EQ(one->tools, 15);
+	EQ(one->restarts, 0);
+	EQ(one->in_flight, 1);
+	if (one->bytes_in < 100 || one->bytes_out < 100)
+		FAIL("%llu bytes in, %llu out", one->bytes_in, one->bytes_out);
+	STREQ(one->error, "");
+	OK(!one->required && !one->shared);
+	killick_status_free(st);
+	killick_call_free(c);
+	lab_end(s);
+	lab_close(k);
+}

@@ -1,0 +1,462 @@
+/* lifecycle.c - open, refresh and close: what stays, what is replaced, what fails. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+
+static int try_open(struct killick *k, const char *config, struct killick_error *e)
+{
+	struct killick_session *s = NULL;
+	int r = killick_session_open(k, &(struct killick_session_options){ .config = config }, &s,
+				     e);
+
+	OK(r == 0 || !s);
+	if (r == 0)
+		lab_end(s);
+	return r;
+}
+
+TEST(a_required_server_that_fails_fails_the_open)
+{
+	struct killick *k = LAB();
+	struct killick_error e = { 0 };
+	char *config =
+		lab_config(SERVERS({ "zoo" }, { "bad", "dies", .more = "\"required\":true" }));
+
+	EQ(try_open(k, config, &e), KILLICK_ERR_START);
+	EQ(e.code, KILLICK_ERR_START);
+	OK(strstr(e.text, "bad"));
+	EQ(lab_living(), 0); /* before the error was told */
+	free(config);
+	lab_close(k);
+}
+
+TEST(another_server_that_fails_is_reported)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "bad", "diesnow" }, { "zoo" }));
+	char error[600], tail[4200];
+	struct killick_result *r;
+
+	lab_pid(s, "zoo");
+	EQ(lab_state(s, "bad"), KILLICK_GONE);
+	lab_errors(s, "bad", error, sizeof(error), tail, sizeof(tail));
+	OK(strstr(error, "5")); /* its exit status */
+	OK(strstr(tail, "cannot open the database"));
+	r = lab_try(s, "bad", "pid", NULL, 2000);
+	OK(killick_result_code(r) == KILLICK_ERR_START ||
+	   killick_result_code(r) == KILLICK_ERR_EXITED);
+	killick_result_free(r);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_program_that_is_not_there)
+{
+	static const char *const programs[] = { "/nonexistent/server", "no-such-program-anywhere",
+						"/etc/passwd", "/tmp" };
+	struct killick *k = LAB();
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct killick_error e = { 0 };
+		char config[256];
+
+		snprintf(config, sizeof(config),
+			 "{\"mcpServers\":{\"none\":{\"command\":\"%s\",\"required\":true}}}",
+			 programs[i]);
+		EQ(try_open(k, config, &e), KILLICK_ERR_START);
+		OK(strstr(e.text, "none"));
+	}
+	lab_close(k);
+}
+
+TEST(one_slow_server_delays_nobody)
+{
+	struct lab_events ev;
+	struct killick *k = LAB();
+	struct killick_session *s;
+
+	lab_events_init(&ev);
+	s = lab_session_with(k,
+			     SERVERS({ "slow", "mute", .more = "\"startupTimeoutSec\":60" },
+				     { "zoo", .more = "\"required\":true" }),
+			     &(struct killick_session_options){ .wait = KILLICK_WAIT_REQUIRED });
+	lab_pid(s, "zoo");
+	OK(lab_state(s, "slow") != KILLICK_READY);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_handshake_that_takes_too_long)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(
+		k, SERVERS({ "mute", "mute", .more = "\"startupTimeoutSec\":0.3" }, { "zoo" }));
+	char error[600];
+
+	EQ(lab_state(s, "mute"), KILLICK_GONE);
+	lab_errors(s, "mute", error, sizeof(error), NULL, 0);
+	OK(*error);
+	EQ(lab_living(), 1);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(configs_that_are_refused)
+{
+	static const struct {
+		const char *config, *names;
+	} bad[] = {
+		{ "", "config" },
+		{ "{\"mcpServers\":{\"a\":{\"command\":7}}}", "command" },
+		{ "{\n\"mcpServers\":{\n\"a\":{\"command\":\"x\",\n\"args\":[1]}}}", "4" },
+		{ "{\"mcpServers\":{\"a\":{\"command\":\"x\",\"era\":\"late\"}}}", "era" },
+		{ "{\"mcpServers\":{\"a\":{}}}", "command" },
+		{ "[]", "" },
+	};
+	struct killick *k = LAB();
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct killick_error e = { 0 };
+
+		EQ(try_open(k, bad[i].config, &e), KILLICK_ERR_CONFIG);
+		EQ(e.code, KILLICK_ERR_CONFIG);
+		if (!strstr(e.text, bad[i].names))
+			FAIL("'%s' does not name '%s'", e.text, bad[i].names);
+	}
+	lab_close(k);
+}
+
+TEST(config_from_a_file_and_from_a_command)
+{
+	const char *zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
+	char *argv[] = { (char *)zoo, (char *)"mcp", NULL }, file[128];
+	char *config = lab_config(SERVERS({ "zoo" }));
+	struct killick_session_options options = { .command = argv, .label = "by command" };
+	struct killick_error e = { 0 };
+	struct killick_session *s = NULL;
+	struct killick_report *report = NULL;
+	struct killick *k = LAB();
+	FILE *f;
+
+	EQ(killick_session_open(k, &options, &s, &e), 0);
+	lab_pid(s, "server");
+	EQ(killick_session_close(s, &report), 0);
+	EQ(report->count, 1);
+	STREQ(report->endings[0].session, "by command");
+	killick_report_free(report);
+	killick_session_free(s);
+
+	snprintf(file, sizeof(file), "%s/mcp.json", t_audit.dir);
+	f = fopen(file, "we");
+	OK(f && fputs(config, f) >= 0);
+	fclose(f);
+	free(config);
+	options = (struct killick_session_options){ .config_file = file };
+	EQ(killick_session_open(k, &options, &s, &e), 0);
+	lab_pid(s, "zoo");
+	lab_end(s);
+	options.config_file = "/nonexistent/mcp.json";
+	EQ(killick_session_open(k, &options, &s, &e), KILLICK_ERR_CONFIG);
+	OK(strstr(e.text, "/nonexistent/mcp.json"));
+	lab_close(k);
+}
+
+TEST(the_environment_of_a_server)
+{
+	struct killick *k;
+	struct killick_session *s;
+	char names[4096];
+
+	setenv("LAB_SECRET", "1", 1);
+	setenv("LAB_WANTED", "1", 1);
+	k = LAB();
+	s = lab_session(
+		k, SERVERS({ "zoo", .more = "\"env\":{\"LAB_GIVEN\":\"${LAB_WANTED:-none}\"}" }));
+	lab_call(s, "zoo", "env", NULL, 0, names, sizeof(names));
+	OK(strstr(names, "LAB_GIVEN"));
+	OK(strstr(names, "PATH"));
+	OK(!strstr(names, "LAB_SECRET"));
+	OK(!strstr(names, "LAB_WANTED"));
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_refresh_keeps_what_did_not_change)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(
+		k, SERVERS({ "same" }, { "other", .more = "\"env\":{\"N\":\"1\"}" }, { "gone" }));
+	pid_t same = lab_pid(s, "same"), other = lab_pid(s, "other"), gone = lab_pid(s, "gone");
+
+	lab_refresh(s,
+		    SERVERS({ "new" }, { "same" }, { "other", .more = "\"env\":{\"N\":\"2\"}" }));
+	EQ(lab_pid(s, "same"), same);
+	OK(lab_pid(s, "other") != other);
+	OK(!lab_lives(other));
+	OK(!lab_lives(gone));
+	OK(lab_lives(lab_pid(s, "new")));
+	lab_call(s, "gone", "pid", NULL, KILLICK_ERR_NO_SERVER, NULL, 0);
+	EQ(lab_living(), 3);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_refused_refresh_changes_nothing)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
+	pid_t pid = lab_pid(s, "zoo");
+	struct killick_report *report = NULL;
+	struct killick_error e = { 0 };
+
+	EQ(killick_session_refresh(s, "{\"mcpServers\":{\"zoo\":{\"command\":1}}}", NULL, &report,
+				   &e),
+	   KILLICK_ERR_CONFIG);
+	OK(!report && *e.text);
+	EQ(lab_pid(s, "zoo"), pid);
+	lab_end(s);
+	lab_close(k);
+}
+
+/* A new server that fails takes its place all the same, and the old one is gone. */
+TEST(a_refresh_to_a_server_that_fails)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
+	pid_t old = lab_pid(s, "zoo");
+
+	lab_refresh(s, SERVERS({ "zoo", "dies" }));
+	EQ(lab_state(s, "zoo"), KILLICK_GONE);
+	OK(!lab_lives(old));
+	lab_refresh(s, SERVERS({ "zoo" }));
+	lab_pid(s, "zoo");
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(calls_in_flight_end_or_finish_in_time)
+{
+	struct killick *k = LAB();
+	struct killick_session *s =
+		lab_session_with(k, SERVERS({ "zoo", .more = "\"env\":{\"N\":\"1\"}" }),
+				 &(struct killick_session_options){ .drain_ms = 2000 });
+	struct killick_call *block = lab_block(s, "zoo"), *nap = NULL;
+	struct killick_request rq = {
+		.op = KILLICK_CALL, .server = "zoo", .name = "sleep", .args = "{\"ms\":300}"
+	};
+	struct killick_result *r = NULL;
+
+	EQ(killick_start(s, &rq, &nap), 0);
+	lab_pid(s, "zoo");
+	lab_refresh(s, SERVERS({ "zoo", .more = "\"env\":{\"N\":\"2\"}" }));
+	EQ(killick_wait(nap, &r), 0); /* within the drain time */
+	killick_result_free(r);
+	EQ(killick_wait(block, &r), KILLICK_ERR_CLOSED);
+	OK(*killick_result_error(r));
+	killick_result_free(r);
+	killick_call_free(nap);
+	killick_call_free(block);
+	lab_end(s);
+	lab_close(k);
+}
+
+static struct killick_report *close_report(struct killick_session *s)
+{
+	struct killick_report *r = NULL;
+
+	EQ(killick_session_close(s, &r), 0);
+	OK(r);
+	OK(r->proved);
+	return r;
+}
+
+TEST(a_server_that_has_to_be_killed)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session_with(
+		k, SERVERS({ "stays", "stays" }, { "zoo" }),
+		&(struct killick_session_options){ .grace_ms = 100, .label = "L" });
+	pid_t pid = lab_pid(s, "stays");
+	struct killick_report *r = close_report(s);
+
+	EQ(r->count, 2);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct killick_ending *end = &r->endings[i];
+		bool stays = !strcmp(end->server, "stays");
+
+		STREQ(end->session, "L");
+		STREQ(end->why, "close");
+		STREQ(end->step, stays ? "kill" : "eof");
+		EQ(end->exit_signal, stays ? SIGKILL : 0);
+		EQ(end->exit_code, stays ? -1 : 0);
+		OK(!strncmp(end->proof, "waitid", 6));
+		OK(*end->json == '{');
+		if (stays)
+			EQ(end->pid, pid);
+	}
+	OK(!lab_lives(pid));
+	killick_report_free(r);
+	killick_session_free(s);
+	lab_close(k);
+}
+
+TEST(what_a_server_started_ends_with_it)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "two" }));
+
+	lab_call(s, "zoo", "spawn", NULL, 0, NULL, 0);
+	lab_call(s, "two", "spawn", NULL, 0, NULL, 0);
+	OK(audit_count(&t_audit) >= 4);
+	lab_end(s);
+	EQ(audit_count(&t_audit), 0);
+	lab_close(k);
+}
+
+/* The process zoo behind the library: every one of them is gone after the close. */
+TEST(servers_that_escape, .timeout_ms = 60000)
+{
+	static const char *const modes[] = { "ignore",   "bg",        "daemon",  "stopped",
+					     "selfstop", "chainsid8", "nestsub", "deadlead",
+					     "holdout",  "npxterm" };
+	struct killick *k = LAB();
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		struct killick_session *s =
+			lab_session_with(k, SERVERS({ "zoo", .mode = modes[i] }),
+					 &(struct killick_session_options){ .grace_ms = 100 });
+
+		lab_end(s);
+		if (audit_count(&t_audit) > 0)
+			FAIL("%s has left something", modes[i]);
+	}
+	lab_close(k);
+}
+
+static void opened(void *ctx, struct killick_session *s, const struct killick_error *e)
+{
+	struct killick_session **out = ctx;
+
+	OK(s && e->code == 0);
+	__atomic_store_n(out, s, __ATOMIC_RELEASE);
+}
+
+static void ended(void *ctx, struct killick_report *r, const struct killick_error *e)
+{
+	OK(r && e->code == 0 && r->proved);
+	killick_report_free(r);
+	lab_add(ctx);
+}
+
+TEST(the_same_with_callbacks)
+{
+	struct lab_count n = LAB_COUNT_INIT;
+	struct killick *k = LAB();
+	char *one = lab_config(SERVERS({ "zoo" })), *two = lab_config(SERVERS({ "zoo", "dual" }));
+	struct killick_session *s = NULL;
+	struct killick_session_options options = { .config = one };
+	struct killick_error e = { 0 };
+	double end = t_now_ms() + LAB_MS;
+	pid_t pid;
+
+	EQ(killick_session_open_start(k, &options, opened, &s, &e), 0);
+	while (!__atomic_load_n(&s, __ATOMIC_ACQUIRE) && t_now_ms() < end)
+		t_wait_fd(-1, 0, 1);
+	OK(s);
+	pid = lab_pid(s, "zoo");
+	EQ(killick_session_refresh_start(s, two, NULL, ended, &n, &e), 0);
+	lab_await(&n, 1);
+	OK(!lab_lives(pid));
+	lab_pid(s, "zoo");
+	EQ(killick_session_close_start(s, ended, &n), 0);
+	lab_await(&n, 2);
+	EQ(lab_living(), 0);
+	killick_session_free(s);
+	free(one);
+	free(two);
+	lab_close(k);
+}
+
+TEST(closing_twice_and_using_what_is_closed)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
+	struct killick_report *r = close_report(s);
+	struct killick_error e = { 0 };
+
+	EQ(r->count, 1);
+	killick_report_free(r);
+	r = close_report(s);
+	EQ(r->count, 0);
+	killick_report_free(r);
+	lab_call(s, "zoo", "pid", NULL, KILLICK_ERR_CLOSED, NULL, 0);
+	EQ(killick_session_refresh(s, "{\"mcpServers\":{}}", NULL, NULL, &e), KILLICK_ERR_CLOSED);
+	killick_session_free(s);
+	lab_close(k);
+}
+
+TEST(eras)
+{
+	static const struct {
+		const char *way, *argument, *era, *got, *protocol;
+	} cases[] = {
+		{ "good", NULL, "legacy", "legacy", "2025-11-25" },
+		{ "old", "2024-11-05", "legacy", "legacy", "2024-11-05" },
+		{ "old", "2025-03-26", "legacy", "legacy", "2025-03-26" },
+		{ "old", "2025-06-18", "legacy", "legacy", "2025-06-18" },
+		{ "modern", NULL, "modern", "modern", "2026-07-28" },
+		{ "modern", NULL, "auto", "modern", "2026-07-28" },
+		{ "dual", NULL, "legacy", "legacy", "2025-11-25" },
+		{ "dual", NULL, "modern", "modern", "2026-07-28" },
+		{ "dual", NULL, "auto", "modern", "2026-07-28" },
+		{ "good", NULL, "auto", "legacy", "2025-11-25" },
+		{ "probedeath", NULL, "auto", "legacy", "2025-11-25" },
+		{ "probesilent", NULL, "auto", "legacy", "2025-11-25" },
+	};
+	struct killick *k = LAB();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct killick_status *st = NULL;
+		struct killick_session *s;
+		char more[64];
+
+		snprintf(more, sizeof(more), "\"era\":\"%s\"", cases[i].era);
+		s = lab_session(k, SERVERS({ "zoo", cases[i].way, cases[i].argument, more }));
+		EQ(killick_status(s, &st), 0);
+		if (st->servers[0].state != KILLICK_READY)
+			FAIL("%s as %s: %s", cases[i].way, cases[i].era, st->servers[0].error);
+		STREQ(st->servers[0].era, cases[i].got);
+		STREQ(st->servers[0].protocol, cases[i].protocol);
+		killick_status_free(st);
+		lab_call(s, "zoo", "echo", "{\"text\":\"x\"}", 0, NULL, 0);
+		lab_end(s);
+	}
+	lab_close(k);
+}
+
+/* The verdict is remembered: a server that dies of the question is asked once. */
+TEST(the_era_is_remembered)
+{
+	static const struct lab_server list[] = {
+		{ "zoo", "probedeath", .more = "\"era\":\"auto\"" }, { 0 }
+	};
+	struct killick_options options = { .cache_dir = t_audit.dir };
+	struct killick *k = lab_open(&options);
+	struct killick_session *s = lab_session(k, list);
+	pid_t pids[16];
+
+	lab_end(s);
+	EQ(lab_pids(pids, 16), 2); /* one that died, one that served */
+	s = lab_session(k, list);
+	lab_end(s);
+	EQ(lab_pids(pids, 16), 3);
+	lab_close(k);
+	k = lab_open(&options); /* and on disk */
+	s = lab_session(k, list);
+	lab_end(s);
+	EQ(lab_pids(pids, 16), 4);
+	lab_close(k);
+}
