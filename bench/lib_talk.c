@@ -1,5 +1,5 @@
-/* lib_talk.c - calls through each client: one in flight, and many. On one CPU (see talk.c for
- * why). */
+/* lib_talk.c - calls through each client: one in flight, and many. As a user runs them, on whatever
+ * CPUs there are; and on one CPU, where nothing is hidden by the other one (see talk.c). */
 #include "lib.h"
 
 #include <sched.h>
@@ -67,7 +67,8 @@ static void judge(struct lib *b, const struct case_ *c, const struct talker *con
 	}
 }
 
-static void talk(struct lib *b, const struct case_ *c, const struct talker *const *t, size_t count)
+static void talk(struct lib *b, const struct case_ *c, const struct talker *const *t, size_t count,
+		 bool judged)
 {
 	struct samples s[LIB_TALKERS] = { 0 };
 	const char *names[LIB_TALKERS];
@@ -96,32 +97,39 @@ static void talk(struct lib *b, const struct case_ *c, const struct talker *cons
 				.base_name = { "raw", "SDK" },
 			},
 			s);
-	judge(b, c, t, count, s);
+	if (judged)
+		judge(b, c, t, count, s);
 	for (size_t i = 0; i < count; i++)
 		samples_done(&s[i]);
 }
 
-void lib_talk(struct lib *b)
+static void talk_all(struct lib *b, const char *where, bool judged)
 {
 	const struct talker *t[LIB_TALKERS];
 	size_t count = lib_talkers(b, t);
+
+	for (size_t i = 0; i < count; i++)
+		if (!t[i]->start(t[i]->state, b))
+			lib_die(t[i]->name, "does not start");
+	report_text(&b->report,
+		    "## Calls, %s\n\nA tool that answers its text. Medians of bursts.\n\n", where);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		talk(b, &cases[i], t, count, judged);
+	for (size_t i = 0; i < count; i++)
+		t[i]->stop(t[i]->state);
+}
+
+void lib_talk(struct lib *b)
+{
 	cpu_set_t before, one;
 
+	talk_all(b, "on all CPUs", true);
 	sched_getaffinity(0, sizeof(before), &before);
 	CPU_ZERO(&one);
 	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
 		if (CPU_ISSET(cpu, &before))
 			CPU_SET(cpu, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	for (size_t i = 0; i < count; i++)
-		if (!t[i]->start(t[i]->state, b))
-			lib_die(t[i]->name, "does not start");
-	report_text(&b->report,
-		    "## Calls\n\nA tool that answers its text; clients and servers on one CPU. "
-		    "Medians of bursts.\n\n");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		talk(b, &cases[i], t, count);
-	for (size_t i = 0; i < count; i++)
-		t[i]->stop(t[i]->state);
+	talk_all(b, "on one CPU", false);
 	sched_setaffinity(0, sizeof(before), &before);
 }

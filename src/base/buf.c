@@ -32,7 +32,7 @@ int buf_reserve(struct buf *b, size_t len)
 	return 0;
 }
 
-int buf_add(struct buf *b, const void *bytes, size_t len)
+int buf_add_slow(struct buf *b, const void *bytes, size_t len)
 {
 	int r = buf_reserve(b, len);
 

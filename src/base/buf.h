@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 #include <stdint.h>
 
 struct buf {
@@ -20,8 +21,18 @@ struct buf {
 	}
 #define BUF_ANY_SIZE (SIZE_MAX / 4) /* a limit for what no peer chooses */
 
-/* Append; 0, or -EMSGSIZE and nothing was added. */
-int buf_add(struct buf *b, const void *bytes, size_t len);
+/* Append; 0, or -EMSGSIZE and nothing was added. Here so that short literals cost a store or two.
+ */
+int buf_add_slow(struct buf *b, const void *bytes, size_t len);
+static inline int buf_add(struct buf *b, const void *bytes, size_t len)
+{
+	if (len >= b->cap - b->len) /* cap counts the NUL, and is within max */
+		return buf_add_slow(b, bytes, len);
+	memcpy(b->data + b->len, bytes, len);
+	b->len += len;
+	b->data[b->len] = '\0';
+	return 0;
+}
 int buf_adds(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Room for len more bytes behind data + len, and a NUL; 0 or -EMSGSIZE. Who fills it sets len. */

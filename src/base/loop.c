@@ -17,7 +17,7 @@
 #define BATCH   64
 #define NEVER   INT64_MAX
 #define TICK_US 1000 /* how long the thread stands aside for one that waits */
-#define SCRATCH (64 << 10)
+#define SCRATCH (256 << 10)
 
 /* epoll gives back what was registered, perhaps after another thread has stopped and freed the
  * watch. So what is registered is no pointer but a place in a table and how often the place was
@@ -91,8 +91,12 @@ static void kick(struct loop *l)
 {
 	uint64_t one = 1;
 
-	while (write(l->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	int r;
+
+	do {
+		r = (int)write(l->wake_fd, &one, sizeof(one));
+	} while (r < 0 && errno == EINTR);
+	assert(r > 0 || errno == EAGAIN); /* a wake-up that is lost would be a hang */
 }
 
 void loop_wake(struct loop *l)

@@ -31,8 +31,10 @@
 #include "link/link.h"
 #include "link/spawn.h"
 
-#define SMALL   (16 << 10)  /* what is shorter may wait for more of its kind */
-#define KEEP    (16 << 10)  /* bytes of the queue's memory that stay for the next time */
+#define SMALL   (16 << 10) /* what is shorter may wait for more of its kind */
+#define KEEP    (16 << 10) /* bytes of the queue's memory that stay for the next time */
+#define NARROW  (64 << 10) /* what a pipe holds at first */
+#define WIDE    (256 << 10)
 #define TURN    (256 << 10) /* bytes read at once, so that one server does not starve the others */
 #define DRAIN   (2 << 20)   /* bytes taken from a pipe after the end; none holds more */
 #define LOW_FDS (SPAWN_FDS + 1)
@@ -46,6 +48,7 @@ struct local {
 	struct loop_task flush; /* what callbacks wrote is due */
 	struct buf queue;       /* what the server has not read yet ... */
 	size_t sent;            /* ... of which so much is written */
+	bool wide_in, wide_out; /* these pipes have been widened */
 	struct link_end end;
 	char *report;
 	bool hung_up; /* both keepers are gone */
@@ -112,6 +115,15 @@ static ssize_t write_some(struct local *l, const char *bytes, size_t len)
 	return write(l->in.fd, bytes, len);
 }
 
+/* A pipe that was found full gets room for more: each time it is full costs the server and us a
+ * switch. Not before, because all pipes of a user share one limit. */
+static void widen(int fd, bool *done)
+{
+	if (!*done)
+		fcntl(fd, F_SETPIPE_SZ, WIDE);
+	*done = true;
+}
+
 static size_t waiting(const struct local *l)
 {
 	return l->queue.len - l->sent;
@@ -136,6 +148,7 @@ static void flush(struct local *l)
 	}
 	l->sent += n > 0 ? (size_t)n : 0;
 	if (waiting(l)) {
+		widen(l->in.fd, &l->wide_in);
 		loop_watch_change(l->loop, &l->in, EPOLLOUT);
 		return;
 	}
@@ -188,6 +201,7 @@ static int write_now(struct local *l, const char *bytes, size_t len)
 		n = 0;
 	if ((size_t)n == len)
 		return 0;
+	widen(l->in.fd, &l->wide_in);
 	r = enqueue(l, bytes + n, len - (size_t)n);
 	if (r == 0)
 		loop_watch_change(l->loop, &l->in, EPOLLOUT);
@@ -239,6 +253,8 @@ static bool read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, s
 			return errno == EAGAIN || errno == EINTR;
 		if (n == 0)
 			return false;
+		if (n >= NARROW && w == &l->out)
+			widen(w->fd, &l->wide_out);
 		deliver(l->link.ctx, chunk, (size_t)n);
 	}
 	return true;

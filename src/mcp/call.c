@@ -74,7 +74,10 @@ void call_finish(struct client_call *call, const struct client_result *r)
 	pages_free(call->pages);
 	rounds_free(call->rounds);
 	free(call->text);
-	free(call);
+	if (call->kept_all)
+		free(call);
+	else
+		spare_give(&c->spare, call);
 }
 
 void call_fail(struct client_call *call, enum client_outcome outcome, const char *fmt, ...)
@@ -348,8 +351,8 @@ static struct client_call *call_new(struct client *c, const struct client_reques
 {
 	bool kept = is_kept(c, rq->op);
 	size_t name_len = rq->name ? strlen(rq->name) + 1 : 0;
-	struct client_call *call =
-		mem_grow(NULL, 1, sizeof(*call) + (kept ? name_len + rq->args.len : 0));
+	struct client_call *call = kept ? mem_grow(NULL, 1, sizeof(*call) + name_len + rq->args.len)
+					: spare_take(&c->spare, sizeof(*call));
 
 	*call = (struct client_call){
 		.client = c,

@@ -221,6 +221,7 @@ void client_free(struct client *c)
 	while (!peer_ring_is_empty(&c->owners))
 		owner_free(c, PEER_OF(c->owners.next, struct owner, node));
 	peer_done(&c->peer);
+	spare_done(&c->spare);
 	free(c->meta);
 	free(c->info);
 	free(c->capabilities);

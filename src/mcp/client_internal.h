@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/spare.h"
 #include "mcp/client.h"
 #include "rpc/peer.h"
 
@@ -131,6 +132,7 @@ struct client {
 	const struct client_events *ev;
 	void *ctx;
 
+	struct spare spare; /* struct client_call without room behind it */
 	enum client_state state;
 	enum client_era era; /* LEGACY or MODERN: of what is being tried, or was settled */
 	const char *version; /* static; of the same */

@@ -33,17 +33,19 @@ static const enum client_op ops[] = {
 
 void call_free(struct killick_call *c)
 {
+	struct killick *k = c->session->k;
+
 	for (size_t i = 0; i < c->part_count; i++)
 		killick_result_free(c->parts[i].result);
 	if (c->parts != &c->one)
 		free(c->parts);
 	assert(!ring_is_in(&c->in_park));
-	loop_timer_stop(c->session->k->loop, &c->timer);
+	loop_timer_stop(k->loop, &c->timer);
 	ring_remove(&c->in_session);
 	killick_result_free(c->result);
 	session_unpin(c->session);
 	free(c->own);
-	free(c);
+	spare_give(&k->calls, c);
 }
 
 void call_free_if_forgotten(struct killick_call *c)
@@ -411,7 +413,7 @@ static void begin(struct killick_call *c)
 static struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
 				     struct json args)
 {
-	struct killick_call *c = mem_grow(NULL, 1, sizeof(*c));
+	struct killick_call *c = spare_take(&s->k->calls, sizeof(*c));
 
 	*c = (struct killick_call){
 		.session = s, .rq = *rq, .args = args, .parts = &c->one, .part_count = 1

@@ -106,6 +106,7 @@ static void destroy(struct killick *k)
 	free(k->keeper);
 	free(k->client_name);
 	free(k->client_version);
+	spare_done(&k->calls);
 	origin_done(&k->origin);
 	free(k);
 }

@@ -13,6 +13,7 @@
 #include "killick/killick.h"
 #include "base/loop.h"
 #include "base/origin.h"
+#include "base/spare.h"
 #include "session/era.h"
 #include "session/outbox.h"
 #include "session/pool.h"
@@ -23,6 +24,7 @@ enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
 
 struct killick {
 	/* set once */
+	struct spare calls;   /* struct killick_call */
 	struct origin origin; /* whose handle this is: not a child's that was forked */
 	struct loop *loop;
 	char *keeper, *client_name, *client_version;
