@@ -79,6 +79,9 @@ function make() {
 	}, ({ who }) => ({
 		messages: [{ role: "user", content: { type: "text", text: `hello ${who}` } }],
 	}));
+	// the older era's way to subscribe is not the SDK's affair
+	for (const method of ["resources/subscribe", "resources/unsubscribe"])
+		server.server.setRequestHandler(method, () => ({}));
 	return server;
 }
 

@@ -11,7 +11,7 @@
 
 #include "lab.h"
 
-static int rounds = 60, sessions = 40, at_once = 20;
+static int rounds = 100, sessions = 50, at_once = 50;
 
 #define LONG_MS 3600000 /* the suite has its own limit */
 

@@ -18,9 +18,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static atomic_int armed_pid, armed_kind = FAULTY_KINDS;
@@ -93,6 +95,15 @@ void *realloc(void *p, size_t size)
 	FAIL_IF(FAULTY_MEMORY, ENOMEM, NULL);
 	return __libc_realloc(p, size);
 }
+
+#define MMAP(name_, offset_)                                                                       \
+	void *name_(void *at, size_t len, int prot, int flags, int fd, offset_ offset)             \
+	{                                                                                          \
+		FAIL_IF(FAULTY_MEMORY, ENOMEM, MAP_FAILED);                                        \
+		return REAL(name_)(at, len, prot, flags, fd, offset);                              \
+	}
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
 
 int pipe2(int fds[2], int flags)
 {
@@ -205,6 +216,21 @@ ssize_t write(int fd, const void *bytes, size_t len)
 	FAIL_IF(FAULTY_INTERRUPT, EINTR, -1);
 	return REAL(write)(fd, bytes, hit(FAULTY_SHORT) && len > 1 ? 1 : len);
 }
+
+#define PWRITEV2(name_, offset_)                                                                   \
+	ssize_t name_(int fd, const struct iovec *v, int n, offset_ at, int flags)                 \
+	{                                                                                          \
+		struct iovec one = v[0];                                                           \
+                                                                                                   \
+		FAIL_IF(FAULTY_WRITE, EIO, -1);                                                    \
+		FAIL_IF(FAULTY_INTERRUPT, EINTR, -1);                                              \
+		if (!hit(FAULTY_SHORT) || one.iov_len <= 1)                                        \
+			return REAL(name_)(fd, v, n, at, flags);                                   \
+		one.iov_len = 1;                                                                   \
+		return REAL(name_)(fd, &one, 1, at, flags);                                        \
+	}
+PWRITEV2(pwritev2, off_t)
+PWRITEV2(pwritev64v2, off64_t)
 
 ssize_t read(int fd, void *bytes, size_t len)
 {

@@ -369,7 +369,7 @@ TEST(questions_of_nobody_are_declined)
 /* The owner of an open question leaves: it is declined for it, the server goes on. */
 static void keep(void *ctx, struct killick_ask *ask_)
 {
-	*(struct killick_ask **)ctx = ask_;
+	__atomic_store_n((struct killick_ask **)ctx, ask_, __ATOMIC_RELEASE);
 }
 
 TEST(a_question_whose_owner_leaves)
