@@ -28,16 +28,17 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "link/launch.h"
 #include "link/link.h"
 #include "link/spawn.h"
 
-#define SMALL   (16 << 10) /* what is shorter may wait for more of its kind */
-#define KEEP    (16 << 10) /* bytes of the queue's memory that stay for the next time */
-#define NARROW  (64 << 10) /* what a pipe holds at first */
-#define WIDE    (256 << 10)
-#define TURN    (256 << 10) /* bytes read at once, so that one server does not starve the others */
-#define DRAIN   (2 << 20)   /* bytes taken from a pipe after the end; none holds more */
-#define LOW_FDS (SPAWN_FDS + 1)
+#define SMALL      (16 << 10) /* what is shorter may wait for more of its kind */
+#define KEEP       (16 << 10) /* bytes of the queue's memory that stay for the next time */
+#define NARROW     (64 << 10) /* what a pipe holds at first */
+#define WIDE       (256 << 10)
+#define TURN       (256 << 10) /* bytes read at once, so that one server does not starve the others */
+#define DRAIN      (2 << 20)   /* bytes taken from a pipe after the end; none holds more */
+#define JANITOR_MS 5000        /* for `killick reap` */
 
 struct local {
 	struct link link;
@@ -45,6 +46,8 @@ struct local {
 	struct loop_watch in, out, err, control; /* fd -1: closed */
 	struct loop_watch keeper;                /* on pidfd, if it is ours to reap */
 	int pidfd;
+	struct loop_timer late; /* the janitor is */
+	char *program;          /* killick */
 	struct loop_task flush; /* what callbacks wrote is due */
 	struct buf queue;       /* what the server has not read yet ... */
 	size_t sent;            /* ... of which so much is written */
@@ -293,9 +296,45 @@ static void finish(struct local *l)
 	drop_watch(l, &l->err);
 	drop_watch(l, &l->control);
 	loop_watch_stop(l->loop, &l->keeper);
+	loop_timer_stop(l->loop, &l->late);
 	fd_drop(&l->pidfd);
 	l->end.report = l->report ? l->report : "";
 	l->link.ev->on_ended(l->link.ctx, &l->end);
+}
+
+static void on_janitor(struct loop_watch *w, uint32_t events)
+{
+	struct local *l = LOCAL_OF(w, keeper);
+
+	(void)events;
+	spawn_reap(w->fd);
+	finish(l);
+}
+
+static void on_janitor_late(struct loop_timer *t)
+{
+	finish(LOCAL_OF(t, late));
+}
+
+/* Both keepers were killed, and with them whoever would end the rest of the tree. Every start of
+ * killick ends what such trees left behind; this one is for that alone. It proves nothing, but it
+ * is done before anybody hears of the end. */
+static bool call_janitor(struct local *l)
+{
+	fd_drop(&l->pidfd);
+	if (launch_janitor(l->program, &l->pidfd) < 0 ||
+	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_janitor) < 0)
+		return false;
+	loop_timer_set(l->loop, &l->late, JANITOR_MS, on_janitor_late);
+	return true;
+}
+
+/* The keepers are gone and have no zombie left. */
+static void settle(struct local *l)
+{
+	loop_watch_stop(l->loop, &l->keeper);
+	if (l->report || !l->end.pid || !call_janitor(l))
+		finish(l);
 }
 
 static void on_keeper(struct loop_watch *w, uint32_t events)
@@ -304,7 +343,7 @@ static void on_keeper(struct loop_watch *w, uint32_t events)
 
 	(void)events;
 	spawn_reap(w->fd);
-	finish(l);
+	settle(l);
 }
 
 /* The watch is nobody's child, unless the host is a subreaper or pid 1: then it is ours to reap
@@ -315,7 +354,7 @@ static void hang_up(struct local *l)
 	l->hung_up = true;
 	if (spawn_reap(l->pidfd) ||
 	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_keeper) < 0)
-		finish(l);
+		settle(l);
 }
 
 static int signal_number(const char *name)
@@ -433,6 +472,7 @@ static void local_free(struct link *link)
 	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
 	buf_done(&l->queue);
 	free(l->report);
+	free(l->program);
 	free(l);
 }
 
@@ -450,21 +490,6 @@ static void ends_drop(struct ends *ends)
 	}
 }
 
-/* A host may have closed its stdio; what becomes 0 to 3 in the child must not be there already. */
-static int raise_fd(int *fd)
-{
-	int higher;
-
-	if (*fd >= LOW_FDS)
-		return 0;
-	higher = fcntl(*fd, F_DUPFD_CLOEXEC, LOW_FDS);
-	if (higher < 0)
-		return -errno;
-	close(*fd);
-	*fd = higher;
-	return 0;
-}
-
 static int make_end(struct ends *ends, int i)
 {
 	int pair[2], r;
@@ -477,86 +502,12 @@ static int make_end(struct ends *ends, int i)
 		return -errno;
 	ends->ours[i] = pair[i == 0];
 	ends->theirs[i] = pair[i != 0];
-	r = raise_fd(&ends->ours[i]);
+	r = launch_raise_fd(&ends->ours[i]);
 	if (r == 0)
-		r = raise_fd(&ends->theirs[i]);
+		r = launch_raise_fd(&ends->theirs[i]);
 	if (r == 0 && fcntl(ends->ours[i], F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	return r;
-}
-
-/* The words before the server's own. */
-#define MAX_WORDS 24
-struct words {
-	const char *list[MAX_WORDS];
-	size_t count;
-	char owner[16], grace[24], procs[24], memory[32];
-};
-
-static void add_words(struct words *w, const char *option, const char *value)
-{
-	assert(w->count + 2 <= MAX_WORDS);
-	w->list[w->count++] = option;
-	w->list[w->count++] = value;
-}
-
-static void keeper_words(const struct link_spec *spec, struct words *w)
-{
-	w->count = 0;
-	snprintf(w->owner, sizeof(w->owner), "%d", getpid());
-	snprintf(w->grace, sizeof(w->grace), "%ums", spec->grace_ms);
-	snprintf(w->procs, sizeof(w->procs), "%lu", spec->max_procs);
-	snprintf(w->memory, sizeof(w->memory), "%llu", spec->memory);
-	add_words(w, "killick", "run");
-	add_words(w, "--control", "3");
-	add_words(w, "--owner", w->owner);
-	add_words(w, "--grace", w->grace);
-	add_words(w, "--name", spec->name);
-	if (spec->session)
-		add_words(w, "--session", spec->session);
-	if (spec->contain)
-		add_words(w, "--contain", spec->contain);
-	if (spec->max_procs)
-		add_words(w, "--max-procs", w->procs);
-	if (spec->memory)
-		add_words(w, "--memory", w->memory);
-	w->list[w->count++] = "--";
-}
-
-/* One list of words after another, NULL at the end; to be given to free(). */
-static char **join(const char *const *first, size_t first_count, char *const *second)
-{
-	size_t count = 0;
-	char **all;
-
-	while (second[count])
-		count++;
-	all = mem_grow(NULL, first_count + count + 1, sizeof(*all));
-	memcpy(all, first, first_count * sizeof(*all));
-	memcpy(all + first_count, second, (count + 1) * sizeof(*all));
-	return all;
-}
-
-static int start_keeper(const struct link_spec *spec, const struct ends *ends, int *out_pidfd,
-			struct err *e)
-{
-	/* Where records are is the one thing of our environment that the keeper must know, too. */
-	const char *dir = getenv("KILLICK_RUNTIME_DIR");
-	char variable[4096];
-	const char *const extra[] = { variable };
-	struct words words;
-	AUTO(mem_drop) char **argv = NULL;
-	AUTO(mem_drop) char **envp = NULL;
-	struct spawn job = { .path = spec->keeper, .cwd = spec->cwd };
-
-	snprintf(variable, sizeof(variable), "KILLICK_RUNTIME_DIR=%s", dir ? dir : "");
-	keeper_words(spec, &words);
-	argv = join(words.list, words.count, spec->argv);
-	envp = join(extra, dir != NULL, spec->envp);
-	job.argv = argv;
-	job.envp = envp;
-	memcpy(job.fds, ends->theirs, sizeof(job.fds));
-	return spawn_detached(&job, out_pidfd, e);
 }
 
 static int watch_all(struct local *l, struct ends *ends)
@@ -605,7 +556,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 		return err_set(e, r,
 			       "no descriptors for its pipes: %s; raise the limit (ulimit -n)",
 			       strerror(-r));
-	r = start_keeper(spec, &ends, &pidfd, e);
+	r = launch_keeper(spec, ends.theirs, &pidfd, e);
 	if (r < 0) {
 		loop_watch_stop(loop, &l->control);
 		loop_watch_stop(loop, &l->out);
@@ -616,6 +567,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	for (int i = 0; i < SPAWN_FDS; i++)
 		ends.ours[i] = -1; /* the watches own them now */
 	l->pidfd = pidfd;
+	l->program = mem_text(spec->keeper, strlen(spec->keeper));
 	*out = &l->link;
 	l = NULL;
 	return 0;

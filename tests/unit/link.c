@@ -363,7 +363,7 @@ TEST(both_keepers_killed)
 	pid_t hold = 0, watch = 0;
 	FILE *f;
 
-	start_shell(&s, "exec cat");
+	start_shell(&s, "setsid sleep 60 >/dev/null 2>&1 & exec cat");
 	EQ(put(&s, "x", 1), 0);
 	await_bytes(&s, 1);
 	snprintf(cmd, sizeof(cmd), "/proc/%d/status", (int)s.pid);
@@ -386,6 +386,8 @@ TEST(both_keepers_killed)
 	await_end(&s);
 	STREQ(s.end.why, "keeper");
 	STREQ(s.end.proof, "none");
+	/* the janitor was here: not even what had left the server's group is there any more */
+	OK(audit_wait_empty(&t_audit, 1000, NULL));
 	finish(&s);
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;

@@ -1,0 +1,137 @@
+/* launch.c - see launch.h */
+#include "link/launch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+
+#define LOW_FDS (SPAWN_FDS + 1)
+
+/* A host may have closed its stdio; what becomes 0 to 3 in the child must not be there already. */
+int launch_raise_fd(int *fd)
+{
+	int higher;
+
+	if (*fd >= LOW_FDS)
+		return 0;
+	higher = fcntl(*fd, F_DUPFD_CLOEXEC, LOW_FDS);
+	if (higher < 0)
+		return -errno;
+	close(*fd);
+	*fd = higher;
+	return 0;
+}
+
+/* The words before the server's own. */
+#define MAX_WORDS 24
+struct words {
+	const char *list[MAX_WORDS];
+	size_t count;
+	char owner[16], grace[24], procs[24], memory[32];
+};
+
+static void add_words(struct words *w, const char *option, const char *value)
+{
+	assert(w->count + 2 <= MAX_WORDS);
+	w->list[w->count++] = option;
+	w->list[w->count++] = value;
+}
+
+static void keeper_words(const struct link_spec *spec, struct words *w)
+{
+	w->count = 0;
+	snprintf(w->owner, sizeof(w->owner), "%d", getpid());
+	snprintf(w->grace, sizeof(w->grace), "%ums", spec->grace_ms);
+	snprintf(w->procs, sizeof(w->procs), "%lu", spec->max_procs);
+	snprintf(w->memory, sizeof(w->memory), "%llu", spec->memory);
+	add_words(w, "killick", "run");
+	add_words(w, "--control", "3");
+	add_words(w, "--owner", w->owner);
+	add_words(w, "--grace", w->grace);
+	add_words(w, "--name", spec->name);
+	if (spec->session)
+		add_words(w, "--session", spec->session);
+	if (spec->contain)
+		add_words(w, "--contain", spec->contain);
+	if (spec->max_procs)
+		add_words(w, "--max-procs", w->procs);
+	if (spec->memory)
+		add_words(w, "--memory", w->memory);
+	w->list[w->count++] = "--";
+}
+
+/* One list of words after another, NULL at the end; to be given to free(). */
+static char **join(const char *const *first, size_t first_count, char *const *second)
+{
+	size_t count = 0;
+	char **all;
+
+	while (second[count])
+		count++;
+	all = mem_grow(NULL, first_count + count + 1, sizeof(*all));
+	memcpy(all, first, first_count * sizeof(*all));
+	memcpy(all + first_count, second, (count + 1) * sizeof(*all));
+	return all;
+}
+
+/* envp, and the one thing of our own environment that a killick must know: where records are. One
+ * block, to be given to free(). */
+static char **keeper_environment(char *const *envp)
+{
+	static const char name[] = "KILLICK_RUNTIME_DIR=";
+	const char *dir = getenv("KILLICK_RUNTIME_DIR");
+	size_t count = 0, text = dir ? sizeof(name) + strlen(dir) : 0;
+	char **all, *variable;
+
+	while (envp[count])
+		count++;
+	all = mem_grow(NULL, (count + 2) * sizeof(*all) + text, 1);
+	memcpy(all, envp, (count + 1) * sizeof(*all));
+	if (dir) {
+		variable = (char *)(all + count + 2);
+		snprintf(variable, text, "%s%s", name, dir);
+		all[count] = variable;
+		all[count + 1] = NULL;
+	}
+	return all;
+}
+
+int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
+		  struct err *e)
+{
+	struct words words;
+	AUTO(mem_drop) char **argv = NULL;
+	AUTO(mem_drop) char **envp = NULL;
+	struct spawn job = { .path = spec->keeper, .cwd = spec->cwd };
+
+	keeper_words(spec, &words);
+	argv = join(words.list, words.count, spec->argv);
+	envp = keeper_environment(spec->envp);
+	job.argv = argv;
+	job.envp = envp;
+	memcpy(job.fds, fds, sizeof(job.fds));
+	return spawn_detached(&job, out_pidfd, e);
+}
+
+int launch_janitor(const char *program, int *out_pidfd)
+{
+	char *const argv[] = { "killick", "reap", NULL }, *const nothing[] = { NULL };
+	struct spawn job = { .path = program, .argv = argv };
+	AUTO(mem_drop) char **envp = keeper_environment(nothing);
+	AUTO(fd_drop) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int r = null < 0 ? -errno : launch_raise_fd(&null);
+
+	if (r < 0)
+		return r;
+	for (int i = 0; i < SPAWN_FDS; i++)
+		job.fds[i] = null;
+	job.envp = envp;
+	return spawn_detached(&job, out_pidfd, NULL);
+}

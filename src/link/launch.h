@@ -1,0 +1,20 @@
+/* launch.h - start a killick: as the keeper of a server, or as the janitor.
+ *
+ * Threads: any.  Blocking: until exec.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "link/link.h"
+#include "link/spawn.h"
+
+/* The keeper of spec, with fds as its stdin, stdout, stderr and control socket. 0 and a pidfd, or
+ * -errno with a sentence. */
+int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
+		  struct err *e);
+
+/* `killick reap`: ends what trees left behind whose keepers were both killed. */
+int launch_janitor(const char *program, int *out_pidfd);
+
+/* Make *fd one that spawn.h takes: above those that it gives to the child. */
+int launch_raise_fd(int *fd);
