@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -32,14 +31,16 @@ struct loop {
 	pthread_t thread;
 	int epoll_fd, wake_fd;
 	bool stop;
-	bool driven;          /* a thread is in turn() */
-	bool guest;           /* with driven: it is not our own */
-	atomic_bool turn_due; /* our thread is to call on_turn */
-	unsigned waiters;     /* threads in loop_wait that do not drive */
-	uint64_t visits;      /* turns by guests */
-	pthread_cond_t news;  /* for waiters: somebody turned, or left the seat */
-	pthread_cond_t seat;  /* for our thread while it stands aside */
-	int64_t sleep_until;  /* while the driver waits: when it wakes by itself; else 0 */
+	bool driven;         /* a thread is in turn() */
+	bool guest;          /* with driven: it is not our own */
+	bool turn_due;       /* our thread is to call on_turn */
+	unsigned waiters;    /* threads in loop_wait that do not drive */
+	uint64_t visits;     /* turns by guests */
+	pthread_cond_t news; /* for waiters: somebody turned, or left the seat */
+	pthread_cond_t seat; /* for our thread while it stands aside */
+	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
+	int64_t seat_until;  /* while our thread stands aside: the same; else 0 */
+	bool away;           /* and it comes back only when it is told to */
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
@@ -101,9 +102,10 @@ static void kick(struct loop *l)
 
 void loop_wake(struct loop *l)
 {
-	atomic_store(&l->turn_due, true);
-	pthread_cond_signal(&l->seat); /* if it is just about to stand aside: a TICK later */
-	kick(l);
+	l->turn_due = true;
+	pthread_cond_signal(&l->seat);
+	if (l->driven && !l->guest)
+		kick(l);
 }
 
 void loop_notify(struct loop *l)
@@ -174,20 +176,29 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 	t->on_time = on_time;
 	t->due_us = loop_now_us() + delay_ms * 1000;
 	heap_up(l, ++l->heap_count, t);
-	if (t->due_us < l->sleep_until)
+	if (!l->guest && t->due_us < l->sleep_until)
 		kick(l);
+	else if (t->due_us < l->seat_until)
+		pthread_cond_signal(&l->seat);
 }
 
-static void run_timers(struct loop *l)
+/* True: one was due. */
+static bool run_timers(struct loop *l)
 {
-	int64_t now = loop_now_us();
+	int64_t now;
+	bool any = false;
 
+	if (!l->heap_count)
+		return false;
+	now = loop_now_us();
 	while (l->heap_count && l->heap[1]->due_us <= now) {
 		struct loop_timer *t = l->heap[1];
 
 		loop_timer_stop(l, t);
 		t->on_time(t);
+		any = true;
 	}
+	return any;
 }
 
 /* --- tasks --- */
@@ -318,29 +329,34 @@ static void on_woken(struct loop_watch *w, uint32_t events)
 
 /* --- turning --- */
 
-/* Milliseconds until the first timer or `until`, rounded up: a timer is never early. */
-static int time_to_sleep(struct loop *l, int64_t until)
+/* Milliseconds until then, rounded up: a timer is never early. */
+static int time_left(int64_t until)
 {
 	int64_t left;
 
-	l->sleep_until = l->heap_count && l->heap[1]->due_us < until ? l->heap[1]->due_us : until;
-	if (l->sleep_until == NEVER)
+	if (until == NEVER)
 		return -1;
-	left = l->sleep_until - loop_now_us();
+	left = until - loop_now_us();
 	if (left <= 0)
 		return 0;
 	return left > (int64_t)INT_MAX * 1000 ? INT_MAX : (int)((left + 999) / 1000);
+}
+
+static int64_t first_timer(const struct loop *l)
+{
+	return l->heap_count ? l->heap[1]->due_us : NEVER;
 }
 
 /* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
  * time. */
 static void turn(struct loop *l, int64_t until, bool guest)
 {
-	int timeout = time_to_sleep(l, until), n;
+	int n, timeout = time_left(until);
 
 	assert(!l->driven);
 	l->driven = true;
 	l->guest = guest;
+	l->sleep_until = until;
 	loop_unlock(l);
 	n = epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
 	loop_lock(l);
@@ -380,7 +396,7 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 
 	assert(!loop_is_mine(l));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	while (!(is_done = done(ctx)) && loop_now_us() < until_us) {
+	while (!(is_done = done(ctx)) && time_left(until_us) != 0) {
 		l->visits++;
 		if (l->driven)
 			wait_for_driver(l, until_us);
@@ -389,11 +405,33 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 	}
 	if (l->waiters) /* one of them may have to drive now */
 		pthread_cond_broadcast(&l->news);
+	else if (l->away && !l->driven)
+		pthread_cond_signal(&l->seat);
 	pthread_setcancelstate(cancel, NULL);
 	return is_done;
 }
 
 /* --- the thread --- */
+
+/* Another thread drives, or did so a moment ago and may come again. It waits without a clock,
+ * because setting one costs it more than the rest of its wait: timers are our business meanwhile.
+ * As long as it comes and goes we look every TICK whether it still does; when it stays, we leave it
+ * alone. */
+static void stand_aside(struct loop *l, bool stays)
+{
+	l->away = stays;
+	l->seat_until = first_timer(l);
+	if (!stays && l->seat_until > loop_now_us() + TICK_US)
+		l->seat_until = loop_now_us() + TICK_US;
+	sleep_on(l, &l->seat, l->seat_until);
+	l->seat_until = 0;
+	l->away = false;
+	if (run_timers(l)) {
+		run_tasks(l);
+		l->turn_due = true;
+		loop_notify(l);
+	}
+}
 
 static void *run(void *arg)
 {
@@ -406,20 +444,21 @@ static void *run(void *arg)
 	r = loop_watch(l, &wake, l->wake_fd, EPOLLIN, on_woken);
 	assert(r == 0);
 	while (!l->stop) {
-		bool busy = l->driven || l->visits != visits;
+		bool same = l->visits == visits;
 
 		visits = l->visits;
-		if (busy)
-			sleep_on(l, &l->seat, loop_now_us() + TICK_US);
-		else
-			turn(l, NEVER, false);
-		if (busy && !atomic_load(&l->turn_due))
-			continue;
-		atomic_store(&l->turn_due, false);
-		loop_unlock(l);
-		l->on_turn(l->ctx);
-		loop_lock(l);
-		run_tasks(l);
+		if (l->turn_due) {
+			l->turn_due = false;
+			loop_unlock(l);
+			l->on_turn(l->ctx);
+			loop_lock(l);
+			run_tasks(l);
+		} else if (l->driven || !same) {
+			stand_aside(l, l->driven && same);
+		} else {
+			turn(l, first_timer(l), false);
+			l->turn_due = true;
+		}
 	}
 	loop_watch_stop(l, &wake);
 	assert(l->heap_count == 0 && !l->tasks && !l->driven);
@@ -494,8 +533,8 @@ void loop_close(struct loop *l)
 	assert(!loop_is_mine(l));
 	loop_lock(l);
 	l->stop = true;
-	loop_unlock(l);
 	loop_wake(l);
+	loop_unlock(l);
 	pthread_join(l->thread, NULL);
 	destroy(l);
 }

@@ -10,7 +10,7 @@
  * A thread that waits for something the loop will bring (loop_wait) does not sleep while another
  * thread works for it: it drives the loop itself until it has what it waits for. So an answer is
  * read by the thread that wants it, and one request at a time costs no switch between our threads.
- * The loop's own thread stands aside meanwhile and looks every TICK whether it is needed again.
+ * The loop's own thread stands aside meanwhile and keeps the time.
  *
  * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's
  * thread). An idle loop does not wake up.
@@ -48,7 +48,7 @@ void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
 pthread_mutex_t *loop_mutex(struct loop *l); /* for tests */
 bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
-void loop_wake(struct loop *l);              /* make it turn; any thread, lock not needed */
+void loop_wake(struct loop *l);              /* with the lock: have on_turn called */
 int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 
 /* With the lock, which is let go meanwhile: wait until done(ctx), which is asked with the lock, or

@@ -230,7 +230,7 @@ struct talk {
 	struct loop_watch w;
 	int there[2], back[2];
 	int answers, wanted;
-	bool by_loop, given_up;
+	bool by_loop, given_up, waiting;
 };
 
 static void on_answer(struct loop_watch *w, uint32_t events)
@@ -321,11 +321,8 @@ TEST(after_a_wait_the_loop_drives_itself_again)
 	t.wanted = 2;
 	EQ(write(t.back[1], "x", 1), 1);
 	while (t.answers < 2) {
-		loop_unlock(loop);
 		loop_wake(loop); /* its turn tells us */
-		loop_lock(loop);
-		if (t.answers < 2)
-			await();
+		await();
 	}
 	OK(t.by_loop);
 	loop_watch_stop(loop, &t.w);
@@ -368,5 +365,50 @@ TEST(a_wait_has_an_end)
 	loop_lock(loop);
 	OK(!loop_wait(loop, has_answers, &t, loop_now_us() + 20000));
 	loop_unlock(loop);
+	loop_close(loop);
+}
+
+static bool is_given_up(void *ctx)
+{
+	struct talk *t = ctx;
+
+	t->waiting = true;
+	return t->given_up;
+}
+
+static void *talk_to_nobody(void *arg)
+{
+	loop_lock(loop);
+	loop_wait(loop, is_given_up, arg, INT64_MAX);
+	loop_unlock(loop);
+	return NULL;
+}
+
+/* With the lock, which is let go of: nothing here tells us when. */
+static void await_a_moment(void)
+{
+	loop_unlock(loop);
+	poll(NULL, 0, 5);
+	loop_lock(loop);
+}
+
+/* Driving, a thread keeps no time: the loop's own does. */
+TEST(timers_come_while_another_thread_drives)
+{
+	struct talk t = { .wanted = 1 };
+	pthread_t other;
+
+	begin();
+	loop_lock(loop);
+	EQ(pthread_create(&other, NULL, talk_to_nobody, &t), 0);
+	while (!t.waiting)
+		await_a_moment();
+	loop_timer_set(loop, &ticks[0].t, 30, on_tick);
+	while (!ticked)
+		await_a_moment();
+	t.given_up = true;
+	loop_notify(loop);
+	loop_unlock(loop);
+	EQ(pthread_join(other, NULL), 0);
 	loop_close(loop);
 }
