@@ -1,17 +1,17 @@
 /* killick.h - sessions with MCP servers that cannot outlive their owner.
  *
- * A runtime (struct killick) runs one thread of its own. On it a program opens sessions; a session is
- * a set of stdio MCP servers made from a config. Each server is held by a keeper, a small process
- * that ends the server and everything it ever started when the session closes, when the program
- * ends (exit, crash, SIGKILL, exec) and when the keeper itself is killed.
+ * A runtime (struct killick) runs one thread of its own. On it a program opens sessions; a session
+ * is a set of stdio MCP servers made from a config. Each server is held by a keeper, a small
+ * process that ends the server and everything it ever started when the session closes, when the
+ * program ends (exit, crash, SIGKILL, exec) and when the keeper itself is killed.
  *
+ *	struct killick_session_options options = { .config_file = "mcp.json" };
  *	struct killick *k;
  *	struct killick_session *s;
  *	struct killick_result *r;
  *	struct killick_error e;
  *
- *	if (killick_open(NULL, &k, &e) ||
- *	    killick_session_open(k, &(struct killick_session_options){ .config_file = "mcp.json" }, &s, &e))
+ *	if (killick_open(NULL, &k, &e) || killick_session_open(k, &options, &s, &e))
  *		die(e.text);
  *	killick_call_tool(s, "files", "read_file", "{\"path\":\"/etc/motd\"}", &r);
  *	puts(killick_result_json(r, NULL));
@@ -20,13 +20,18 @@
  *
  * Threads: every function may be called from any thread, also from a callback. Blocking functions
  * called from a callback fail with KILLICK_ERR_USAGE instead of waiting for themselves.
- * Callbacks: never under a lock. They run on the runtime's thread, or, with
- * KILLICK_DISPATCH_HOST, inside killick_dispatch(). Those of one session come one at a time, in order.
- * Time: every wait has a deadline, given or default; nothing a server does can hang a call or a close.
- * The host: no signal handlers, no SIGCHLD, no subreaper, no atexit, no environment change, no output.
- * After fork() the child must not use the handles: every call fails with KILLICK_ERR_FORKED, and the
- * _free functions leave runtimes, sessions and calls alone (results, reports and statuses are freed);
- * the parent's servers are not disturbed.
+ *
+ * Callbacks: never under a lock. They run on the runtime's thread, or, with KILLICK_DISPATCH_HOST,
+ * inside killick_dispatch(). Those of one session come one at a time, in order.
+ *
+ * Time: every wait has a deadline, given or default; nothing a server does can hang a call or a
+ * close.
+ *
+ * The host: no signal handlers, no SIGCHLD, no subreaper, no atexit, no environment change, no
+ * output. After fork() the child must not use the handles: every call fails with
+ * KILLICK_ERR_FORKED, and the _free functions leave runtimes, sessions and calls alone (results,
+ * reports and statuses are freed); the parent's servers are not disturbed.
+ *
  * Memory: when there is none left the program is ended (abort): the keepers then end the servers.
  */
 #ifndef KILLICK_H
@@ -45,29 +50,41 @@ extern "C" {
 #define KILLICK_API
 #endif
 
-struct killick;		/* a runtime */
+struct killick;         /* a runtime */
 struct killick_session; /* a set of servers */
-struct killick_call;	/* a request on its way */
-struct killick_result;	/* what came of one */
-struct killick_ask;	/* a request that a server made of us */
+struct killick_call;    /* a request on its way */
+struct killick_result;  /* what came of one */
+struct killick_ask;     /* a request that a server made of us */
 
 /* --- errors --- */
 
 enum killick_code {
 	KILLICK_OK = 0,
-	KILLICK_ERR_USAGE = -1,	    /* the call makes no sense: bad argument, blocking in a callback */
-	KILLICK_ERR_CONFIG = -2,    /* the config was refused; nothing changed */
-	KILLICK_ERR_NO_SERVER = -3, /* no server, tool or call of that name */
-	KILLICK_ERR_START = -4,	    /* the server could not be started or did not complete its handshake */
-	KILLICK_ERR_EXITED = -5,    /* the server ended while the request was open */
-	KILLICK_ERR_CLOSED = -6,    /* the session was closed, or the server removed or replaced by a refresh */
+	/* the call makes no sense: a bad argument, blocking in a callback */
+	KILLICK_ERR_USAGE = -1,
+	/* the config was refused; nothing changed */
+	KILLICK_ERR_CONFIG = -2,
+	/* no server, tool or call of that name */
+	KILLICK_ERR_NO_SERVER = -3,
+	/* the server could not be started or did not complete its handshake */
+	KILLICK_ERR_START = -4,
+	/* the server ended while the request was open */
+	KILLICK_ERR_EXITED = -5,
+	/* the session was closed, or the server removed or replaced by a refresh */
+	KILLICK_ERR_CLOSED = -6,
 	KILLICK_ERR_TIMEOUT = -7,
 	KILLICK_ERR_CANCELLED = -8,
-	KILLICK_ERR_ANSWER = -9,    /* the server answered with a JSON-RPC error: killick_result_json() has it */
-	KILLICK_ERR_PROTOCOL = -10, /* what the server sent is not an answer: not JSON, too long, wrong shape */
-	KILLICK_ERR_BUSY = -11,	    /* the server does not read, or too much is in flight */
-	KILLICK_ERR_SYSTEM = -12,   /* the system refused: processes, descriptors, files */
-	KILLICK_ERR_FORKED = -13,   /* the handle belongs to the process we were forked from */
+	/* the server answered with a JSON-RPC error: killick_result_json() has it */
+	KILLICK_ERR_ANSWER = -9,
+	/* what the server sent is not an answer: not JSON, too long, of the wrong shape; or it does
+	 * not offer what is asked for */
+	KILLICK_ERR_PROTOCOL = -10,
+	/* the server does not read, or too much is in flight */
+	KILLICK_ERR_BUSY = -11,
+	/* the system refused: processes, descriptors, files */
+	KILLICK_ERR_SYSTEM = -12,
+	/* the handle belongs to the process we were forked from */
+	KILLICK_ERR_FORKED = -13,
 };
 
 struct killick_error {
@@ -84,40 +101,44 @@ KILLICK_API const char *killick_version(void); /* "0.1.0" */
 enum killick_dispatch { KILLICK_DISPATCH_THREAD, KILLICK_DISPATCH_HOST };
 
 struct killick_options { /* zero: the default */
-	const char *keeper;		 /* the program `killick`; NULL: $KILLICK_KEEPER, the installed one, PATH */
-	enum killick_dispatch dispatch;	 /* where callbacks run */
-	unsigned starting;		 /* servers that may be starting at once; 0: 16 */
-	size_t message_limit;		 /* bytes of one message; 0: 64 MiB */
-	const char *client_name;	 /* how servers know us; NULL: "killick" */
-	const char *client_version;	 /* NULL: killick's own */
-	const char *cache_dir;		 /* where `era: auto` remembers its verdicts; NULL: in memory only */
+	/* the program `killick`; NULL: $KILLICK_KEEPER, the installed one, that in PATH */
+	const char *keeper;
+	enum killick_dispatch dispatch; /* where callbacks run */
+	unsigned starting;              /* servers that may be starting at once; 0: 16 */
+	size_t message_limit;           /* bytes of one message; 0: 64 MiB */
+	const char *client_name;        /* how servers know us; NULL: "killick" */
+	const char *client_version;     /* NULL: killick's own */
+	const char *cache_dir;          /* where `era: auto` keeps its verdicts; NULL: in memory */
 };
 
-/* Start a runtime. On failure *out is untouched. */
-KILLICK_API int killick_open(const struct killick_options *options, struct killick **out, struct killick_error *e);
+/* Start a runtime; options may be NULL. On failure *out is untouched. Here and elsewhere e may be
+ * NULL. */
+KILLICK_API int killick_open(const struct killick_options *options, struct killick **out,
+			     struct killick_error *e);
 
-/* With KILLICK_DISPATCH_HOST: readable when callbacks wait. Owned by the runtime. */
+/* With KILLICK_DISPATCH_HOST: readable when callbacks wait. Owned by the runtime. Else -1. */
 KILLICK_API int killick_fd(const struct killick *k);
-/* Run the callbacks that wait; how many were run. */
+/* Run the callbacks that wait; how many were run, 0 also while another thread runs them. */
 KILLICK_API int killick_dispatch(struct killick *k);
 
 /* --- how things ended --- */
 
 struct killick_ending {
-	const char *session;  /* its label; "" without */
+	const char *session; /* its label; "" without */
 	const char *server;
-	int pid;	      /* of its main process; 0: it never ran */
-	/* "close", "refresh", "exit", "crash", "handshake", "timeout"; "start": it could not be started; "keeper": that
-	 * was killed */
+	int pid; /* of its main process; 0: it never ran */
+	/* "close", "refresh"; "exit": it left, or closed its stdout; "crash": with another status
+	 * than 0, or by a signal; "handshake": that failed; "timeout": it was not ready in time;
+	 * "start": it could not be started; "keeper": that was killed */
 	const char *why;
-	const char *step;     /* what it took: "none" (it had left), "eof", "term", "kill" */
-	int exit_code;	      /* -1: ended by a signal, or unknown */
-	int exit_signal;      /* 0: none */
-	double stop_ms;	      /* from the decision to the proof */
+	const char *step; /* what it took: "none" (it had left), "eof", "term", "kill" */
+	int exit_code;    /* -1: ended by a signal, or unknown */
+	int exit_signal;  /* 0: none */
+	double stop_ms;   /* from the decision to the proof */
 	/* "waitid", "waitid,cgroup", "group"; "never": it never ran; "none": nobody could say */
 	const char *proof;
-	int survivors;	      /* processes that could not be killed; 0 */
-	const char *json;     /* the keeper's own report, "" if it was killed */
+	int survivors;    /* processes that could not be killed; 0 */
+	const char *json; /* the keeper's own report, "" if it was killed */
 };
 
 struct killick_report {
@@ -129,40 +150,44 @@ struct killick_report {
 };
 KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine */
 
-/* Close every session. Returns when every tree is proved gone (or named as a survivor). Idempotent,
- * from any thread; a second caller waits for the first and gets an empty report. out_report may be NULL. */
+/* Close every session; no other can be opened after that. Returns when every tree is proved gone
+ * (or named as a survivor). Idempotent, from any thread; a second caller waits for the first and
+ * gets an empty report. out_report may be NULL. */
 KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report);
-/* killick_close if that was not done, deliver what callbacks are left, stop the thread, let go of the
- * memory. Handles of its sessions, calls and asks must have been freed or are freed with it. Not from
- * a callback (nothing happens then). NULL is fine. */
+/* killick_close if that was not done, deliver what callbacks are left, stop the thread, let go of
+ * the memory. Handles of its sessions, calls and asks must have been freed or are freed with it.
+ * Not from a callback (nothing happens then). NULL is fine. */
 KILLICK_API void killick_free(struct killick *k);
 
 /* --- sessions --- */
 
-enum killick_state { /* of a server */
-	KILLICK_IDLE,	     /* not started yet, or waiting for its next use */
-	KILLICK_STARTING,    /* its process is being made */
+/* Of a server. */
+enum killick_state {
+	KILLICK_IDLE,     /* not started yet, or waiting for its next use */
+	KILLICK_STARTING, /* its process is being made */
 	KILLICK_HANDSHAKING,
 	KILLICK_READY,
-	KILLICK_DRAINING,    /* no new calls; those in flight may finish */
-	KILLICK_STOPPING,    /* its tree is being ended */
-	KILLICK_GONE,	     /* ended and proved; `error` says why if it was not asked for */
-	KILLICK_DISABLED,    /* by the config */
+	KILLICK_DRAINING, /* no new calls; those in flight may finish */
+	KILLICK_STOPPING, /* its tree is being ended */
+	KILLICK_GONE,     /* ended and proved; `error` says why if it was not asked for */
+	KILLICK_DISABLED, /* by the config */
 };
 KILLICK_API const char *killick_state_name(enum killick_state state); /* "ready", ... */
 
 enum killick_event_kind {
-	KILLICK_EVENT_STATE,	 /* a server's state changed */
-	KILLICK_EVENT_LOG,	 /* notifications/message; json: its params */
-	KILLICK_EVENT_TOOLS,	 /* the list of tools changed; and so on */
+	KILLICK_EVENT_STATE, /* a server's state changed */
+	KILLICK_EVENT_LOG,   /* notifications/message; json: its params */
+	KILLICK_EVENT_TOOLS, /* the list of tools changed; and so on */
 	KILLICK_EVENT_RESOURCES,
 	KILLICK_EVENT_PROMPTS,
-	KILLICK_EVENT_UPDATED,	 /* a subscribed resource changed; text: its uri */
-	KILLICK_EVENT_STDERR,	 /* text: one or more lines as the server wrote them */
-	KILLICK_EVENT_WARNING,	 /* text: a sentence, such as an unknown key of the config, a line that is not JSON */
+	KILLICK_EVENT_UPDATED, /* a subscribed resource changed; text: its uri */
+	KILLICK_EVENT_STDERR,  /* text: one or more lines as the server wrote them */
+	KILLICK_EVENT_WARNING, /* text: a sentence, of a key that is not known and the like */
 };
 
-struct killick_event { /* borrowed, for the time of the callback */
+/* Borrowed, for the time of the callback. Of events and progress at most 1024, or 8 MiB, wait for a
+ * session: what comes then is dropped, and a WARNING says how much. STATE is never dropped. */
+struct killick_event {
 	enum killick_event_kind kind;
 	const char *server; /* NULL: of no server in particular */
 	enum killick_state state;
@@ -179,80 +204,102 @@ struct killick_handlers {
 	void *ctx;
 	void (*on_event)(void *ctx, const struct killick_event *ev);
 	/* A server asks. Answer with killick_answer or killick_decline, now or later, from any
-	 * thread, exactly once. */
+	 * thread, exactly once. A question that could be of several sessions is declined. */
 	void (*on_ask)(void *ctx, struct killick_ask *ask);
 	unsigned answers; /* enum killick_answers, or-ed: what on_ask is called for */
 };
 
-enum killick_wait { /* what an open or a refresh waits for */
-	KILLICK_WAIT_SETTLED,  /* every server is ready or failed, or its startup time is over */
+/* What an open or a refresh waits for. */
+enum killick_wait {
+	KILLICK_WAIT_SETTLED,  /* every server is ready or failed */
 	KILLICK_WAIT_REQUIRED, /* only the required ones */
 };
 
 struct killick_session_options {
-	const char *config;	  /* JSON text, or */
-	const char *config_file;  /* the file that has it, or */
-	char *const *command;	  /* one server without a config: argv, NULL at the end; it is called "server" */
-	const char *only;	  /* of the config's servers this one alone; NULL: all */
-	const char *label;	  /* shown by `killick ps` and in reports; NULL: none */
+	/* One of these three: JSON text; the file that has it; or one server without a config, its
+	 * argv, NULL at the end, which is then called "server". */
+	const char *config;
+	const char *config_file;
+	char *const *command;
+	/* Of the config's servers this one alone, also after a refresh; NULL: all. */
+	const char *only;
+	/* Shown by `killick ps` and in reports: one line of at most 63 bytes; NULL: none. */
+	const char *label;
 	enum killick_wait wait;
-	unsigned grace_ms;	  /* for a server to leave after EOF, and again after SIGTERM; 0: 2000 */
-	unsigned drain_ms;	  /* how long close and refresh let calls in flight finish; 0: not at all */
+	/* For a server to leave after EOF, and again after SIGTERM; 0: 2000; at most an hour. */
+	unsigned grace_ms;
+	/* How long close and refresh let calls in flight finish; 0: not at all. */
+	unsigned drain_ms;
 	struct killick_handlers handlers;
 };
 
 /* Open a session: read the config, start its servers, wait as told. Fails, leaving no process, when
  * the config is refused or a required server fails; other failures are in killick_status(). */
-KILLICK_API int killick_session_open(struct killick *k, const struct killick_session_options *options,
+KILLICK_API int killick_session_open(struct killick *k,
+				     const struct killick_session_options *options,
 				     struct killick_session **out, struct killick_error *e);
 /* The same, at once: `done` is called with the outcome, `s` being NULL on failure. When this itself
  * fails (usage, config, forked, closed) `done` is not called. */
-typedef void (*killick_opened_fn)(void *ctx, struct killick_session *s, const struct killick_error *e);
-KILLICK_API int killick_session_open_start(struct killick *k, const struct killick_session_options *options,
-					   killick_opened_fn done, void *ctx, struct killick_error *e);
+typedef void (*killick_opened_fn)(void *ctx, struct killick_session *s,
+				  const struct killick_error *e);
+KILLICK_API int killick_session_open_start(struct killick *k,
+					   const struct killick_session_options *options,
+					   killick_opened_fn done, void *ctx,
+					   struct killick_error *e);
 
-/* Replace the set of servers by that of another config. Servers whose fingerprint is the same stay as
- * they are; others are started next to the old ones and take their place when they are ready or
+/* Replace the set of servers by that of another config. Servers whose fingerprint is the same stay
+ * as they are; others are started next to the old ones and take their place when they are ready or
  * failed; returns when every replaced tree is proved gone. Calls in flight on a replaced server end
- * with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing. When a required server
- * fails the set is the new one nevertheless, and the outcome KILLICK_ERR_START. A server that had
- * failed is tried again. Refreshes of one session are done one after the other. */
-KILLICK_API int killick_session_refresh(struct killick_session *s, const char *config, const char *config_file,
-					struct killick_report **out_report, struct killick_error *e);
-/* The callback owns the report. On failure e->code is set and report is NULL. */
-typedef void (*killick_ended_fn)(void *ctx, struct killick_report *report, const struct killick_error *e);
-KILLICK_API int killick_session_refresh_start(struct killick_session *s, const char *config, const char *config_file,
-					      killick_ended_fn done, void *ctx, struct killick_error *e);
+ * with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing. When a required
+ * server fails the set is the new one nevertheless, and the outcome KILLICK_ERR_START. A server
+ * that had failed is tried again. Refreshes of one session are done one after the other. */
+KILLICK_API int killick_session_refresh(struct killick_session *s, const char *config,
+					const char *config_file, struct killick_report **out_report,
+					struct killick_error *e);
+/* The callback owns the report. On failure e->code is set and report is NULL. When
+ * killick_session_refresh_start itself fails `done` is not called. */
+typedef void (*killick_ended_fn)(void *ctx, struct killick_report *report,
+				 const struct killick_error *e);
+KILLICK_API int killick_session_refresh_start(struct killick_session *s, const char *config,
+					      const char *config_file, killick_ended_fn done,
+					      void *ctx, struct killick_error *e);
 
 /* End the session: calls in flight end with KILLICK_ERR_CLOSED, every tree is ended and proved.
  * Idempotent, from any thread, in any state, also during another close, whose outcome it then
  * waits for (the report of a second close is empty). When it returns, the session's handlers are
  * called no more; it waits for the one that runs, so do not hold what that needs. A shared server
  * that others use has no ending. */
-KILLICK_API int killick_session_close(struct killick_session *s, struct killick_report **out_report);
-KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx);
+KILLICK_API int killick_session_close(struct killick_session *s,
+				      struct killick_report **out_report);
+/* The same, at once; `done` may be NULL. */
+KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done,
+					    void *ctx);
 /* Let go of the handle; a session that is open is closed in the background. Its handlers are called
  * no more. NULL is fine. */
 KILLICK_API void killick_session_free(struct killick_session *s);
 
-/* --- status --- */
+/* --- status ---
+ *
+ * A server that ends by itself is started again as its config says ("restart"); calls in flight end
+ * with KILLICK_ERR_EXITED. The new process knows nothing of the old one: subscriptions and the log
+ * level are to be asked for again once it is ready. */
 
 struct killick_server_status {
 	const char *name;
 	enum killick_state state;
 	bool required, shared;
 	int pid;
-	const char *level;	   /* "cgroup", "keeper", ...; "" before it runs */
-	const char *era;	   /* "legacy", "modern"; "" before the handshake */
-	const char *protocol;	   /* "2025-11-25" */
-	const char *info;	   /* JSON: serverInfo */
-	const char *capabilities;  /* JSON */
-	const char *instructions;  /* text; "" without */
-	long tools;		   /* -1: not listed yet */
+	const char *level;        /* "cgroup", "keeper", ...; "" before it runs */
+	const char *era;          /* "legacy", "modern"; "" before the handshake */
+	const char *protocol;     /* "2025-11-25" */
+	const char *info;         /* JSON: serverInfo */
+	const char *capabilities; /* JSON */
+	const char *instructions; /* text; "" without */
+	long tools;               /* -1: not listed yet */
 	unsigned restarts, in_flight;
 	unsigned long long bytes_in, bytes_out;
-	const char *error;	   /* why it is not ready, or last ended; "" */
-	const char *stderr_tail;   /* its last lines, at most 4 KiB */
+	const char *error;       /* why it is not ready, or last ended; "" */
+	const char *stderr_tail; /* its last lines, at most 4 KiB */
 };
 
 struct killick_status {
@@ -260,50 +307,54 @@ struct killick_status {
 	const struct killick_server_status *servers; /* in the config's order */
 };
 KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
-KILLICK_API void killick_status_free(struct killick_status *st);
+KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 
 /* --- requests --- */
 
 enum killick_op {
-	KILLICK_TOOLS,	     /* all pages; server NULL: of all servers that are ready, under qualified names */
-	KILLICK_RESOURCES,   /* all pages */
-	KILLICK_TEMPLATES,   /* all pages */
-	KILLICK_PROMPTS,     /* all pages */
-	KILLICK_CALL,	     /* name: tool; args: arguments */
-	KILLICK_READ,	     /* name: uri */
-	KILLICK_PROMPT,	     /* name: prompt; args: arguments */
-	KILLICK_COMPLETE,    /* args: the params of completion/complete */
+	KILLICK_TOOLS,     /* all pages; server NULL: of all that are ready, qualified */
+	KILLICK_RESOURCES, /* all pages */
+	KILLICK_TEMPLATES, /* all pages */
+	KILLICK_PROMPTS,   /* all pages */
+	KILLICK_CALL,      /* name: tool; args: arguments */
+	KILLICK_READ,      /* name: uri */
+	KILLICK_PROMPT,    /* name: prompt; args: arguments */
+	KILLICK_COMPLETE,  /* args: the params of completion/complete */
 	KILLICK_PING,
 	KILLICK_LOG_LEVEL,   /* name: "debug", "info", ... */
 	KILLICK_SUBSCRIBE,   /* name: uri */
 	KILLICK_UNSUBSCRIBE, /* name: uri */
 };
 
-struct killick_progress { /* borrowed, for the time of the callback */
+struct killick_progress {       /* borrowed, for the time of the callback */
 	double progress, total; /* total 0: not known */
-	const char *message;	/* "" without */
+	const char *message;    /* "" without */
 };
 
 struct killick_request {
 	enum killick_op op;
-	const char *server;	/* NULL: for KILLICK_CALL `name` is qualified, or there is one server */
+	const char *server; /* NULL: for KILLICK_CALL `name` is qualified, or there is one server */
 	const char *name;
-	const char *args;	/* JSON object text; NULL: {} */
-	long timeout_ms;	/* 0: the server's default; -1: none */
-	bool progress_extends;	/* each progress report starts the time anew */
-	void *ctx;		/* of the callbacks */
+	const char *args;      /* JSON object text; NULL: {} */
+	long timeout_ms;       /* 0: the server's default; -1: none */
+	bool progress_extends; /* each progress report starts the time anew */
+	void *ctx;             /* of the callbacks */
 	void (*on_progress)(void *ctx, const struct killick_progress *p);
 	/* Called exactly once; the result is the callback's to free. */
 	void (*on_done)(void *ctx, struct killick_result *r);
 };
 
-/* Do it and wait. Progress that was not delivered when the result came is dropped. Returns the code of the result. *out, if out is not NULL, is the result whatever the code, except for
+/* Do it and wait. Progress that was not delivered when the result came is dropped. Returns the code
+ * of the result. *out, if out is not NULL, is the result whatever the code, except for
  * KILLICK_ERR_USAGE and KILLICK_ERR_FORKED, when it is NULL. on_done is not called. */
-KILLICK_API int killick_do(struct killick_session *s, const struct killick_request *rq, struct killick_result **out);
+KILLICK_API int killick_do(struct killick_session *s, const struct killick_request *rq,
+			   struct killick_result **out);
 
-/* Begin it. With on_done that is called with the result; without, killick_wait has it. out may be NULL with
- * on_done. A failure to begin is also told through the result, except for USAGE and FORKED. */
-KILLICK_API int killick_start(struct killick_session *s, const struct killick_request *rq, struct killick_call **out);
+/* Begin it. With on_done that is called with the result; without, killick_wait has it. out may be
+ * NULL with on_done. A failure to begin is also told through the result, except for USAGE and
+ * FORKED. */
+KILLICK_API int killick_start(struct killick_session *s, const struct killick_request *rq,
+			      struct killick_call **out);
 /* Wait for the result of a call without on_done; once. */
 KILLICK_API int killick_wait(struct killick_call *c, struct killick_result **out);
 /* Give it up: the server is told, the result is KILLICK_ERR_CANCELLED. Harmless when it is over. */
@@ -311,43 +362,52 @@ KILLICK_API void killick_cancel(struct killick_call *c);
 /* Let go of the handle; the call itself goes on. NULL is fine. */
 KILLICK_API void killick_call_free(struct killick_call *c);
 
-KILLICK_API int killick_call_tool(struct killick_session *s, const char *server, const char *tool, const char *args,
-				  struct killick_result **out);
+/* killick_do for the most frequent request. */
+KILLICK_API int killick_call_tool(struct killick_session *s, const char *server, const char *tool,
+				  const char *args, struct killick_result **out);
 
 /* --- results --- */
 
+/* What is returned belongs to the result and lives as long. A NULL result is KILLICK_ERR_USAGE and
+ * "". */
 KILLICK_API int killick_result_code(const struct killick_result *r);
 /* A sentence when the code is not 0, else "". */
 KILLICK_API const char *killick_result_error(const struct killick_result *r);
 KILLICK_API const char *killick_result_server(const struct killick_result *r);
-/* The `result` as the server wrote it, byte for byte and NUL-terminated (lists of several pages: one object with the
- * pages' items as written); for KILLICK_ERR_ANSWER the `error`; else "". */
+/* The `result` as the server wrote it, byte for byte and NUL-terminated (lists of several pages:
+ * one object with the pages' items as written); for KILLICK_ERR_ANSWER the `error`; else "". */
 KILLICK_API const char *killick_result_json(const struct killick_result *r, size_t *out_len);
 /* Of a tool call: the texts of its content, joined by newlines. Owned by the result. */
 KILLICK_API const char *killick_result_text(struct killick_result *r);
 /* Of a tool call: the tool said that it failed. */
 KILLICK_API bool killick_result_is_error(const struct killick_result *r);
-KILLICK_API void killick_result_free(struct killick_result *r);
+KILLICK_API void killick_result_free(struct killick_result *r); /* NULL is fine */
 
-/* Small accessors for JSON text. `path` is keys and array indexes joined by dots ("content.0.text"; a dot in a key is not
- * possible). Returns the start of the value inside `json` and its length, NULL if there is none. */
-KILLICK_API const char *killick_json_find(const char *json, size_t len, const char *path, size_t *out_len);
+/* Small accessors for JSON text. `path` is keys and array indexes joined by dots ("content.0.text";
+ * a dot in a key is not possible). Returns the start of the value inside `json` and its length,
+ * NULL if there is none. */
+KILLICK_API const char *killick_json_find(const char *json, size_t len, const char *path,
+					  size_t *out_len);
 /* A string value, decoded, NUL-terminated, to be given to free(); NULL if it is none. */
 KILLICK_API char *killick_json_string(const char *json, size_t len, const char *path);
 
 /* --- tool names for models --- */
 
-/* `server__tool` made of [A-Za-z0-9_], at most 128 bytes, unique in the session; back again: both out strings are to be
- * given to free(). KILLICK_ERR_NO_SERVER if there is none. The names of a session are known once its tools were listed. */
-KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualified, char **out_server, char **out_tool);
+/* `server__tool` made of [A-Za-z0-9_], at most 128 bytes, unique in the session; back again: both
+ * out strings are to be given to free(). KILLICK_ERR_NO_SERVER if there is none. The names of a
+ * session are known once its tools were listed; of a server at most 10000 have one. */
+KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualified,
+				  char **out_server, char **out_tool);
 
 /* --- what servers ask --- */
 
 KILLICK_API const char *killick_ask_server(const struct killick_ask *a);
-KILLICK_API const char *killick_ask_method(const struct killick_ask *a); /* "sampling/createMessage", ... */
+/* "sampling/createMessage", "elicitation/create", "roots/list" */
+KILLICK_API const char *killick_ask_method(const struct killick_ask *a);
 KILLICK_API const char *killick_ask_params(const struct killick_ask *a, size_t *out_len);
-/* Answer with the JSON text of a result (an object; if it is none the ask is declined and this is KILLICK_ERR_USAGE), or
- * decline with a reason. Either lets go of the ask. When the request it belongs to is over nothing is sent. */
+/* Answer with the JSON text of a result (an object; if it is none the ask is declined and this is
+ * KILLICK_ERR_USAGE), or decline with a reason. Either lets go of the ask. When the request it
+ * belongs to is over nothing is sent. */
 KILLICK_API int killick_answer(struct killick_ask *a, const char *result_json);
 KILLICK_API int killick_decline(struct killick_ask *a, const char *reason);
 

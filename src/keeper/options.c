@@ -182,6 +182,7 @@ enum option {
 	LOG,
 	REPORT,
 	CONTROL,
+	SWEEP,
 	OPTION_COUNT
 };
 
@@ -198,6 +199,7 @@ static const struct {
 	[LOG] = { "--log", "a file" },
 	[REPORT] = { "--report", "a file or the number of an open descriptor" },
 	[CONTROL] = { "--control", "the number of an open socket above 2" },
+	[SWEEP] = { "--sweep", "yes or no" },
 };
 
 static int set(struct options *o, enum option which, const char *value)
@@ -223,6 +225,9 @@ static int set(struct options *o, enum option which, const char *value)
 		return parse_text(value, &o->report);
 	case CONTROL:
 		return parse_descriptor(value, &o->control);
+	case SWEEP:
+		o->no_sweep = strcmp(value, "no") == 0;
+		return o->no_sweep || strcmp(value, "yes") == 0 ? 0 : -EINVAL;
 	case OPTION_COUNT:
 		break;
 	}

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "cgroup.h"
@@ -29,7 +30,8 @@ struct options {     /* strings are borrowed from argv */
 	struct cgroup_limits limits;
 	const char *name; /* never NULL: by default the command's last path component */
 	const char *session, *log, *report; /* NULL: not given */
-	int control; /* descriptor of the owner's socket (control.h); -1: none */
+	int control;   /* descriptor of the owner's socket (control.h); -1: none */
+	bool no_sweep; /* leave lost trees to others */
 };
 
 /* Understand argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the

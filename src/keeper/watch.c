@@ -63,7 +63,8 @@ static void on_started(struct watch *w, pid_t server)
 		stdio_drop(fd);
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
-	janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
+	if (!w->k->opt.no_sweep)
+		janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
 }
 
 /* False: hung up; the hold's death follows as SIGCHLD. */

@@ -56,6 +56,8 @@ static void keeper_words(const struct link_spec *spec, struct words *w)
 	add_words(w, "--owner", w->owner);
 	add_words(w, "--grace", w->grace);
 	add_words(w, "--name", spec->name);
+	if (spec->no_sweep)
+		add_words(w, "--sweep", "no");
 	if (spec->session)
 		add_words(w, "--session", spec->session);
 	if (spec->contain)

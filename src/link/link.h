@@ -28,7 +28,8 @@ struct link_spec {                  /* borrowed for the time of link_open */
 	unsigned grace_ms;
 	unsigned long max_procs;   /* 0: no limit */
 	unsigned long long memory; /* bytes, 0: no limit */
-	size_t write_limit;        /* bytes that may wait because the server does not read */
+	bool no_sweep; /* others start at the same time, and one of them looks for lost trees */
+	size_t write_limit; /* bytes that may wait because the server does not read */
 };
 
 struct link_end {        /* borrowed for the time of on_ended */

@@ -15,7 +15,8 @@
  *  - log messages and requests: of the only owner that has requests in the server; one that was
  *    given up counts for a minute more. Requests that may be of an owner that has left are
  *    declined. Once an owner has chosen a log level each owner hears what it chose, those that did
- *    not from "info" on; an owner is known here from its first request.
+ *    not from "info" on, also of what the server says while it works for none of them; an owner is
+ *    known here from its first request.
  *  - changes of a subscribed resource, or of a part of it: of the owners that subscribed.
  *  - changes of lists: of all.
  * Threads: with the loop's lock.  Blocking: never.

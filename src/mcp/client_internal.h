@@ -189,6 +189,10 @@ void handshake_initialize(struct client *c, const char *version);
  * tried. */
 void handshake_offer(struct client *c, struct json versions);
 void handshake_done(struct client *c); /* close what is open of it */
+/* One of the two questions was answered, however badly: it is closed. */
+void handshake_answered(struct client *c, struct peer_request *rq);
+/* The first of ours (NULL at the end) that is in their list; NULL: none. */
+const char *handshake_choose(const char *const *ours, struct json theirs);
 /* No modern server, or none that could be understood: go on with initialize if that may be. */
 void handshake_not_modern(struct client *c, const char *why);
 

@@ -33,6 +33,24 @@ void handshake_done(struct client *c)
 	withdraw(c, &c->initialize);
 }
 
+void handshake_answered(struct client *c, struct peer_request *rq)
+{
+	c->answered = true;
+	peer_close(&c->peer, rq);
+}
+
+const char *handshake_choose(const char *const *ours, struct json theirs)
+{
+	for (; *ours; ours++) {
+		struct json_iter it = json_iter(theirs);
+
+		while (json_each(&it))
+			if (json_is(it.value, *ours))
+				return *ours;
+	}
+	return NULL;
+}
+
 static void go(struct client *c, enum client_state state)
 {
 	assert(c->state < CLIENT_READY);
@@ -69,7 +87,10 @@ void handshake_fail(struct client *c, const char *fmt, ...)
 static void fail_later(struct client *c, int error)
 {
 	handshake_done(c);
-	err_set(&c->error, error, error == -EPIPE ? "its stdin is closed" : "it does not read");
+	err_set(&c->error, error,
+		error == -EPIPE     ? "its stdin is closed"
+		: error == -ENOBUFS ? "it does not read"
+				    : "our greeting is longer than message_limit allows");
 	go(c, CLIENT_FAILED);
 	c->ready_due = true;
 	call_set_later(c);

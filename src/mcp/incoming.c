@@ -103,7 +103,8 @@ static bool has_levels(const struct client *c)
 	return false;
 }
 
-/* While nobody chose a level the server's own choice goes to all. */
+/* While nobody chose a level the server's own choice counts. What it says while it works for
+ * several may be about any of them, and is no other's to read. */
 static void on_log(struct client *c, struct json params)
 {
 	int level = level_of(json_get(params, "level"));
@@ -115,7 +116,7 @@ static void on_log(struct client *c, struct json params)
 			c->ev->on_note(c->ctx, NOTE_LOG, one->key, params);
 		return;
 	}
-	if (!has_levels(c)) {
+	if (who == WHO_SEVERAL || !has_levels(c)) {
 		c->ev->on_note(c->ctx, NOTE_LOG, NULL, params);
 		return;
 	}

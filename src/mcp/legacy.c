@@ -7,27 +7,20 @@
 
 /* --- initialize --- */
 
-static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
-#define VERSION_COUNT (sizeof(versions) / sizeof(versions[0]))
+static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05",
+					NULL };
 
 const char *legacy_version(struct json v)
 {
-	for (size_t i = 0; i < VERSION_COUNT; i++)
-		if (json_is(v, versions[i]))
-			return versions[i];
+	for (const char *const *ours = versions; *ours; ours++)
+		if (json_is(v, *ours))
+			return *ours;
 	return NULL;
 }
 
 const char *legacy_choose(struct json list)
 {
-	for (size_t i = 0; i < VERSION_COUNT; i++) {
-		struct json_iter it = json_iter(list);
-
-		while (json_each(&it))
-			if (json_is(it.value, versions[i]))
-				return versions[i];
-	}
-	return NULL;
+	return handshake_choose(versions, list);
 }
 
 static void on_result(struct client *c, struct json result)
@@ -74,8 +67,7 @@ static void on_initialized(struct peer_request *rq, const struct message *m)
 {
 	struct client *c = PEER_OF(rq, struct client, initialize);
 
-	c->answered = true;
-	peer_close(&c->peer, rq);
+	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
 		on_result(c, m->result);
 	else
@@ -86,8 +78,7 @@ static void on_spoiled(struct peer_request *rq, const char *why)
 {
 	struct client *c = PEER_OF(rq, struct client, initialize);
 
-	c->answered = true;
-	peer_close(&c->peer, rq);
+	handshake_answered(c, rq);
 	handshake_fail(c, "the server was asked to initialize: %s", why);
 }
 

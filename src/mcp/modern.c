@@ -16,19 +16,11 @@
 #define ROUNDS_MAX 16 /* that one request may go through */
 #define ITEMS_MAX  64 /* questions in one result */
 
-static const char *const versions[] = { "2026-07-28" };
-#define VERSION_COUNT (sizeof(versions) / sizeof(versions[0]))
+static const char *const versions[] = { "2026-07-28", NULL };
 
 const char *modern_choose(struct json list)
 {
-	for (size_t i = 0; i < VERSION_COUNT; i++) {
-		struct json_iter it = json_iter(list);
-
-		while (json_each(&it))
-			if (json_is(it.value, versions[i]))
-				return versions[i];
-	}
-	return NULL;
+	return handshake_choose(versions, list);
 }
 
 bool modern_retry(struct client_call *call, struct json error)
@@ -92,8 +84,7 @@ static void on_discovered(struct peer_request *rq, const struct message *m)
 {
 	struct client *c = PEER_OF(rq, struct client, discover);
 
-	c->answered = true;
-	peer_close(&c->peer, rq);
+	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
 		on_result(c, m->result);
 	else
@@ -104,8 +95,7 @@ static void on_spoiled(struct peer_request *rq, const char *why)
 {
 	struct client *c = PEER_OF(rq, struct client, discover);
 
-	c->answered = true;
-	peer_close(&c->peer, rq);
+	handshake_answered(c, rq);
 	handshake_not_modern(c, why);
 }
 

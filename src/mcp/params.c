@@ -137,21 +137,24 @@ static bool is_ours(struct json key)
 	return false;
 }
 
+static void put_member(struct line *l, const struct json_iter *it)
+{
+	if (l->comma)
+		PUT(l, ",");
+	l->comma = true;
+	put_json(l, it->key.at, it->key.len);
+	PUT(l, ":");
+	put_json(l, it->value.at, it->value.len);
+}
+
 /* Members that the host put into _meta itself. */
 static void put_foreign(struct line *l, struct json meta)
 {
 	struct json_iter it = json_iter(meta);
 
-	while (json_each(&it)) {
-		if (!it.key.at || is_ours(it.key))
-			continue;
-		if (l->comma)
-			PUT(l, ",");
-		l->comma = true;
-		put_json(l, it.key.at, it.key.len);
-		PUT(l, ":");
-		put_json(l, it.value.at, it.value.len);
-	}
+	while (json_each(&it))
+		if (it.key.at && !is_ours(it.key))
+			put_member(l, &it);
 }
 
 static void put_meta(struct line *l, const struct client *c, const struct client_call *call,
@@ -200,16 +203,10 @@ static struct json put_members(struct line *l, struct json args)
 	struct json meta = JSON_NONE;
 
 	while (json_each(&it)) {
-		if (it.key.at && json_is(it.key, "_meta")) {
+		if (it.key.at && json_is(it.key, "_meta"))
 			meta = it.value;
-			continue;
-		}
-		if (l->comma)
-			PUT(l, ",");
-		l->comma = true;
-		put_json(l, it.key.at, it.key.len);
-		PUT(l, ":");
-		put_json(l, it.value.at, it.value.len);
+		else
+			put_member(l, &it);
 	}
 	return json_type(meta) == JSON_OBJECT ? meta : JSON_NONE;
 }

@@ -141,12 +141,18 @@ bool ask_put(struct lease *l, uint64_t id, const char *method, struct json param
 
 void asks_orphan(struct lease *l)
 {
+	/* A server that goes on without us shall not wait for an answer. What it asked for a call
+	 * of ours went with the call. */
+	struct client *client = l->server->holders > 0 ? l->server->client : NULL;
+
 	RING_EACH(r, &l->asks) {
 		struct killick_ask *a = RING_OF(r, struct killick_ask, in_lease);
 
 		assert(a->lease == l);
 		a->lease = NULL;
 		ring_remove(&a->in_lease);
+		if (client)
+			client_decline(client, a->id, "the session was closed");
 	}
 }
 

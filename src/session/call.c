@@ -24,7 +24,8 @@ static const enum client_op ops[] = {
 	[KILLICK_PING] = OP_PING,           [KILLICK_LOG_LEVEL] = OP_LOG_LEVEL,
 	[KILLICK_SUBSCRIBE] = OP_SUBSCRIBE, [KILLICK_UNSUBSCRIBE] = OP_UNSUBSCRIBE,
 };
-#define OP_COUNT (sizeof(ops) / sizeof(*ops))
+#define OP_COUNT   (sizeof(ops) / sizeof(*ops))
+#define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is no limit */
 #define NEEDS_NAME                                                                                 \
 	(1u << KILLICK_CALL | 1u << KILLICK_READ | 1u << KILLICK_PROMPT |                          \
 	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE)
@@ -124,10 +125,12 @@ static const char *explain(const struct part *p, const struct client_result *r, 
 			   size_t size)
 {
 	const char *reason = r->text ? r->text : killick_code_name(code_of(p, r));
+	bool by_default = r->outcome == CALL_TIMEOUT && p->call->rq.timeout_ms == 0;
 
 	if (r->outcome == CALL_FAILED || (r->outcome == CALL_CANCELLED && !p->call->cancelled))
 		return reason;
-	snprintf(text, size, "server '%s': %s", lease_name(p->lease), reason);
+	snprintf(text, size, "server '%s': %s%s", lease_name(p->lease), reason,
+		 by_default ? "; raise toolTimeoutSec if it needs longer" : "");
 	return text;
 }
 
@@ -240,13 +243,20 @@ static void begin_part(struct killick_call *c, struct part *p, struct lease *l, 
 
 static int64_t timeout_of(const struct killick_call *c, const struct lease *l)
 {
-	return c->rq.timeout_ms ? c->rq.timeout_ms : lease_config(l)->tool_ms;
+	int64_t ms = c->rq.timeout_ms ? c->rq.timeout_ms : lease_config(l)->tool_ms;
+
+	return ms <= LONGEST_MS ? ms : -1;
 }
 
 static void on_parked_too_long(struct loop_timer *t)
 {
-	call_fail_parked(RING_OF(t, struct killick_call, timer), KILLICK_ERR_TIMEOUT,
-			 "the server was not started again in time");
+	struct killick_call *c = RING_OF(t, struct killick_call, timer);
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		 "server '%s' did not run, and was not started again within %lld ms",
+		 lease_name(c->one.lease), (long long)c->timeout_ms);
+	call_fail_parked(c, KILLICK_ERR_TIMEOUT, text);
 }
 
 /* Its server does not run: it goes its way when it does. */
@@ -304,13 +314,17 @@ static void begin_one(struct killick_call *c, struct lease *l)
 	struct killick_error e;
 
 	if (cs->disabled) {
-		finish_with(c, KILLICK_ERR_NO_SERVER, cs->name,
-			    "the server is disabled by the config");
+		error_set(&e, KILLICK_ERR_NO_SERVER, "server '%s' is disabled by the config",
+			  cs->name);
+		finish_with(c, e.code, cs->name, e.text);
 	} else if (!l->server) {
 		finish_with(c, KILLICK_ERR_START, cs->name, l->error);
 	} else if (c->rq.op == KILLICK_CALL && !config_tool_allowed(cs, c->rq.name)) {
-		finish_with(c, KILLICK_ERR_NO_SERVER, cs->name,
-			    "the config does not allow this tool (enabledTools, disabledTools)");
+		error_set(&e, KILLICK_ERR_NO_SERVER,
+			  "the config does not allow tool '%.100s' of server '%s': see its "
+			  "enabledTools and disabledTools",
+			  c->rq.name, cs->name);
+		finish_with(c, e.code, cs->name, e.text);
 	} else if (server_use(l->server, &e) < 0) {
 		finish_with(c, e.code, cs->name, e.text);
 	} else {
@@ -373,12 +387,23 @@ static struct lease *route(struct killick_call *c, const char *server)
 	return only_server(s);
 }
 
+static const char *name_servers(const struct killick_session *s, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < s->count && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s'%s'", i ? ", " : "",
+					 lease_name(s->table[i]));
+	return used ? out : "none";
+}
+
 static void finish_unrouted(struct killick_call *c, const char *server)
 {
-	char text[400];
+	char text[400], known[200];
 
 	if (server)
-		snprintf(text, sizeof(text), "the session has no server '%.200s'", server);
+		snprintf(text, sizeof(text), "the session has no server '%.100s'; it has %s",
+			 server, name_servers(c->session, known, sizeof(known)));
 	else if (c->rq.op == KILLICK_CALL)
 		snprintf(text, sizeof(text),
 			 "no tool is known as '%.200s'; list the tools first, or name the server",

@@ -74,5 +74,7 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 		   struct err *e);
 void config_done(struct config *c);
 
+/* Is it one line of text without control characters? */
+bool config_is_printable(const char *s);
 /* May this tool be used: enabled_tools, then disabled_tools? "*" in a list is every tool. */
 bool config_tool_allowed(const struct config_server *s, const char *tool);

@@ -52,8 +52,6 @@ void config_unknown_warn(struct config_job *j, const struct config_unknown *u);
 const char *config_show(struct json v, char out[CONFIG_SHOW_SIZE]);
 /* "a number", "an array", ... */
 const char *config_type(struct json v);
-/* Is it one line of text without control characters? */
-bool config_is_printable(const char *s);
 
 enum config_text { CONFIG_PLAIN, CONFIG_EXPAND, CONFIG_PATH };
 /* The string v, which belongs to `key`; expanded as told. *out is to be given to free(). */

@@ -126,17 +126,21 @@ bool eras_get(const struct eras *es, const char *fingerprint, enum client_era *o
 {
 	const struct era_verdict *v = find(es, fingerprint);
 
-	if (v)
-		*out = v->era;
-	return v != NULL;
+	if (!v || v->era == ERA_AUTO)
+		return false;
+	*out = v->era;
+	return true;
 }
 
+/* What is forgotten keeps its place, so that it is not read from the file again. */
 void eras_forget(struct eras *es, const char *fingerprint)
 {
 	struct era_verdict *v = find(es, fingerprint);
 
-	if (v)
-		remove_at(es, (size_t)(v - es->list));
+	if (!v)
+		return;
+	v->era = ERA_AUTO;
+	__atomic_store_n(&es->is_new, es->file != NULL, __ATOMIC_RELEASE);
 }
 
 void eras_put(struct eras *es, const char *fingerprint, enum client_era era)
@@ -146,7 +150,8 @@ void eras_put(struct eras *es, const char *fingerprint, enum client_era era)
 	assert(era == ERA_LEGACY || era == ERA_MODERN);
 	if (v && v->era == era)
 		return;
-	eras_forget(es, fingerprint);
+	if (v)
+		remove_at(es, (size_t)(v - es->list));
 	if (es->count >= ERA_MAX)
 		remove_at(es, 0);
 	insert(es, es->count, fingerprint, era);
@@ -165,8 +170,9 @@ void eras_save(struct eras *es, struct loop *loop)
 	loop_lock(loop);
 	merge(es, text, len);
 	for (size_t i = 0; i < es->count; i++)
-		buf_addf(&out, "%s %s\n", es->list[i].fingerprint,
-			 es->list[i].era == ERA_LEGACY ? "legacy" : "modern");
+		if (es->list[i].era != ERA_AUTO)
+			buf_addf(&out, "%s %s\n", es->list[i].fingerprint,
+				 es->list[i].era == ERA_LEGACY ? "legacy" : "modern");
 	__atomic_store_n(&es->is_new, false, __ATOMIC_RELEASE);
 	loop_unlock(loop);
 	write_file(es->file, &out);

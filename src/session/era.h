@@ -2,8 +2,8 @@
  *
  * Kept per fingerprint, in memory and, where there is a directory for it, in a file that several
  * programs may share: it is replaced as a whole, and what others added meanwhile is kept. A verdict
- * that proves wrong is forgotten, and the server asked again. The oldest go first when there are
- * more than ERA_MAX.
+ * that proves wrong is forgotten, in the file as well, and the server asked again. The oldest go
+ * first when there are more than ERA_MAX.
  *
  * Life: eras_init -> eras_get, eras_put, eras_forget, eras_save -> eras_done.
  * Threads: with the loop's lock, but for eras_save, which takes it.
@@ -22,7 +22,7 @@
 
 struct era_verdict {
 	char fingerprint[FINGERPRINT_SIZE];
-	enum client_era era; /* ERA_LEGACY or ERA_MODERN */
+	enum client_era era; /* ERA_LEGACY or ERA_MODERN; ERA_AUTO: forgotten */
 };
 struct eras {
 	struct era_verdict *list; /* newest last */

@@ -94,7 +94,9 @@ static void send(struct killick_session *s, const char *server, const struct kil
 
 bool event_room(struct killick_session *s, size_t bytes)
 {
-	if (s->events < EVENTS_MAX && (s->events == 0 || bytes < EVENT_BYTES_MAX - s->event_bytes))
+	/* One may be as large as a message; what comes behind it has to wait for room. */
+	if (s->events == 0 || (s->events < EVENTS_MAX && s->event_bytes < EVENT_BYTES_MAX &&
+			       bytes < EVENT_BYTES_MAX - s->event_bytes))
 		return true;
 	if (s->dropped++ == 0 && s->handlers.on_event)
 		send(s, NULL, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING }, false);

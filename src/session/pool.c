@@ -300,13 +300,12 @@ static void lease_part(struct lease *l)
 		if (c->one.lease == l)
 			call_fail_parked(c, KILLICK_ERR_CLOSED, left_text(l));
 	}
-	asks_orphan(l);
 	sv->holders--;
-	if (sv->holders > 0) { /* the server goes on without us */
-		if (sv->client && !sv->failed_client)
-			client_forget(sv->client, l, left_text(l));
+	if (sv->holders > 0 && sv->client && !sv->failed_client)
+		client_forget(sv->client, l, left_text(l));
+	asks_orphan(l);
+	if (sv->holders > 0) /* the server goes on without us */
 		lease_over(l, NULL);
-	}
 	if (sv->active == 0)
 		server_unleased(sv);
 }

@@ -4,9 +4,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -151,6 +154,21 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 	}
 }
 
+/* The file may be a pipe that nobody reads any more, and we may be on a host's thread: SIGPIPE is
+ * held off, and taken back if it came. */
+static void write_file(int fd, const char *bytes, size_t len)
+{
+	static const struct timespec at_once;
+	sigset_t pipe_only, before;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+	if (write(fd, bytes, len) < 0 && errno == EPIPE && !sigismember(&before, SIGPIPE))
+		sigtimedwait(&pipe_only, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void relay_stderr(void *ctx, const char *bytes, size_t len)
 {
 	struct server *sv = ctx;
@@ -158,7 +176,7 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 	tail_add(&sv->tail, bytes, len);
 	/* Where it cannot be written at once it is not our task to keep it. */
 	if (sv->stderr_fd >= 0)
-		(void)!write(sv->stderr_fd, bytes, len);
+		write_file(sv->stderr_fd, bytes, len);
 	if (len && is_heard(sv))
 		tell_lines(sv, bytes, len);
 }

@@ -193,6 +193,23 @@ static bool is_asked_for(const struct server *sv)
 	return sv->why && (strcmp(sv->why, "close") == 0 || strcmp(sv->why, "refresh") == 0);
 }
 
+/* It did not get ready. If the era may be to blame it is tried once more, at once: without the
+ * question it died of, or, where we went by memory, by asking. */
+static void reconsider_era(struct server *sv)
+{
+	struct eras *eras = &sv->k->eras;
+	bool refused = sv->why && strcmp(sv->why, "handshake") == 0;
+
+	if (sv->assumed) {
+		eras_forget(eras, sv->fingerprint);
+		sv->again = !sv->doubted && (refused || (!sv->why && sv->spec.era == ERA_MODERN));
+	} else if (!sv->why && client_is_probing(sv->client)) {
+		eras_put(eras, sv->fingerprint, ERA_LEGACY);
+		sv->again = true;
+	}
+	sv->doubted |= sv->again;
+}
+
 void server_note_end(struct server *sv, const struct link_end *end)
 {
 	if (end->refused)
@@ -202,12 +219,8 @@ void server_note_end(struct server *sv, const struct link_end *end)
 		describe_exit(sv, end);
 	if (!end->refused && !is_asked_for(sv))
 		add_last_words(sv);
-	if (!sv->ready_us && !is_asked_for(sv) && sv->assumed)
-		eras_forget(&sv->k->eras, sv->fingerprint);
-	if (!sv->ready_us && !sv->why && !end->refused && client_is_probing(sv->client)) {
-		eras_put(&sv->k->eras, sv->fingerprint, ERA_LEGACY);
-		sv->again = true;
-	}
+	if (!sv->ready_us && !end->refused && !is_asked_for(sv) && !is_keepers_fault(end))
+		reconsider_era(sv);
 	ending_read(&sv->ending, end, why_ended(sv, end));
 	if (sv->stop_us) {
 		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "session/session.h"
 
 #define STARTING_MAX  16
+#define SWEEP_US      10000000
 #define MESSAGE_LIMIT (64u << 20)
+#define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers have a multiple of it */
 
 int error_set(struct killick_error *e, int code, const char *fmt, ...)
 {
@@ -91,6 +94,16 @@ static void on_turn(void *ctx)
 		eras_save(&k->eras, k->loop);
 }
 
+bool runtime_sweeps(struct killick *k)
+{
+	int64_t now_us = loop_now_us();
+
+	if (k->swept_us && now_us - k->swept_us < SWEEP_US)
+		return false;
+	k->swept_us = now_us;
+	return true;
+}
+
 static char *copy(const char *text, const char *otherwise)
 {
 	if (!text)
@@ -120,7 +133,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	char *keeper = NULL;
 
 	if (!out)
-		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put it");
+		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put the runtime: out is NULL");
 	if (link_keeper_path(o.keeper, &keeper, &why) < 0)
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
 	k = mem_grow(NULL, 1, sizeof(*k));
@@ -130,6 +143,8 @@ int killick_open(const struct killick_options *options, struct killick **out,
 		.client_version = copy(o.client_version, KILLICK_VERSION),
 		.message_limit = o.message_limit ? o.message_limit : MESSAGE_LIMIT,
 	};
+	if (k->message_limit > MESSAGE_MAX)
+		k->message_limit = MESSAGE_MAX;
 	origin_init(&k->origin);
 	ring_init(&k->sessions);
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
@@ -227,6 +242,8 @@ void killick_free(struct killick *k)
 		session_free(RING_OF(r, struct killick_session, in_runtime));
 	pool_done(k);
 	loop_unlock(k->loop);
+	if (eras_is_new(&k->eras)) /* learnt while another thread turned the loop */
+		eras_save(&k->eras, k->loop);
 	loop_close(k->loop);
 	destroy(k);
 }

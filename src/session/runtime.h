@@ -24,7 +24,8 @@ enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
 
 struct killick {
 	/* set once */
-	struct spare calls;   /* struct killick_call */
+	struct spare calls; /* struct killick_call */
+	int64_t swept_us; /* when a server of ours was last told to look for lost trees; 0: never */
 	struct origin origin; /* whose handle this is: not a child's that was forked */
 	struct loop *loop;
 	char *keeper, *client_name, *client_version;
@@ -60,3 +61,7 @@ void waiter_tell(struct killick *k, struct waiter *w);
 /* Fill in e, which may be NULL; returns code. */
 int error_set(struct killick_error *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Shall the server that is about to start look for trees whose keepers were killed? One of a crowd
+ * that starts together does: each would look at all the others. */
+bool runtime_sweeps(struct killick *k);

@@ -33,7 +33,8 @@
  * Starting again: not before its back-off has passed since the last start, which is doubled each
  * time until it was ready for a minute. After five failures in a row without ten seconds of being
  * ready it is left alone until a refresh (pool.c). A server that ends while it is asked for
- * its era probably died of the question: it is started again at once, and not asked.
+ * its era probably died of the question: it is started again at once, and not asked. One that does
+ * not speak the era that we remember is started again at once, and asked.
  */
 #include "session/server.h"
 
@@ -196,6 +197,7 @@ static int open_link(struct server *sv, struct err *e)
 		.grace_ms = sv->grace_ms,
 		.max_procs = la->max_procs,
 		.memory = la->memory,
+		.no_sweep = !runtime_sweeps(sv->k),
 		.write_limit = sv->k->message_limit,
 	};
 	return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
@@ -241,6 +243,7 @@ static void server_ready(struct server *sv)
 
 	client_facts(sv->client, &facts);
 	sv->ready_us = loop_now_us();
+	sv->doubted = false;
 	if (sv->era == CONFIG_AUTO)
 		eras_put(&sv->k->eras, sv->fingerprint, facts.era);
 	server_go(sv, KILLICK_READY, NO_DEADLINE);

@@ -107,7 +107,8 @@ struct server {
 	unsigned backoff_ms;
 	bool tried;  /* it was started */
 	bool broken; /* it failed too often; this and `tried` until a refresh */
-	bool again;  /* it died of our question: once more, without asking */
+	bool again; /* it may have died of our question, or we took it for another era: once more */
+	bool doubted;                           /* that was done, and did not help yet */
 	unsigned long long bytes_in, bytes_out; /* out: by links that are no more */
 	struct killick_error error;             /* why it is not ready, or last ended */
 	struct ending ending;

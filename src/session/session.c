@@ -15,8 +15,10 @@
 #include "session/pool.h"
 #include "session/server.h"
 
-#define GRACE_MS 2000
-#define NEWS_US  1000000 /* for the handlers to take what happened before the end */
+#define GRACE_MS     2000
+#define GRACE_MAX_MS 3600000 /* what `killick run --grace` takes */
+#define LABEL_MAX    63      /* and --session */
+#define NEWS_US      1000000 /* for the handlers to take what happened before the end */
 
 /* --- jobs --- */
 
@@ -349,13 +351,34 @@ static struct job *begin_open(struct killick *k, const struct killick_session_op
 
 /* --- for the host --- */
 
-static int check_open(struct killick *k, const struct killick_session_options *o,
+static bool is_label(const char *text)
+{
+	return strlen(text) <= LABEL_MAX && config_is_printable(text);
+}
+
+/* Read the config and take the lock; without it and with a reason if that cannot be. */
+static int enter_open(struct killick *k, const struct killick_session_options *o, bool blocking,
 		      struct config *out, struct killick_error *e)
 {
+	int r;
+
 	if (!k || !o)
 		return error_set(e, KILLICK_ERR_USAGE, "no runtime, or no options");
-	return session_read_config(
+	if (o->label && !is_label(o->label))
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "the label is not one printable line of at most %d bytes",
+				 LABEL_MAX);
+	if (o->grace_ms > GRACE_MAX_MS)
+		return error_set(e, KILLICK_ERR_USAGE, "grace_ms is more than an hour");
+	r = session_read_config(
 		&(struct config_from){ o->config, o->config_file, o->command, o->only }, out, e);
+	if (r == 0)
+		r = blocking ? runtime_enter_blocking(k, e) : runtime_enter(k, e);
+	if (r == 0 && k->state != RUNTIME_OPEN) {
+		runtime_leave(k);
+		r = error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
+	}
+	return r;
 }
 
 int killick_session_open(struct killick *k, const struct killick_session_options *options,
@@ -364,17 +387,11 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 	AUTO(config_done) struct config c = { .count = 0 };
 	struct waiter w = { .told = false };
 	struct job *j;
-	int r = out ? check_open(k, options, &c, e)
-		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put it");
+	int r = out ? enter_open(k, options, true, &c, e)
+		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put the session: out is NULL");
 
-	if (r == 0)
-		r = runtime_enter_blocking(k, e);
 	if (r < 0)
 		return r;
-	if (k->state != RUNTIME_OPEN) {
-		runtime_leave(k);
-		return error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
-	}
 	j = begin_open(k, options, &c);
 	j->waiter = &w;
 	waiter_wait(k, &w);
@@ -393,17 +410,12 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 {
 	AUTO(config_done) struct config c = { .count = 0 };
 	struct job *j;
-	int r = done ? check_open(k, options, &c, e)
-		     : error_set(e, KILLICK_ERR_USAGE, "nobody to tell");
+	int r = done ? enter_open(k, options, false, &c, e)
+		     : error_set(e, KILLICK_ERR_USAGE,
+				 "nobody to tell of the session: done is NULL");
 
-	if (r == 0)
-		r = runtime_enter(k, e);
 	if (r < 0)
 		return r;
-	if (k->state != RUNTIME_OPEN) {
-		runtime_leave(k);
-		return error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
-	}
 	j = begin_open(k, options, &c);
 	j->on_opened = done;
 	j->ctx = ctx;

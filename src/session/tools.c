@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,24 +18,29 @@
 #include "session/pool.h"
 #include "session/session.h"
 
-/* Go through the tools of a server, by their names; each is added to the names of the session. With
- * `out`, those that may be used are written there. *left_out: how many are not. 0 or -EMSGSIZE. */
+/* No model can use more; to find names for a million would keep the other servers waiting. */
+#define NAMED_MAX 10000
+
+/* Go through the tools of a server, by their names; each is added to the names of the session,
+ * unless the server is leaving it: its successor may have the name by now. With `out`, those that
+ * may be used are written there. *left_out: how many are not. 0 or -EMSGSIZE. */
 static int learn(struct lease *l, struct json tools, struct buf *out, long *left_out)
 {
-	struct names *names = &l->session->names;
+	struct names *names = l->state == LEASE_HELD ? &l->session->names : NULL;
 	struct json_iter it = json_iter(tools);
 	int r = 0;
 
 	*left_out = 0;
 	l->tools = 0;
-	names_remove(names, lease_name(l));
+	if (names)
+		names_remove(names, lease_name(l));
 	while (r == 0 && json_each(&it)) {
 		AUTO(mem_drop) char *tool = NULL;
 
 		if (!json_string(json_get(it.value, "name"), &tool) ||
 		    !config_tool_allowed(lease_config(l), tool) ||
-		    names_add(names, lease_name(l), tool) !=
-			    0) { /* a name that it has twice means nothing */
+		    /* a name that it has twice means nothing */
+		    (names && l->tools < NAMED_MAX && names_add(names, lease_name(l), tool) != 0)) {
 			++*left_out;
 			continue;
 		}
@@ -51,6 +57,7 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out)
 {
 	struct json tools = json_get(list, "tools");
 	const char *behind = tools.at + tools.len;
+	char text[200];
 	long left_out;
 	int r;
 
@@ -66,6 +73,12 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out)
 			return r;
 	}
 	names_settle(&l->session->names);
+	if (l->tools > NAMED_MAX) {
+		snprintf(text, sizeof(text),
+			 "server '%s' has %ld tools; only the first %d have qualified names",
+			 lease_name(l), l->tools, NAMED_MAX);
+		event_warning(l->session, l, text);
+	}
 	return 0;
 }
 
@@ -89,7 +102,7 @@ static int add_items(struct buf *out, const struct names *names, const struct ki
 	struct json_iter it = json_iter(json_get(all, "tools"));
 	int r = 0;
 
-	while (r == 0 && json_each(&it)) {
+	for (int i = 0; r == 0 && i < NAMED_MAX && json_each(&it); i++) {
 		AUTO(mem_drop) char *tool = NULL;
 		struct json name = json_get(it.value, "name");
 		const char *qualified = NULL;

@@ -1,4 +1,6 @@
 /* basic.c - requests and their results, through the public header alone. */
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,49 @@ TEST(a_keeper_that_is_not_there)
 	}
 	OK(!s && e.code < 0 && strstr(e.text, "killick"));
 	free(config);
+}
+
+/* What the keeper would refuse is refused at once, and said as what it is. */
+TEST(options_that_make_no_sense)
+{
+	static char label[65] = "";
+	struct killick *k = LAB();
+	struct killick_session_options so = { .config = "{\"mcpServers\":{}}" };
+	struct killick_session *s = NULL;
+	struct killick_error e;
+
+	memset(label, 'x', sizeof(label) - 1);
+	so.label = label;
+	EQ(killick_session_open(k, &so, &s, &e), KILLICK_ERR_USAGE);
+	OK(strstr(e.text, "label"));
+	so.label = "two\nlines";
+	EQ(killick_session_open(k, &so, &s, &e), KILLICK_ERR_USAGE);
+	so.label = NULL;
+	so.grace_ms = UINT_MAX;
+	EQ(killick_session_open(k, &so, &s, &e), KILLICK_ERR_USAGE);
+	OK(strstr(e.text, "grace_ms"));
+	so.grace_ms = 0;
+	EQ(killick_session_open(k, &so, NULL, &e), KILLICK_ERR_USAGE);
+	EQ(killick_session_open_start(k, &so, NULL, NULL, &e), KILLICK_ERR_USAGE);
+	OK(!s);
+	lab_close(k);
+}
+
+TEST(limits_of_messages)
+{
+	struct killick *k = lab_open(&(struct killick_options){ .message_limit = 20 });
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
+	char error[512];
+
+	lab_errors(s, "zoo", error, sizeof(error), NULL, 0);
+	OK(strstr(error, "message_limit"));
+	lab_end(s);
+	lab_close(k);
+	k = lab_open(&(struct killick_options){ .message_limit = SIZE_MAX / 2 + 1 });
+	s = lab_session(k, SERVERS({ "zoo" }));
+	lab_pid(s, "zoo");
+	lab_end(s);
+	lab_close(k);
 }
 
 TEST(all_pages_of_all_lists)

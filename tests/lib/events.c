@@ -1,4 +1,8 @@
 /* events.c - what servers say and ask by themselves: progress, logs, changes, questions. */
+#include <unistd.h>
+#include <sys/stat.h>
+#include <poll.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,6 +398,28 @@ TEST(stderr_is_kept_and_told)
 	OK(f && fgets(text, sizeof(text), f));
 	STREQ(text, "stderr line 1\n");
 	fclose(f);
+	lab_close(k);
+}
+
+/* A pipe that nobody reads any more is no reason for a signal to the host. */
+TEST(stderr_into_a_pipe_that_is_closed)
+{
+	struct killick *k = LAB();
+	struct killick_session *s;
+	char file[128], more[256];
+	int reader;
+
+	snprintf(file, sizeof(file), "%s/stderr-pipe", t_audit.dir);
+	snprintf(more, sizeof(more), "\"stderr\":\"%s\"", file);
+	EQ(mkfifo(file, 0600), 0);
+	reader = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	s = lab_session(k, SERVERS({ "zoo", .more = more }));
+	lab_call(s, "zoo", "stderr", "{\"lines\":1}", 0, NULL, 0);
+	t_wait_fd(reader, POLLIN, LAB_MS);
+	close(reader);
+	for (int i = 0; i < 20; i++) /* this thread reads what the server writes */
+		lab_call(s, "zoo", "stderr", "{\"lines\":10}", 0, NULL, 0);
+	lab_end(s);
 	lab_close(k);
 }
 

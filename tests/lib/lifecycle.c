@@ -398,6 +398,27 @@ TEST(closing_twice_and_using_what_is_closed)
 	lab_close(k);
 }
 
+/* A list that comes when its server is about to leave has no names for the session. */
+TEST(names_leave_with_their_server)
+{
+	struct killick_request rq = { .op = KILLICK_TOOLS, .server = "zoo" };
+	struct killick_session_options options = { .drain_ms = LAB_MS };
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session_with(k, SERVERS({ "zoo", "drip" }), &options);
+	struct killick_result *r = NULL;
+	struct killick_call *c = NULL;
+	char *server = NULL, *tool = NULL;
+
+	EQ(killick_start(s, &rq, &c), 0);
+	lab_refresh(s, SERVERS({ "other" }));
+	EQ(killick_wait(c, &r), 0); /* it was let finish */
+	killick_result_free(r);
+	killick_call_free(c);
+	EQ(killick_tool_find(s, "zoo__echo", &server, &tool), KILLICK_ERR_NO_SERVER);
+	lab_end(s);
+	lab_close(k);
+}
+
 TEST(eras)
 {
 	static const struct {
@@ -435,6 +456,46 @@ TEST(eras)
 		lab_end(s);
 	}
 	lab_close(k);
+}
+
+/* Another version of a server may have the same fingerprint. What is remembered of the old one must
+ * not keep the new one from starting. */
+TEST(a_wrong_memory_of_the_era_is_corrected)
+{
+	static const struct {
+		const char *way, *remembered, *is;
+	} cases[] = {
+		{ "modern", "legacy", "modern" },
+		{ "good", "modern", "legacy" },
+		{ "probedeath", "modern", "legacy" },
+	};
+	struct killick_options options = { .cache_dir = t_audit.dir };
+	char file[128], text[256] = "";
+
+	snprintf(file, sizeof(file), "%s/eras", t_audit.dir);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct lab_server *list = SERVERS(
+			{ "zoo", cases[i].way, .more = "\"era\":\"auto\",\"required\":true" });
+		struct killick *k = lab_open(&options);
+		FILE *f;
+
+		lab_end(lab_session(k, list));
+		lab_close(k);
+		f = fopen(file, "r+e");
+		OK(f && fgets(text, sizeof(text), f) && strlen(text) == 64 + 1 + 6 + 1);
+		memcpy(text + 65, cases[i].remembered, 6);
+		rewind(f);
+		fputs(text, f);
+		fclose(f);
+		k = lab_open(&options);
+		lab_end(lab_session(k, list));
+		lab_close(k);
+		f = fopen(file, "re");
+		OK(f && fgets(text, sizeof(text), f));
+		EQ(strncmp(text + 65, cases[i].is, 6), 0);
+		fclose(f);
+		unlink(file);
+	}
 }
 
 /* The verdict is remembered: a server that dies of the question is asked once. */

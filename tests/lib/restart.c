@@ -1,6 +1,7 @@
 /* restart.c - servers that end by themselves, and what becomes of their calls. */
 #include <fcntl.h>
 #include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,23 @@ TEST(closed_while_it_dies)
 		killick_result_free(r);
 		killick_call_free(c);
 	}
+	lab_close(k);
+}
+
+/* However long it may wait. */
+TEST(a_call_without_end_while_it_starts_again)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
+
+	crash(s, NULL, "1");
+	killick_result_free(lab_do(s,
+				   &(struct killick_request){ .op = KILLICK_CALL,
+							      .server = "zoo",
+							      .name = "pid",
+							      .timeout_ms = LONG_MAX },
+				   0));
+	lab_end(s);
 	lab_close(k);
 }
 

@@ -399,6 +399,36 @@ TEST(a_question_whose_owner_leaves)
 	lab_close(k);
 }
 
+/* A question that was the only session's is not the next one's when that leaves; and the server is
+ * not left waiting. */
+TEST(a_question_of_no_call_whose_session_leaves)
+{
+	struct killick_ask *kept = NULL;
+	struct killick *k = LAB();
+	struct killick_session *a = lab_session_with(
+		k, SHARED,
+		&(struct killick_session_options){
+			.handlers = { .ctx = &kept, .on_ask = keep, .answers = ALL } });
+	struct lab_events ev;
+	struct killick_session *b;
+	char late[256] = "";
+	double end = t_now_ms() + LAB_MS;
+
+	lab_call(a, "zoo", "ask", "{\"method\":\"roots/list\",\"late\":1}", 0, NULL, 0);
+	while (!__atomic_load_n(&kept, __ATOMIC_ACQUIRE) && t_now_ms() < end)
+		t_wait_fd(-1, 0, 1);
+	OK(kept);
+	b = open_one(k, SHARED, &ev);
+	lab_end(a);
+	while (!*late && t_now_ms() < end)
+		lab_seen(b, "zoo", "late.error.code", late, sizeof(late));
+	OK(*late == '-');
+	EQ(lab_value(&ev.asks), 0);
+	killick_answer(kept, "{\"roots\":[]}"); /* to nobody */
+	lab_end(b);
+	lab_close(k);
+}
+
 TEST(a_crash_is_told_to_all)
 {
 	struct pair p;

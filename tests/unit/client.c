@@ -5,20 +5,7 @@
 #include "base/mem.h"
 #include "unit/fake.h"
 
-#define ANSWERS_ALL 7
-
 static const struct client_spec legacy = { .era = ERA_LEGACY };
-
-/* A client that is ready, on the newest legacy revision. The next id is 2. */
-static void open_ready(struct world *w, const struct client_spec *spec)
-{
-	world_open(w, spec);
-	world_sent(w);
-	world_greet(w, "2025-11-25");
-	world_sent(w);
-	EQ(w->ready, 1);
-	OK(!w->failed);
-}
 
 /* --- handshake --- */
 
@@ -257,7 +244,7 @@ TEST(every_kind_of_request_is_written_as_it_should_be)
 	struct world w;
 	char line[400];
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_call(&w, &d, cases[i].op, cases[i].name, cases[i].args);
 		EQ(d.count, i);
@@ -334,7 +321,7 @@ TEST(answers_with_errors)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	world_call(&w, &d, OP_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602, \"message\":\"bad "
 		      "\\u00e4\"}}");
@@ -372,7 +359,7 @@ TEST(cancelling_tells_the_server_and_drops_the_late_answer)
 	struct client_call *call;
 	struct world w;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	call = world_call(&w, &d, OP_CALL, "t", NULL);
 	world_skip(&w);
 	client_cancel(call);
@@ -396,7 +383,7 @@ TEST(timeouts_tell_the_server)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	world_call(&w, &d, OP_CALL, "t", NULL);
 	world_skip(&w);
 	fake_pass(1000);
@@ -430,7 +417,7 @@ TEST(progress_goes_to_its_call_and_may_extend_it)
 	};
 	struct world w;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	client_call(w.client, &rq);
 	OK(strstr(world_sent(&w), "\"arguments\":{},\"_meta\":{\"progressToken\":2}}}"));
 	world_call(&w, &e, OP_CALL, "quiet", NULL);
@@ -493,7 +480,7 @@ TEST(a_call_may_be_cancelled_from_its_own_callbacks)
 	};
 	struct world w;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	call = client_call(w.client, &rq);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "progress\",\"params\":{\"progressToken\":2,\"progress\":1}}");
@@ -509,7 +496,7 @@ TEST(limits_make_calls_fail_as_busy)
 	AUTO(done_drop) struct done c = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .max_in_flight = 2 });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .max_in_flight = 2 });
 	world_call(&w, &a, OP_CALL, "t", NULL);
 	world_call(&w, &a, OP_CALL, "t", NULL);
 	world_call(&w, &b, OP_CALL, "t", NULL);
@@ -542,7 +529,7 @@ TEST(a_request_that_is_too_long_fails)
 	struct world w;
 	char args[3000];
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .message_limit = 2000 });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .message_limit = 2000 });
 	memset(args, ' ', sizeof(args));
 	args[0] = '{';
 	memcpy(args + sizeof(args) - 2, "}", 2);
@@ -562,7 +549,7 @@ TEST(failing_ends_everything_once_and_sends_nothing)
 	struct client_call *call;
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
 	for (int i = 0; i < 100; i++)
 		world_call(&w, &d, i % 2 ? OP_CALL : OP_TOOLS, "t", NULL);
 	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
@@ -611,7 +598,7 @@ TEST(a_handler_may_fail_the_client)
 	};
 
 	for (int how = 0; how < 2; how++) {
-		open_ready(&w, &legacy);
+		world_open_legacy(&w, &legacy);
 		client_call(w.client, &rq);
 		world_call(&w, &d, OP_CALL, "t", NULL);
 		if (how == 0)

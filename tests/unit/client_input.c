@@ -4,35 +4,9 @@
 #include "base/auto.h"
 #include "unit/fake.h"
 
-#define ANSWERS_ALL 7
-#define NS          "io.modelcontextprotocol/"
+#define NS "io.modelcontextprotocol/"
 
 static const struct client_spec modern = { .era = ERA_MODERN };
-
-/* Ready, and listening with id 2. The next id is 3. */
-static void open_ready(struct world *w, const struct client_spec *spec)
-{
-	world_open(w, spec);
-	world_discover(w, 1);
-	EQ(w->ready, 1);
-	OK(!w->failed);
-	fake_pass(0);
-	world_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
-		     "acknowledged\",\"params\":{"
-		     "\"_meta\":{\"" NS
-		     "subscriptionId\":2},\"notifications\":{\"toolsListChanged\":true}}}");
-	EQ(w->warnings, 0);
-	world_skip(w);
-}
-
-static void acknowledge(struct world *w, unsigned id, const char *filter)
-{
-	world_say(w,
-		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
-		  "acknowledged\",\"params\":{"
-		  "\"_meta\":{\"" NS "subscriptionId\":%u},\"notifications\":%s}}",
-		  id, filter);
-}
 
 /* --- results that ask --- */
 
@@ -45,7 +19,7 @@ TEST(input_is_gathered_and_the_request_made_again)
 	struct world w;
 	char owner;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	world_call_of(&w, &d, &owner, OP_CALL, "t");
 	world_skip(&w);
 	world_say(&w,
@@ -86,7 +60,7 @@ TEST(input_may_be_given_at_once)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	w.answer = "{\"roots\":[]}";
 	world_call(&w, &d, OP_READ, "u", NULL);
 	world_skip(&w);
@@ -104,7 +78,7 @@ TEST(rounds_are_bounded)
 	struct world w;
 	unsigned id = 3;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	for (world_call(&w, &d, OP_PROMPT, "p", NULL); d.count == 0 && id < 100; id++)
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_"
@@ -130,7 +104,7 @@ TEST(input_that_cannot_be_asked_for)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = 4 });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = 4 });
 	for (unsigned i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
 		world_call(&w, &d, OP_CALL, "t", NULL);
 		world_skip(&w);
@@ -152,7 +126,7 @@ TEST(questions_are_bounded)
 	AUTO(buf_done) struct buf b = BUF_INIT(1 << 20);
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	world_call(&w, &d, OP_CALL, "t", NULL);
 	for (int i = 0; i < 65; i++)
 		buf_addf(&b, "%s\"%d\":{\"method\":\"roots/list\"}", i ? "," : "", i);
@@ -181,7 +155,7 @@ TEST(declining_what_cannot_be_declined_ends_the_call)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	world_call(&w, &d, OP_CALL, "t", NULL);
 	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
 			       "list\"},\"b\":{\"method\":\"sampling/createMessage\"}}}}");
@@ -211,7 +185,7 @@ TEST(a_call_may_end_while_it_asks)
 	struct client_call *call;
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	call = world_call(&w, &d, OP_CALL, "t", NULL);
 	w.cancel_on_ask = call; /* from inside */
 	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
@@ -247,7 +221,7 @@ TEST(subscriptions_change_the_stream)
 	AUTO(done_drop) struct done b = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_call(&w, &a, OP_SUBSCRIBE, "file:///a", NULL);
 	world_call(&w, &b, OP_SUBSCRIBE, "file:///\"b", NULL);
 	STREQ(world_sent(&w), "");
@@ -257,7 +231,7 @@ TEST(subscriptions_change_the_stream)
 		  "\"toolsListChanged\":true,\"resourcesListChanged\":true,"
 		  "\"resourceSubscriptions\":[\"file:///a\",\"file:///\\\"b\"]},\"_meta\":{"));
 	STREQ(world_sent(&w), "");
-	acknowledge(&w, 3, "{\"resourceSubscriptions\":[\"file:///a\"]}");
+	world_acknowledge(&w, 3, "{\"resourceSubscriptions\":[\"file:///a\"]}");
 	STREQ(world_sent(&w),
 	      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
 	      "\"requestId\":2,\"reason\":\"there is a newer one\"}}");
@@ -267,7 +241,7 @@ TEST(subscriptions_change_the_stream)
 	fake_pass(0); /* without the one that was not accepted */
 	OK(strstr(world_sent(&w), "\"id\":4,"));
 	OK(!strstr(w.line, "\\\"b"));
-	acknowledge(&w, 4, "{}");
+	world_acknowledge(&w, 4, "{}");
 	OK(strstr(world_sent(&w), "\"requestId\":3"));
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
@@ -293,7 +267,7 @@ TEST(a_stream_that_the_server_ends_is_opened_again)
 {
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"complete\"}}");
 	STREQ(world_sent(&w), "");
 	fake_pass(1000);
@@ -319,7 +293,7 @@ TEST(a_stream_whose_end_cannot_be_read_has_ended)
 {
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":oops}");
 	fake_pass(1000);
 	OK(strstr(world_sent(&w), "\"id\":3,\"method\":\"subscriptions/listen\""));
@@ -335,7 +309,7 @@ TEST(a_stream_that_is_refused_refuses_its_subscriptions)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
 	fake_pass(0);
 	world_skip(&w);
@@ -355,7 +329,7 @@ TEST(a_server_that_never_acknowledges)
 	struct world w;
 	unsigned opened = 0, left = 0;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	for (int i = 0; i < 50; i++) {
 		char uri[16];
 
@@ -372,7 +346,7 @@ TEST(a_server_that_never_acknowledges)
 		left += strstr(w.line, "notifications/cancelled") != NULL;
 	}
 	OK(opened >= 50 && opened - left <= 4);
-	acknowledge(&w, 3, "{}"); /* long ago */
+	world_acknowledge(&w, 3, "{}"); /* long ago */
 	EQ(w.warnings, 1);
 	world_close(&w);
 }
@@ -394,7 +368,7 @@ TEST(nothing_to_listen_to_is_not_listened_to)
 	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
 	fake_pass(0);
 	OK(strstr(world_sent(&w), "\"notifications\":{\"resourceSubscriptions\":[\"u\"]}"));
-	acknowledge(&w, 2, "null");
+	world_acknowledge(&w, 2, "null");
 	EQ(d.outcome, CALL_OK);
 	world_call(&w, &d, OP_UNSUBSCRIBE, "u", NULL);
 	fake_pass(0);

@@ -4,30 +4,13 @@
 #include "base/auto.h"
 #include "unit/fake.h"
 
-#define ANSWERS_ALL 7
-#define NS          "io.modelcontextprotocol/"
+#define NS "io.modelcontextprotocol/"
 #define META_PLAIN                                                                                 \
 	"\"_meta\":{\"" NS "protocolVersion\":\"2026-07-28\",\"" NS                                \
 	"clientInfo\":{\"name\":\"test\",\"version\":\"1\"},\"" NS "clientCapabilities\":{}}"
 
 static const struct client_spec modern = { .era = ERA_MODERN };
 static const struct client_spec automatic = { .era = ERA_AUTO };
-
-/* Ready, and listening with id 2. The next id is 3. */
-static void open_ready(struct world *w, const struct client_spec *spec)
-{
-	world_open(w, spec);
-	world_discover(w, 1);
-	EQ(w->ready, 1);
-	OK(!w->failed);
-	fake_pass(0);
-	world_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
-		     "acknowledged\",\"params\":{"
-		     "\"_meta\":{\"" NS
-		     "subscriptionId\":2},\"notifications\":{\"toolsListChanged\":true}}}");
-	EQ(w->warnings, 0);
-	world_skip(w);
-}
 
 /* --- discovery --- */
 
@@ -329,7 +312,7 @@ TEST(every_request_says_who_we_are)
 	struct world w;
 	char line[500];
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_call(&w, &d, cases[i].op, cases[i].name, cases[i].args);
 		snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s",
@@ -362,7 +345,7 @@ TEST(log_levels_travel_with_requests)
 				     .on_done = world_done };
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_call(&w, &d, OP_LOG_LEVEL, "notice", NULL);
 	EQ(d.count, 0);
 	fake_pass(0);
@@ -382,7 +365,7 @@ TEST(results_of_unknown_types_are_no_results)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_call(&w, &d, OP_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"task\"}}");
 	EQ(d.outcome, CALL_PROTOCOL);
@@ -404,7 +387,7 @@ TEST(a_request_is_tried_again_once_when_its_version_was_refused)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &modern);
+	world_open_modern(&w, &modern);
 	world_call(&w, &d, OP_CALL, "t", "{\"a\":1}");
 	world_skip(&w);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32022,\"message\":\"v\","
@@ -427,7 +410,7 @@ TEST(a_modern_server_may_ping_and_nothing_else)
 {
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
+	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
 	OK(strstr(world_sent(&w), "\"result\":{}"));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"roots/list\"}");

@@ -4,20 +4,7 @@
 #include "base/auto.h"
 #include "unit/fake.h"
 
-#define ANSWERS_ALL 7
-
 static const struct client_spec legacy = { .era = ERA_LEGACY };
-
-/* A client that is ready, on the newest legacy revision. The next id is 2. */
-static void open_ready(struct world *w, const struct client_spec *spec)
-{
-	world_open(w, spec);
-	world_sent(w);
-	world_greet(w, "2025-11-25");
-	world_sent(w);
-	EQ(w->ready, 1);
-	OK(!w->failed);
-}
 
 /* --- lists --- */
 
@@ -26,7 +13,7 @@ TEST(pages_are_joined_as_they_were_written)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	world_call(&w, &d, OP_TOOLS, NULL, NULL);
 	OK(strstr(world_sent(&w), "\"params\":{}}"));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[ {\"name\" : "
@@ -60,7 +47,7 @@ TEST(lists_that_go_wrong)
 	struct world w;
 	char big[500];
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .message_limit = 1000 });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .message_limit = 1000 });
 	world_call(&w, &d, OP_TOOLS, NULL, NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
 	EQ(d.outcome, CALL_PROTOCOL);
@@ -111,7 +98,7 @@ TEST(a_list_that_never_ends_is_ended)
 	struct world w;
 	unsigned id = 2;
 
-	open_ready(&w, &legacy);
+	world_open_legacy(&w, &legacy);
 	for (world_call(&w, &d, OP_TOOLS, NULL, NULL); d.count == 0 && id < 20000; id++)
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"tools\":[],\"nextCursor\":"
@@ -187,7 +174,7 @@ TEST(asks_are_answered_declined_or_refused)
 {
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"sampling/"
 		      "createMessage\",\"params\":{\"x\":1}}");
 	world_say(&w,
@@ -228,7 +215,7 @@ TEST(asks_that_were_not_offered_are_refused)
 {
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = 1 });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = 1 });
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}");
 	OK(strstr(world_sent(&w), "-32601"));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"elicitation/create\"}");
@@ -243,7 +230,7 @@ TEST(the_server_may_cancel_what_it_asked)
 {
 	struct world w;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"roots/list\"}");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "cancelled\",\"params\":{\"requestId\":\"7\"}}");
@@ -262,7 +249,7 @@ TEST(open_asks_are_bounded)
 	struct world w;
 	unsigned refused = 0;
 
-	open_ready(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
 	for (int i = 0; i < 1000; i++)
 		world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"roots/list\"}", i);
 	while (strstr(world_sent(&w), "too many"))

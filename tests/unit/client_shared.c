@@ -4,18 +4,8 @@
 #include "base/auto.h"
 #include "unit/fake.h"
 
-#define ANSWERS_ALL 7
-
 static const struct client_spec legacy = { .era = ERA_LEGACY, .answers = ANSWERS_ALL };
 static char alice, bob, carol; /* owners */
-
-static void open_ready(struct world *w)
-{
-	world_open(w, &legacy);
-	world_greet(w, "2025-11-25");
-	EQ(w->ready, 1);
-	world_skip(w);
-}
 
 static void answer(struct world *w, unsigned id)
 {
@@ -37,7 +27,7 @@ TEST(asks_are_of_the_only_owner_that_has_requests)
 	struct client_call *call;
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	OK(!ask_for_roots(&w)->owner); /* nobody has */
 	world_call_of(&w, &d, &alice, OP_CALL, "t");
 	OK(ask_for_roots(&w)->owner == &alice);
@@ -64,7 +54,7 @@ TEST(what_was_given_up_counts_for_a_minute)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	client_cancel(world_call_of(&w, &d, &bob, OP_CALL, "t"));
 	fake_pass(59000);
 	world_call_of(&w, &d, &alice, OP_CALL, "t");
@@ -82,7 +72,7 @@ TEST(asks_that_may_be_of_one_who_left_are_declined)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_call_of(&w, &d, &bob, OP_CALL, "t");
 	client_forget(w.client, &bob, "the session was closed");
 	world_call_of(&w, &d, &alice, OP_CALL, "t");
@@ -104,7 +94,7 @@ TEST(an_owner_that_leaves_takes_its_own_with_it)
 	const struct asked *asked;
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_call_of(&w, &a, &alice, OP_CALL, "t");
 	asked = ask_for_roots(&w);
 	world_call_of(&w, &a, &alice, OP_CALL, "t");
@@ -161,7 +151,7 @@ TEST(a_handler_may_call_again_while_its_owner_leaves)
 				     .ctx = &again,
 				     .on_done = call_again };
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	client_call(w.client, &rq);
 	client_forget(w.client, &alice, "left");
 	EQ(d.count, 0);
@@ -176,7 +166,7 @@ TEST(subscriptions_are_counted_per_owner)
 	AUTO(done_drop) struct done b = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_call_of(&w, &a, &alice, OP_SUBSCRIBE, "file:///x");
 	OK(strstr(world_sent(&w), "resources/subscribe"));
 	answer(&w, 2);
@@ -225,7 +215,7 @@ TEST(subscriptions_that_fail_are_none)
 	AUTO(done_drop) struct done a = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_call_of(&w, &a, &alice, OP_SUBSCRIBE, "u");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":1,\"message\":\"no\"}}");
 	EQ(a.outcome, CALL_ANSWER);
@@ -247,7 +237,7 @@ TEST(the_server_logs_as_the_most_curious_owner_wants)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_call_of(&w, &d, &alice, OP_LOG_LEVEL, "error");
 	OK(strstr(world_sent(&w), "\"level\":\"error\""));
 	answer(&w, 2);
@@ -292,7 +282,7 @@ TEST(logs_without_levels_go_to_their_owner_or_to_all)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"debug\"}}");
 	OK(w.note_count == 1 && !w.notes[0].owner);
@@ -304,6 +294,28 @@ TEST(logs_without_levels_go_to_their_owner_or_to_all)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":7}");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
 	OK(w.note_count == 3 && !w.notes[2].owner);
+	world_close(&w);
+}
+
+TEST(logs_that_may_be_of_several_are_told_to_none_of_them)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	world_open_legacy(&w, &legacy);
+	world_call_of(&w, &d, &alice, OP_LOG_LEVEL, "debug");
+	answer(&w, 2);
+	world_call_of(&w, &d, &bob, OP_LOG_LEVEL, "debug");
+	answer(&w, 3);
+	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &bob, OP_CALL, "t");
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+		      "message\",\"params\":{\"level\":\"error\",\"data\":\"of one\"}}");
+	OK(w.note_count == 1 && !w.notes[0].owner);
+	answer(&w, 4); /* now it works for bob alone */
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+		      "message\",\"params\":{\"level\":\"error\",\"data\":\"of bob\"}}");
+	OK(w.note_count == 2 && w.notes[1].owner == &bob);
 	world_close(&w);
 }
 
@@ -328,7 +340,7 @@ TEST(nonsense_hurts_nobody)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	world_call(&w, &d, OP_CALL, "t", NULL);
 	for (int round = 0; round < 1000; round++)
 		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -347,7 +359,7 @@ TEST(answers_before_the_question)
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	answer(&w, 2);
 	EQ(w.warnings, 1);
 	world_call(&w, &d, OP_CALL, "t", NULL);
@@ -364,7 +376,7 @@ TEST(a_flood_of_notifications_is_passed_on_in_constant_memory)
 {
 	struct world w;
 
-	open_ready(&w);
+	world_open_legacy(&w, &legacy);
 	for (int i = 0; i < 100000; i++)
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
@@ -408,7 +420,7 @@ TEST(chunks_of_any_size_make_no_difference)
 		AUTO(done_drop) struct done d = { .count = 0 };
 		struct world w;
 
-		open_ready(&w);
+		world_open_legacy(&w, &legacy);
 		world_call(&w, &d, OP_CALL, "t", NULL);
 		for (size_t at = 0; at < sizeof(text) - 1; at += size)
 			client_feed(w.client, text + at,

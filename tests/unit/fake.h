@@ -19,6 +19,8 @@
 #include "link/link.h"
 #include "mcp/client.h"
 
+#define ANSWERS_ALL 7
+
 /* --- time --- */
 
 #define FAKE_TIMERS 64
@@ -367,4 +369,34 @@ static inline void world_discover(struct world *w, unsigned id)
 		  "\"_meta\":{\"io.modelcontextprotocol/"
 		  "serverInfo\":{\"name\":\"m\",\"version\":\"2\"}}}}",
 		  id);
+}
+
+/* A client that is ready, on the newest legacy revision. The next id is 2. */
+static inline void world_open_legacy(struct world *w, const struct client_spec *spec)
+{
+	world_open(w, spec);
+	world_greet(w, "2025-11-25");
+	assert(w->ready == 1 && !w->failed);
+	world_skip(w);
+}
+
+static inline void world_acknowledge(struct world *w, unsigned id, const char *filter)
+{
+	world_say(w,
+		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
+		  "\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%u},"
+		  "\"notifications\":%s}}",
+		  id, filter);
+}
+
+/* One that is ready without a handshake, and listens with id 2. The next id is 3. */
+static inline void world_open_modern(struct world *w, const struct client_spec *spec)
+{
+	world_open(w, spec);
+	world_discover(w, 1);
+	assert(w->ready == 1 && !w->failed);
+	fake_pass(0);
+	world_acknowledge(w, 2, "{\"toolsListChanged\":true}");
+	assert(w->warnings == 0);
+	world_skip(w);
 }

@@ -28,7 +28,8 @@ TEST(options_defaults)
 	EQ(o.contain, LEVEL_AUTO);
 	EQ(o.owner, OWNER_PARENT);
 	STREQ(o.name, "npx");
-	OK(!o.session && !o.log && !o.report);
+	OK(!o.session && !o.log && !o.report && !o.no_sweep);
+	EQ(o.control, -1);
 	EQ(o.limits.max_procs, 0);
 	EQ(o.limits.memory, 0);
 	STREQ(o.argv[0], "/usr/bin/npx");
@@ -42,8 +43,8 @@ TEST(options_all_in_both_spellings)
 	struct line why;
 
 	EQ(PARSE(&o, &why, "--grace", "500ms", "--contain=keeper", "--owner", "42", "--max-procs=9",
-		 "--memory", "3M", "--name=n", "--session", "s", "--log=l", "--report", "3", "--",
-		 "x", "--grace", "--"),
+		 "--memory", "3M", "--name=n", "--session", "s", "--log=l", "--report", "3",
+		 "--control", "4", "--sweep=no", "--", "x", "--grace", "--"),
 	   0);
 	EQ(o.grace_ms, 500);
 	EQ(o.contain, LEVEL_KEEPER);
@@ -55,6 +56,8 @@ TEST(options_all_in_both_spellings)
 	STREQ(o.session, "s");
 	STREQ(o.log, "l");
 	STREQ(o.report, "3");
+	EQ(o.control, 4);
+	OK(o.no_sweep);
 	STREQ(o.argv[1], "--grace"); /* the command's own words are its own */
 	STREQ(o.argv[2], "--");
 }
