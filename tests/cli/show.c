@@ -87,6 +87,7 @@ TEST(other_content_is_named)
 static const char *on_terminal(const char *text, size_t len)
 {
 	int master, slave;
+	size_t len_printed = 0;
 	FILE *f;
 	ssize_t n;
 
@@ -96,9 +97,12 @@ static const char *on_terminal(const char *text, size_t len)
 	show_text(f, text, len);
 	fputs("|", f);
 	fflush(f);
-	n = read(master, printed, sizeof(printed) - 1);
-	OK(n > 0);
-	printed[n] = '\0';
+	do { /* a terminal gives what it has line by line, or in pieces */
+		n = read(master, printed + len_printed, sizeof(printed) - 1 - len_printed);
+		OK(n > 0);
+		len_printed += (size_t)n;
+	} while (printed[len_printed - 1] != '|');
+	printed[len_printed] = '\0';
 	fclose(f);
 	close(master);
 	return printed;
