@@ -13,9 +13,10 @@
 
 #include "base/mem.h"
 
-#define BATCH   64
-#define NEVER   INT64_MAX
-#define TICK_US 1000 /* how long the thread stands aside for one that waits */
+#define BATCH 64
+#define NEVER INT64_MAX
+#define TICK_US                                                                                    \
+	10000 /* how long the thread stands aside for one that waits, before it looks again */
 #define SCRATCH (256 << 10)
 
 /* epoll gives back what was registered, perhaps after another thread has stopped and freed the
@@ -41,6 +42,7 @@ struct loop {
 	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
 	int64_t seat_until;  /* while our thread stands aside: the same; else 0 */
 	bool away;           /* and it comes back only when it is told to */
+	bool attend;         /* somebody expects it back */
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
@@ -106,6 +108,14 @@ void loop_wake(struct loop *l)
 	pthread_cond_signal(&l->seat);
 	if (l->driven && !l->guest)
 		kick(l);
+}
+
+void loop_attend(struct loop *l)
+{
+	if (l->driven || !l->seat_until)
+		return;
+	l->attend = true;
+	pthread_cond_signal(&l->seat);
 }
 
 void loop_notify(struct loop *l)
@@ -444,9 +454,10 @@ static void *run(void *arg)
 	r = loop_watch(l, &wake, l->wake_fd, EPOLLIN, on_woken);
 	assert(r == 0);
 	while (!l->stop) {
-		bool same = l->visits == visits;
+		bool same = l->visits == visits || l->attend;
 
 		visits = l->visits;
+		l->attend = false;
 		if (l->turn_due) {
 			l->turn_due = false;
 			loop_unlock(l);

@@ -56,6 +56,10 @@ int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us);
 /* With the lock: something changed outside of a handler that a waiter may wait for. */
 void loop_notify(struct loop *l);
+/* With the lock: what is to come will be told by callbacks, and no thread waits for it. Without
+ * this the loop's thread may stand aside for a moment yet, for a thread that has waited and may do
+ * so again. */
+void loop_attend(struct loop *l);
 /* With the lock: run fn before the loop's thread next waits, once, however often it is asked for.
  * False: we are not that thread; do it now. So what a batch of callbacks writes goes out in one
  * piece. */

@@ -182,6 +182,16 @@ static bool open_failed(struct talk *t)
 	return false;
 }
 
+/* Where `era: auto` remembers what it learnt. */
+static bool find_cache(char *out, size_t size)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (cache && *cache == '/')
+		return snprintf(out, size, "%s/killick", cache) < (int)size;
+	return home && *home == '/' && snprintf(out, size, "%s/.cache/killick", home) < (int)size;
+}
+
 /* Begin to open the session and wait. */
 static bool open_session(struct talk *t)
 {
@@ -192,11 +202,13 @@ static bool open_session(struct talk *t)
 		.label = "command line",
 		.handlers = { .ctx = t, .on_event = on_event },
 	};
-	char keeper[PATH_MAX + 32], span[24];
+	char keeper[PATH_MAX + 32], cache[PATH_MAX], span[24];
 	struct killick_options runtime = { .dispatch = KILLICK_DISPATCH_HOST };
 
 	if (find_keeper(keeper, sizeof(keeper)))
 		runtime.keeper = keeper;
+	if (find_cache(cache, sizeof(cache)))
+		runtime.cache_dir = cache;
 	if (killick_open(&runtime, &t->k, &t->error))
 		return open_failed(t);
 	if (killick_session_open_start(t->k, &options, on_open, t, &t->error))

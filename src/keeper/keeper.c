@@ -72,10 +72,13 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 
 /* The client's environment without what was meant for us alone (socket activation), plus the tree's
  * tag. */
-static char **server_environment(char **from, const char *id)
+static char **server_environment(char **from, const char *id, bool owned)
 {
-	static const char *const dropped[] = { "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=",
-					       "NOTIFY_SOCKET=", TREE_ENV "=" };
+	static const char *const dropped[] = { "LISTEN_PID=",    "LISTEN_FDS=", "LISTEN_FDNAMES=",
+					       "NOTIFY_SOCKET=", TREE_ENV "=",  RECORD_ENV "=" };
+	/* by way of --control the last one is our owner's word to us, not part of the environment
+	 */
+	const size_t count_dropped = sizeof(dropped) / sizeof(dropped[0]) - !owned;
 	static char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
 	size_t count = 0, n = 0;
 	char **to;
@@ -87,10 +90,9 @@ static char **server_environment(char **from, const char *id)
 		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		size_t d = 0;
-		while (d < sizeof(dropped) / sizeof(dropped[0]) &&
-		       strncmp(from[i], dropped[d], strlen(dropped[d])) != 0)
+		while (d < count_dropped && strncmp(from[i], dropped[d], strlen(dropped[d])) != 0)
 			d++;
-		if (d == sizeof(dropped) / sizeof(dropped[0]))
+		if (d == count_dropped)
 			to[n++] = from[i];
 	}
 	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, id);
@@ -133,7 +135,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	}
 	for (size_t i = 0; i < sizeof(raw); i++)
 		snprintf(k->id + 2 * i, 3, "%02x", raw[i]);
-	k->envp = server_environment(environment, k->id);
+	k->envp = server_environment(environment, k->id, k->control_fd >= 0);
 	k->sh_argv = exec_room(opt->argv);
 	if (!k->envp || !k->sh_argv) {
 		keeper_say("out of memory");

@@ -22,7 +22,7 @@ const char *const *record_dirs(void)
 {
 	static char own[64], tmp[64];
 	static const char *dirs[3];
-	const char *given = getenv("KILLICK_RUNTIME_DIR");
+	const char *given = getenv(RECORD_ENV);
 	unsigned uid = geteuid();
 
 	/* Not XDG_RUNTIME_DIR: clients hand their servers a handful of variables, and it is not

@@ -18,7 +18,8 @@
 
 #define TREE_ID_LEN    16 /* hex digits */
 #define RECORD_CGROUPS 4
-#define TREE_ENV       "KILLICK_TREE" /* in the server's environment; its value is the id */
+#define RECORD_ENV     "KILLICK_RUNTIME_DIR" /* where records are */
+#define TREE_ENV       "KILLICK_TREE"        /* in the server's environment; its value is the id */
 
 /* Who a process is for as long as the machine is up. pid 0: none. */
 struct who {

@@ -485,6 +485,8 @@ int killick_start(struct killick_session *s, const struct killick_request *rq,
 	if (out)
 		*out = c;
 	begin(c);
+	if (rq->on_done)
+		loop_attend(s->k->loop);
 	runtime_leave(s->k);
 	return 0;
 }

@@ -207,6 +207,7 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 	if (r == 0) {
 		j->on_ended = done;
 		j->ctx = ctx;
+		loop_attend(s->k->loop);
 	}
 	runtime_leave(s->k);
 	return r;

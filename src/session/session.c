@@ -419,6 +419,7 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 	j = begin_open(k, options, &c);
 	j->on_opened = done;
 	j->ctx = ctx;
+	loop_attend(k->loop);
 	runtime_leave(k);
 	return 0;
 }
@@ -476,6 +477,7 @@ int killick_session_close_start(struct killick_session *s, killick_ended_fn done
 	j->on_ended = done;
 	j->ctx = ctx;
 	session_close(s, j);
+	loop_attend(s->k->loop);
 	runtime_leave(s->k);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -244,6 +245,23 @@ TEST(kill_takes_the_daemon_too)
 	OK(!listen_once(&o));
 	ended(&o);
 	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+	disown_all(&o);
+}
+
+TEST(where_records_are_is_no_part_of_the_environment)
+{
+	struct owner o;
+	char text[64] = "";
+
+	setenv("KILLICK_RUNTIME_DIR", t_audit.dir, 1);
+	OWN(&o, "sh", "-c", "echo \"<$KILLICK_RUNTIME_DIR>\"");
+	let_live(&o, false);
+	OK(t_wait_fd(o.out, POLLIN, HELD_MS));
+	OK(read(o.out, text, sizeof(text) - 1) > 0);
+	STREQ(text, "<>\n");
+	while (listen_once(&o))
+		;
+	ended(&o);
 	disown_all(&o);
 }
 
