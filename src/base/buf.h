@@ -26,7 +26,7 @@ struct buf {
 int buf_add_slow(struct buf *b, const void *bytes, size_t len);
 static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 {
-	if (len >= b->cap - b->len) /* cap counts the NUL, and is within max */
+	if (!b->data || len >= b->cap - b->len) /* cap counts the NUL, and is within max */
 		return buf_add_slow(b, bytes, len);
 	memcpy(b->data + b->len, bytes, len);
 	b->len += len;

@@ -96,14 +96,17 @@ static void show_next(const struct talk *t, const char *server)
 }
 
 /* When a server could not be started at all, the keeper says on stderr why, and the library quotes
- * that, cut to its room. Returns where in the sentence the quote begins; NULL: there is none. */
-static const char *quoted_at(const char *sentence, const char *tail)
+ * that, cut to its room. Returns where in the sentence the quote begins, and what it is the
+ * beginning of; NULL: there is none. */
+static const char *quoted_at(const char *sentence, const char *tail, const char **out_whole)
 {
+	static const char name[] = "killick: ";
 	char begin[40];
 
-	if (strncmp(tail, "killick: ", 9) != 0)
+	if (strncmp(tail, name, strlen(name)) != 0)
 		return NULL;
-	snprintf(begin, sizeof(begin), "%s", tail + 9);
+	*out_whole = tail + strlen(name);
+	snprintf(begin, sizeof(begin), "%s", *out_whole);
 	return strstr(sentence, begin);
 }
 
@@ -111,15 +114,15 @@ static const char *quoted_at(const char *sentence, const char *tail)
  * front where it is not named. */
 static void say_about(struct talk *t, const char *server, const char *sentence, const char *tail)
 {
-	const char *quote = quoted_at(sentence, tail);
+	const char *uncut = "";
+	const char *quote = quoted_at(sentence, tail, &uncut);
 	const char *ending = strstr(sentence, "; its stderr ends with: ");
 	const char *cut = quote ? quote : ending;
 	size_t len = cut && !t->verbose ? (size_t)(cut - sentence) : strlen(sentence);
 	char text[4096], quoted[256];
 	AUTO(mem_drop) char *whole = NULL;
 
-	if (asprintf(&whole, "%.*s%s", (int)len, sentence, quote && !t->verbose ? tail + 9 : "") <
-	    0)
+	if (asprintf(&whole, "%.*s%s", (int)len, sentence, quote && !t->verbose ? uncut : "") < 0)
 		abort();
 	text_clean(whole, strlen(whole), text, sizeof(text));
 	snprintf(quoted, sizeof(quoted), "'%.200s'", server);

@@ -362,6 +362,7 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
 		   struct err *e)
 {
+	const struct config_value no_env = { .key = "env" }, no_vars = { .key = "envVars" };
 	struct config c = config_new();
 	struct config_job j = {
 		.file = "command", .env = environ_, .room = CONFIG_ROOM, .out = &c, .e = e
@@ -392,8 +393,7 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	for (size_t i = 0; i < count; i++)
 		s->argv[i] = mem_text(argv[i], strlen(argv[i]));
 	s->argv[count] = NULL;
-	r = config_env_read(&j, (struct config_value){ .key = "env" },
-			    (struct config_value){ .key = "envVars" }, &s->envp);
+	r = config_env_read(&j, no_env, no_vars, &s->envp);
 	if (r < 0) {
 		config_done(&c);
 		return r;

@@ -3,6 +3,7 @@
  * Servers are other people's programs and variables are full of secrets, so nothing passes that is
  * not named: by the list that the MCP SDKs and codex use, by `envVars`, or by `env`.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static int entries_add(struct config_job *j, struct entries *s, struct entry as,
 	size_t len = strlen(value);
 	int r = config_charge(j, as.at, len);
 
+	assert(name);
 	if (r < 0)
 		return r;
 	as.name_len = strlen(name);
@@ -107,6 +109,7 @@ static int add_named(struct config_job *j, const char *key, struct json v, struc
 	r = read_name(j, key, which, &name);
 	if (r < 0)
 		return r;
+	assert(name);
 	value = expand_lookup(j->env, name, strlen(name));
 	if (!value)
 		return 0;

@@ -164,7 +164,7 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 			    struct killick_report **out_report, struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	struct waiter w = { .told = false };
+	struct outcome o;
 	struct job *j;
 	int r = read_config(s, config, config_file, &c, e);
 
@@ -175,16 +175,15 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 	r = begin_refresh(s, &c, &j, e);
 	if (r == 0) {
 		session_pin(s);
-		j->waiter = &w;
-		waiter_wait(s->k, &w);
-		r = j->error.code;
+		job_tell(j, &o);
+		waiter_wait(s->k, &o.waiter);
+		r = o.error.code;
 		if (r < 0)
-			error_set(e, r, "%s", j->error.text);
+			error_set(e, r, "%s", o.error.text);
 		else if (out_report)
-			*out_report = j->report;
+			*out_report = o.report;
 		if (!out_report)
-			killick_report_free(j->report);
-		job_free(j);
+			killick_report_free(o.report);
 		session_unpin(s);
 	}
 	runtime_leave(s->k);

@@ -295,8 +295,10 @@ static void server_linger(struct server *sv)
 static void server_left(struct server *sv)
 {
 	/* All that is left of its leases is the last one, which waits for the end. */
-	const struct lease *last = RING_OF(ring_first(&sv->leases), struct lease, on_server);
+	struct ring *first = ring_first(&sv->leases);
+	const struct lease *last = RING_OF(first, struct lease, on_server);
 
+	assert(first);
 	fail_client(sv, KILLICK_ERR_CLOSED,
 		    strcmp(last->why, "refresh") == 0
 			    ? "the server was removed or replaced by a refresh"

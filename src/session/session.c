@@ -66,8 +66,12 @@ void job_finish(struct job *j)
 		j->report = report_new(&j->endings, j->began_us);
 	if (j->for_runtime)
 		endings_move(&k->endings, &j->endings);
-	if (j->waiter) { /* it has the job now */
-		waiter_tell(k, j->waiter);
+	if (j->outcome) {
+		*j->outcome = (struct outcome){ .session = j->session,
+						.report = j->report,
+						.error = j->error };
+		waiter_tell(k, &j->outcome->waiter);
+		job_free(j);
 	} else if (j->on_opened || j->on_ended) {
 		j->item = (struct outbox_item){ .kind = &kind };
 		session_pin(j->session);
@@ -76,6 +80,12 @@ void job_finish(struct job *j)
 		killick_report_free(j->report);
 		job_free(j);
 	}
+}
+
+void job_tell(struct job *j, struct outcome *out)
+{
+	*out = (struct outcome){ .waiter = { .told = false } };
+	j->outcome = out;
 }
 
 /* --- life --- */
@@ -261,10 +271,11 @@ static void finish_close(struct killick_session *s)
 
 static void finish_open(struct killick_session *s)
 {
-	struct job *j = RING_OF(ring_first(&s->jobs), struct job, in_session);
+	struct ring *first = ring_first(&s->jobs);
+	struct job *j = RING_OF(first, struct job, in_session);
 	const struct lease *failed = session_failed(s);
 
-	assert(j->kind == JOB_OPEN);
+	assert(first && j->kind == JOB_OPEN);
 	if (failed) { /* told when nothing is left */
 		session_blame(failed, &j->error);
 		begin_close(s, NULL, 0);
@@ -385,22 +396,19 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 			 struct killick_session **out, struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	struct waiter w = { .told = false };
-	struct job *j;
+	struct outcome o;
 	int r = out ? enter_open(k, options, true, &c, e)
 		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put the session: out is NULL");
 
 	if (r < 0)
 		return r;
-	j = begin_open(k, options, &c);
-	j->waiter = &w;
-	waiter_wait(k, &w);
-	r = j->error.code;
+	job_tell(begin_open(k, options, &c), &o);
+	waiter_wait(k, &o.waiter);
+	r = o.error.code;
 	if (r < 0)
-		error_set(e, r, "%s", j->error.text);
+		error_set(e, r, "%s", o.error.text);
 	else
-		*out = j->session;
-	job_free(j);
+		*out = o.session;
 	runtime_leave(k);
 	return r;
 }
@@ -444,7 +452,7 @@ static void silence(struct killick_session *s)
 
 int killick_session_close(struct killick_session *s, struct killick_report **out_report)
 {
-	struct waiter w = { .told = false };
+	struct outcome o;
 	struct job *j;
 	int r = s ? runtime_enter_blocking(s->k, NULL) : KILLICK_ERR_USAGE;
 
@@ -452,15 +460,14 @@ int killick_session_close(struct killick_session *s, struct killick_report **out
 		return r;
 	session_pin(s);
 	j = job_new(s, JOB_CLOSE);
-	j->waiter = &w;
+	job_tell(j, &o);
 	session_close(s, j);
-	waiter_wait(s->k, &w);
+	waiter_wait(s->k, &o.waiter);
 	silence(s);
 	if (out_report)
-		*out_report = j->report;
+		*out_report = o.report;
 	else
-		killick_report_free(j->report);
-	job_free(j);
+		killick_report_free(o.report);
 	session_unpin(s);
 	runtime_leave(s->k);
 	return 0;

@@ -54,6 +54,14 @@ struct killick_session {
 
 enum job_kind { JOB_OPEN, JOB_REFRESH, JOB_CLOSE };
 
+/* What a thread that waits for a job is told; on its stack. The job itself is gone by then. */
+struct outcome {
+	struct waiter waiter;
+	struct killick_session *session;
+	struct killick_report *report; /* the waiting thread's; NULL: none */
+	struct killick_error error;
+};
+
 struct job {
 	struct outbox_item item;
 	struct killick_session *session;
@@ -67,7 +75,7 @@ struct job {
 	struct endings endings;
 	struct killick_report *report;
 	/* who is told: a thread, a callback, the runtime's close, or nobody */
-	struct waiter *waiter;
+	struct outcome *outcome;
 	killick_opened_fn on_opened;
 	killick_ended_fn on_ended;
 	void *ctx;
@@ -78,6 +86,8 @@ struct job *job_new(struct killick_session *s, enum job_kind kind);
 /* The job is over: who waits for it is told. */
 void job_finish(struct job *j);
 void job_free(struct job *j);
+/* It is told to a thread, which waits for out->waiter. */
+void job_tell(struct job *j, struct outcome *out);
 
 /* Something changed: look at it soon. */
 void session_poke(struct killick_session *s);

@@ -31,11 +31,13 @@ double protocol_now_ms(void)
 
 void grow_add(struct grow *t, const char *bytes, size_t len)
 {
-	if (t->len + len + 1 > t->room) {
-		t->room = (t->len + len + 1) * 2;
-		t->at = realloc(t->at, t->room);
-		if (!t->at)
+	if (!t->at || t->len + len + 1 > t->room) {
+		char *more = realloc(t->at, (t->len + len + 1) * 2);
+
+		if (!more)
 			abort();
+		t->room = (t->len + len + 1) * 2;
+		t->at = more;
 	}
 	if (len > 0)
 		memcpy(t->at + t->len, bytes, len);
