@@ -38,6 +38,7 @@ int buf_add_slow(struct buf *b, const void *bytes, size_t len)
 
 	if (r < 0)
 		return r;
+	assert(b->data);
 	if (len)
 		memcpy(b->data + b->len, bytes, len);
 	b->len += len;

@@ -460,9 +460,10 @@ static void local_stop(struct link *link, enum link_stop how)
 	};
 	struct local *l = LOCAL_OF(link, link);
 
-	close_stdin(l);
+	/* first the word: the keeper is to know why the server exits when it does */
 	if (l->control.fd >= 0)
 		send(l->control.fd, words[how], strlen(words[how]), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close_stdin(l);
 }
 
 static void local_free(struct link *link)

