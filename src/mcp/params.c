@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "mcp/client_internal.h"
 
+#define LINE_ROOM 512 /* of a request, beside its arguments; more is found when needed */
+
 struct line {
 	struct buf *b;
 	int r;      /* 0 or -EMSGSIZE */
@@ -266,6 +268,7 @@ int params_call(struct buf *b, const struct client_call *call, uint64_t id)
 	struct line l = { .b = b };
 	struct json cursor, foreign = JSON_NONE;
 
+	l.r = buf_reserve(b, call->args.len + LINE_ROOM); /* one step, no larger than needed */
 	begin(&l, id, method_of(call));
 	switch (call->op) {
 	case OP_TOOLS:

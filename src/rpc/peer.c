@@ -10,12 +10,14 @@
 
 #include "base/mem.h"
 
-#define NEVER        INT64_MAX
-#define LONGEST_MS   (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is never */
-#define FIRST_COUNT  16         /* buckets to begin with; a power of two */
-#define LATE_MAX     1024       /* more late answers than that become answers to nothing */
-#define LINE_KEPT    (16 << 10) /* of the buffer for writing, between messages */
-#define ODD_FIRST    3          /* warnings of a kind before they become rare */
+#define NEVER       INT64_MAX
+#define LONGEST_MS  (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is never */
+#define FIRST_COUNT 16   /* buckets to begin with; a power of two */
+#define LATE_MAX    1024 /* more late answers than that become answers to nothing */
+/* Of the buffer for writing, between messages: enough that calls with some ten KiB of arguments do
+ * not make the heap grow and shrink with each of them. */
+#define LINE_KEPT    (128 << 10)
+#define ODD_FIRST    3 /* warnings of a kind before they become rare */
 #define EXCERPT_SIZE 81
 
 void peer_ring_add(struct peer_node *ring, struct peer_node *n)
