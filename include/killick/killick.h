@@ -32,7 +32,8 @@
  * KILLICK_ERR_FORKED, and the _free functions leave runtimes, sessions and calls alone (results,
  * reports and statuses are freed); the parent's servers are not disturbed.
  *
- * Memory: when there is none left the program is ended (abort): the keepers then end the servers.
+ * Memory: when there is none left the program is ended (abort, after one line on stderr): the
+ * keepers then end the servers.
  */
 #ifndef KILLICK_H
 #define KILLICK_H
