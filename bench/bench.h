@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <sched.h>
+
 #include "peer.h"
 #include "report.h"
 
@@ -28,6 +30,9 @@ size_t bench_rounds(const struct bench *b, size_t rounds);
 /* Which of `count` (at most BENCH_TURNS) has the k-th turn of a round. The same in every run. */
 #define BENCH_TURNS 16
 size_t bench_turn(size_t count, size_t round, size_t k);
+/* Run on one CPU from now on, with all that is started; sched_setaffinity(*out_before) undoes it.
+ */
+void bench_pin(cpu_set_t *out_before);
 
 void bench_start(struct bench *b);  /* start to first answer */
 void bench_talk(struct bench *b);   /* round trip and throughput */

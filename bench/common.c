@@ -1,4 +1,5 @@
-/* common.c - what the wrappers' measures and the library's have in common: a request, and turns. */
+/* common.c - what the wrappers' measures and the library's have in common: a request, turns, and
+ * one CPU for all. */
 #include <assert.h>
 #include <stdint.h>
 
@@ -16,6 +17,18 @@ static uint64_t splitmix(uint64_t *state)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
+}
+
+void bench_pin(cpu_set_t *out_before)
+{
+	cpu_set_t one;
+
+	sched_getaffinity(0, sizeof(*out_before), out_before);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
+		if (CPU_ISSET(cpu, out_before))
+			CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
 }
 
 size_t bench_turn(size_t count, size_t round, size_t k)

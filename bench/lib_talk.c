@@ -122,14 +122,9 @@ static void talk_all(struct lib *b, const char *where, bool judged)
 
 void lib_talk(struct lib *b)
 {
-	cpu_set_t before, one;
+	cpu_set_t before;
 
-	sched_getaffinity(0, sizeof(before), &before);
-	CPU_ZERO(&one);
-	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
-		if (CPU_ISSET(cpu, &before))
-			CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	bench_pin(&before);
 	talk_all(b, "on one CPU", true);
 	sched_setaffinity(0, sizeof(before), &before);
 	talk_all(b, "on all CPUs", false);

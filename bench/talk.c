@@ -116,14 +116,9 @@ void bench_talk(struct bench *b)
 		  "time per 1000 pipelined messages, killick / bare", "", 100, 5000, 64, 5, "µs" },
 	};
 
-	cpu_set_t before, one;
+	cpu_set_t before;
 
-	sched_getaffinity(0, sizeof(before), &before);
-	CPU_ZERO(&one);
-	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
-		if (CPU_ISSET(cpu, &before))
-			CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	bench_pin(&before);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		talk(b, &all[i]);
 	sched_setaffinity(0, sizeof(before), &before);
