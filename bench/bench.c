@@ -90,19 +90,15 @@ static bool parse(int argc, char **argv, struct bench *b, const char *text[])
 		{ "peers", required_argument, NULL, 'p' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == '?')
-			return false;
-		text[c] = optarg;
-	}
+	if (!bench_options(argc, argv, options, text))
+		return false;
 	b->killick = text['k'];
 	b->echo = text['e'];
 	b->zoo = text['z'];
 	b->node_server = text['n'];
 	b->percent = text['c'] ? strtoul(text['c'], NULL, 10) : 100;
-	return optind == argc && b->killick && b->echo && b->percent;
+	return b->killick && b->echo && b->percent;
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,9 @@
  */
 #pragma once
 
+#include <getopt.h>
 #include <sched.h>
+#include <stdbool.h>
 
 #include "peer.h"
 #include "report.h"
@@ -30,6 +32,8 @@ size_t bench_rounds(const struct bench *b, size_t rounds);
 /* Which of `count` (at most BENCH_TURNS) has the k-th turn of a round. The same in every run. */
 #define BENCH_TURNS 16
 size_t bench_turn(size_t count, size_t round, size_t k);
+/* Read the command line: text[letter] is what the option has. False on anything unknown. */
+bool bench_options(int argc, char **argv, const struct option *options, const char *text[]);
 /* Run on one CPU from now on, with all that is started; sched_setaffinity(*out_before) undoes it.
  */
 void bench_pin(cpu_set_t *out_before);

@@ -19,6 +19,18 @@ static uint64_t splitmix(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+bool bench_options(int argc, char **argv, const struct option *options, const char *text[])
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == '?')
+			return false;
+		text[c] = optarg;
+	}
+	return optind == argc;
+}
+
 void bench_pin(cpu_set_t *out_before)
 {
 	cpu_set_t one;

@@ -7,6 +7,8 @@
  */
 #include "lib.h"
 
+#include "bench.h"
+
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
@@ -59,18 +61,14 @@ static bool parse(int argc, char **argv, struct lib *b, const char *text[])
 		{ "versions", required_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == '?')
-			return false;
-		text[c] = optarg;
-	}
+	if (!bench_options(argc, argv, options, text))
+		return false;
 	b->killick = text['k'];
 	b->echo = text['e'];
 	b->sdk = text['s'];
 	b->percent = text['c'] ? strtoul(text['c'], NULL, 10) : 100;
-	return optind == argc && b->killick && b->echo && b->percent;
+	return b->killick && b->echo && b->percent;
 }
 
 int main(int argc, char **argv)

@@ -51,7 +51,6 @@ struct link_events {
 	void (*on_bytes)(void *ctx, const char *bytes, size_t len);  /* of its stdout; borrowed */
 	void (*on_stderr)(void *ctx, const char *bytes, size_t len); /* borrowed */
 	void (*on_eof)(void *ctx); /* nothing more comes from its stdout; the process may live on */
-	void (*on_writable)(void *ctx); /* what waited has been written */
 	void (*on_ended)(void *ctx, const struct link_end *end);
 };
 

@@ -159,8 +159,6 @@ static void flush(struct local *l)
 	l->sent = 0;
 	/* a hang-up is told with whatever is asked; this asks for nothing else */
 	loop_watch_change(l->loop, &l->in, EPOLLERR);
-	if (l->link.ev->on_writable)
-		l->link.ev->on_writable(l->link.ctx);
 }
 
 static void on_in(struct loop_watch *w, uint32_t events)

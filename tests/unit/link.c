@@ -76,9 +76,7 @@ static void nothing(void *ctx)
 	(void)ctx;
 }
 
-static const struct link_events events = {
-	on_started, on_bytes, on_stderr, on_eof, NULL, on_ended
-};
+static const struct link_events events = { on_started, on_bytes, on_stderr, on_eof, on_ended };
 
 extern char **environ;
 
