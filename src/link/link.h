@@ -1,7 +1,7 @@
 /* link.h - the byte channel to a running server, and the means to end it.
  *
- * Behind it is a keeper on this machine (local.c); later an executor elsewhere. Whoever opens
- * one sees bytes and, at the end, the proof.
+ * Behind it is a keeper on this machine (local.c), or an executor elsewhere (executor/remote.c).
+ * Whoever opens one sees bytes and, at the end, the proof.
  *
  * Life: link_open -> on_started -> on_bytes ... -> [link_stop] -> on_ended, exactly once and last
  * -> link_free. on_ended comes within the budget of link_stop whatever the server does; it also
@@ -19,6 +19,13 @@
 
 struct link;
 
+enum link_stdio {
+	LINK_PIPES,    /* stdin, stdout and stderr are pipes */
+	LINK_NO_STDIN, /* stdin is /dev/null */
+	LINK_TERMINAL, /* all three are a terminal of 24 lines and 80 columns; what it shows is
+			  stdout */
+};
+
 struct link_spec {                  /* borrowed for the time of link_open */
 	const char *keeper;         /* path of the program killick */
 	const char *name, *session; /* for `killick ps`; session may be NULL */
@@ -30,6 +37,10 @@ struct link_spec {                  /* borrowed for the time of link_open */
 	unsigned long long memory; /* bytes, 0: no limit */
 	bool no_sweep; /* others start at the same time, and one of them looks for lost trees */
 	size_t write_limit; /* bytes that may wait because the server does not read */
+	/* What only executors ask for: */
+	enum link_stdio stdio;
+	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
+	const char *arg0;   /* what the program is told it is called; NULL: argv[0] */
 };
 
 struct link_end {        /* borrowed for the time of on_ended */
@@ -39,11 +50,13 @@ struct link_end {        /* borrowed for the time of on_ended */
 	int exit_signal; /* 0: none */
 	char why[16];    /* the keeper's word: exit, stdin, signal, owner, watch, hold, failed */
 	char step[8];    /* none, eof, term, kill */
-	char proof[24];  /* "waitid,cgroup"; "none" */
+	/* "waitid,cgroup"; "none": nobody could say; "lease": the executor could not be reached,
+	 * and ends the tree by itself when the lease is over */
+	char proof[24];
 	int survivors;
 	double stop_ms;
 	const char *report; /* the keeper's JSON line without its newline, "" if there was none */
-	char text[240];     /* when refused: a sentence */
+	char text[240];     /* when refused, or proof is "lease": a sentence */
 };
 
 struct link_events {
@@ -52,6 +65,15 @@ struct link_events {
 	void (*on_stderr)(void *ctx, const char *bytes, size_t len); /* borrowed */
 	void (*on_eof)(void *ctx); /* nothing more comes from its stdout; the process may live on */
 	void (*on_ended)(void *ctx, const struct link_end *end);
+	/* These may be NULL: */
+	void (*on_stderr_eof)(void *ctx);
+	/* The main process has exited, and what it left behind lingers. */
+	void (*on_exited)(void *ctx, int exit_code, int exit_signal);
+	void (*on_room)(void *ctx); /* bytes waited, and none do any more */
+	/* The way to the server is interrupted (why: a sentence), and it is back. What was written
+	 * meanwhile is not lost; whoever waits for an answer should not. */
+	void (*on_lost)(void *ctx, const char *why);
+	void (*on_back)(void *ctx);
 };
 
 enum link_stop {
@@ -63,8 +85,10 @@ enum link_stop {
 struct link_ops { /* what a kind of link can do */
 	int (*write)(struct link *l, const char *bytes, size_t len);
 	size_t (*unwritten)(const struct link *l);
-	void (*stop)(struct link *l, enum link_stop how);
+	void (*stop)(struct link *l, enum link_stop how, long grace_ms);
 	void (*free)(struct link *l);
+	void (*interrupt)(struct link *l);
+	void (*pause)(struct link *l, bool paused);
 };
 struct link { /* first member of each kind */
 	const struct link_ops *ops;
@@ -100,7 +124,23 @@ static inline size_t link_unwritten(const struct link *l)
 /* Begin the end; may be called again with a stronger means. Returns at once. */
 static inline void link_stop(struct link *l, enum link_stop how)
 {
-	l->ops->stop(l, how);
+	l->ops->stop(l, how, -1);
+}
+/* The same with another grace than that of the spec. */
+static inline void link_stop_within(struct link *l, enum link_stop how, unsigned grace_ms)
+{
+	l->ops->stop(l, how, (long)grace_ms);
+}
+/* SIGINT to the main process's group. */
+static inline void link_interrupt(struct link *l)
+{
+	l->ops->interrupt(l);
+}
+/* Read nothing of its stdout and stderr until told otherwise: who writes more than the pipes hold
+ * waits. */
+static inline void link_pause(struct link *l, bool paused)
+{
+	l->ops->pause(l, paused);
 }
 /* Only after on_ended. */
 static inline void link_free(struct link *l)

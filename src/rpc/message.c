@@ -118,8 +118,6 @@ static int classify(struct parts *p, struct message *out, const char **reason)
 	enum json_type id;
 	int r;
 
-	if (!json_is(p->version, "2.0"))
-		return refuse(reason, "jsonrpc is not \"2.0\"");
 	drop_null(&m->id);
 	drop_null(&m->method);
 	drop_null(&m->params);
@@ -133,24 +131,48 @@ static int classify(struct parts *p, struct message *out, const char **reason)
 	return r;
 }
 
-int message_parse(const char *line, size_t len, struct message *out, const char **reason)
+static int classify_versioned(struct parts *p, struct message *out, const char **reason)
 {
-	struct parts p = { .m = { .ours = false } };
+	if (!json_is(p->version, "2.0"))
+		return refuse(reason, "jsonrpc is not \"2.0\"");
+	return classify(p, out, reason);
+}
+
+static int read_members(const char *line, size_t len, struct parts *p, const char **reason)
+{
 	struct json_fault fault;
-	struct json_iter it;
 	int r;
 
 	if (len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
 		line += 3;
 		len -= 3;
 	}
-	r = json_check_members(line, len, 0, take_member, &p, &p.m.whole, &fault);
-	if (r < 0) {
+	r = json_check_members(line, len, 0, take_member, p, &p->m.whole, &fault);
+	if (r < 0)
 		*reason = fault.reason;
+	return r;
+}
+
+int message_parse_bare(const char *line, size_t len, struct message *out, const char **reason)
+{
+	struct parts p = { .m = { .ours = false } };
+	int r = read_members(line, len, &p, reason);
+
+	if (r < 0)
 		return r;
-	}
+	return *p.m.whole.at == '{' ? classify(&p, out, reason) : refuse(reason, "not an object");
+}
+
+int message_parse(const char *line, size_t len, struct message *out, const char **reason)
+{
+	struct parts p = { .m = { .ours = false } };
+	struct json_iter it;
+	int r = read_members(line, len, &p, reason);
+
+	if (r < 0)
+		return r;
 	if (*p.m.whole.at == '{')
-		return classify(&p, out, reason);
+		return classify_versioned(&p, out, reason);
 	if (*p.m.whole.at != '[')
 		return refuse(reason, "not an object");
 	it = json_iter(p.m.whole);
@@ -170,7 +192,7 @@ int message_of(struct json v, struct message *out, const char **reason)
 		return refuse(reason, "not an object");
 	while (json_each(&it))
 		take_member(&p, it.key, it.value);
-	return classify(&p, out, reason);
+	return classify_versioned(&p, out, reason);
 }
 
 /* Add JSON text to a line. Newlines in it are space between tokens: in a string they are escaped.

@@ -42,6 +42,8 @@ struct message { /* borrowed from the line; what there is not is JSON_NONE */
 /* Read a line. 0; -EBADMSG: no JSON; -EPROTO: JSON, but no JSON-RPC message; -E2BIG: nested too
  * deep. *reason is static. */
 int message_parse(const char *line, size_t len, struct message *out, const char **reason);
+/* The same for protocols that have no "jsonrpc" member and no batches. */
+int message_parse_bare(const char *line, size_t len, struct message *out, const char **reason);
 /* The same for a value that was checked, such as an item of a batch: never MESSAGE_BATCH. */
 int message_of(struct json v, struct message *out, const char **reason);
 

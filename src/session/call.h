@@ -12,7 +12,7 @@
 #include "base/loop.h"
 #include "mcp/client.h"
 #include "session/outbox.h"
-#include "session/ring.h"
+#include "base/ring.h"
 
 struct lease;
 struct waiter;

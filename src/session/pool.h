@@ -20,7 +20,7 @@
 #include "base/loop.h"
 #include "session/config.h"
 #include "session/report.h"
-#include "session/ring.h"
+#include "base/ring.h"
 
 struct server;
 struct job;

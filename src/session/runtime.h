@@ -18,7 +18,7 @@
 #include "session/outbox.h"
 #include "session/pool.h"
 #include "session/report.h"
-#include "session/ring.h"
+#include "base/ring.h"
 
 enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
 

@@ -25,7 +25,7 @@
 #include "mcp/client.h"
 #include "session/config.h"
 #include "session/report.h"
-#include "session/ring.h"
+#include "base/ring.h"
 #include "session/tail.h"
 
 struct lease;

@@ -19,7 +19,7 @@
 #include "session/names.h"
 #include "session/outbox.h"
 #include "session/report.h"
-#include "session/ring.h"
+#include "base/ring.h"
 #include "session/runtime.h"
 
 enum session_state { SESSION_OPENING, SESSION_OPEN, SESSION_CLOSING, SESSION_CLOSED };

@@ -1,0 +1,35 @@
+/* http.h - as much of HTTP/1.1 as it takes to become a WebSocket.
+ *
+ * Heads only, in place: names and values are pieces of the text. Nothing here trusts the other
+ * side: heads are limited, obsolete line folding, a repeated header of those below, NUL and bare CR
+ * are refused.
+ * Threads: any.  Blocking: never.  Allocates: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HTTP_HEAD_MAX 8192
+
+struct http_text { /* borrowed; at NULL: there is none */
+	const char *at;
+	size_t len;
+};
+
+struct http_head {
+	struct http_text method, target; /* of a request */
+	int status;                      /* of a response, else 0 */
+	struct http_text upgrade, connection, version, key, accept, origin, authorization, protocol,
+		extensions, length, host;
+};
+
+/* Length of the head in bytes (with its empty line) if it is whole, 0: more is needed, -EBADMSG: it
+ * is none, -E2BIG: longer than HTTP_HEAD_MAX. */
+long http_request(const char *bytes, size_t len, struct http_head *out);
+long http_response(const char *bytes, size_t len, struct http_head *out);
+
+/* Is word one of the comma-separated words of value, without regard to case? */
+bool http_has_word(struct http_text value, const char *word);
+/* Is it the text, without regard to case? */
+bool http_is(struct http_text value, const char *text);

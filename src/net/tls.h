@@ -1,0 +1,38 @@
+/* tls.h - TLS over a non-blocking descriptor, by the machine's libssl.
+ *
+ * It is loaded when the first wss:// is used, and nothing else of killick needs it: who does not
+ * use wss:// does not load it, and where it is missing only wss:// fails, with a sentence that
+ * names the package. TLS 1.2 at least; a client checks the certificate and the host's name.
+ * Threads: one at a time per connection.  Blocking: tls_server and tls_client read files.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct tls_context; /* certificate and key, or trusted ones */
+struct tls;         /* one connection */
+
+int tls_server(const char *cert_file, const char *key_file, struct tls_context **out,
+	       struct err *e);
+int tls_client(const char *ca_file, struct tls_context **out,
+	       struct err *e); /* NULL: the system's */
+void tls_context_free(struct tls_context *c);
+
+/* host: of the server, for a client; an IP literal is checked as one. fd stays the caller's. */
+int tls_open(struct tls_context *c, int fd, const char *host, struct tls **out, struct err *e);
+void tls_free(struct tls *t);
+
+enum tls_want { TLS_NOTHING, TLS_READ, TLS_WRITE };
+/* 1: done; 0: wait until fd is ready for *want, and again; -errno with a sentence. */
+int tls_handshake(struct tls *t, enum tls_want *want, struct err *e);
+/* As read and write; -EAGAIN with *want; 0 of a read: the other side said goodbye. A write that got
+ * -EAGAIN must be repeated with the same bytes (more may follow behind them). */
+ssize_t tls_read(struct tls *t, void *out, size_t size, enum tls_want *want);
+ssize_t tls_write(struct tls *t, const void *bytes, size_t len, enum tls_want *want);
+/* Bytes that were decrypted and not read yet: the descriptor says nothing of them. */
+size_t tls_pending(const struct tls *t);
+void tls_bye(struct tls *t);
