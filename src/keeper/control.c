@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,9 +31,24 @@ int control_open(int fd)
 	return ours;
 }
 
-enum control_word control_read(int fd)
+/* "eof 500": the word, and what stands behind it. */
+static bool is_word(const char *text, const char *word, unsigned *grace_ms)
 {
-	char word[16];
+	size_t len = strlen(word);
+	unsigned ms;
+
+	if (strncmp(text, word, len) != 0)
+		return false;
+	if (text[len] == ' ' && options_milliseconds(text + len + 1, &ms) == 0) {
+		*grace_ms = ms;
+		return true;
+	}
+	return text[len] == '\0';
+}
+
+enum control_word control_read(int fd, unsigned *grace_ms)
+{
+	char word[24];
 	ssize_t n = recv(fd, word, sizeof(word) - 1, MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -40,10 +56,12 @@ enum control_word control_read(int fd)
 	if (n <= 0)
 		return CONTROL_GONE;
 	word[n] = '\0';
-	if (strcmp(word, "eof") == 0)
+	if (is_word(word, "eof", grace_ms))
 		return CONTROL_EOF;
-	if (strcmp(word, "stop") == 0)
+	if (is_word(word, "stop", grace_ms))
 		return CONTROL_STOP;
+	if (strcmp(word, "int") == 0)
+		return CONTROL_INT;
 	return strcmp(word, "kill") == 0 ? CONTROL_KILL : CONTROL_NOTHING;
 }
 
@@ -55,6 +73,17 @@ void control_started(int fd, pid_t server, const char *level)
 		return;
 	line_init(&l);
 	line_add(&l, "{\"event\":\"started\",\"pid\":%d,\"level\":\"%s\"}\n", server, level);
+	line_offer(&l, fd, OFFER_MS);
+}
+
+void control_exited(int fd, int status)
+{
+	struct line l;
+
+	if (fd < 0)
+		return;
+	line_init(&l);
+	line_add(&l, "{\"event\":\"exited\",\"status\":%d}\n", status);
 	line_offer(&l, fd, OFFER_MS);
 }
 

@@ -3,22 +3,33 @@
  * A connected SOCK_SEQPACKET socket, given with --control. The owner keeps the other end open for
  * as long as the server shall live: its hang-up is the owner's death. To us come words: "eof"
  * begins the end as a hang-up of stdin does elsewhere (here stdin is the server's alone),
- * "stop" as SIGTERM does, "kill" at once. From us go JSON lines:
+ * "stop" as SIGTERM does, "kill" at once; "int" is SIGINT to the server's group. "eof 500" and
+ * "stop 500" bring another grace with them, in milliseconds. From us go JSON lines:
  * {"event":"started","pid":N,"level":"..."} when the server runs, {"event":"refused","text":"..."}
- * why it does not, and the report (report.h) when the tree is gone. Our end hangs up when both
+ * why it does not, {"event":"exited","status":N} (as waitpid has it) when what it left behind
+ * lingers, and the report (report.h) when the tree is gone. Our end hangs up when both
  * keepers are gone, and not before.
  */
 #pragma once
 
 #include <sys/types.h>
 
-enum control_word { CONTROL_NOTHING, CONTROL_EOF, CONTROL_STOP, CONTROL_KILL, CONTROL_GONE };
+enum control_word {
+	CONTROL_NOTHING,
+	CONTROL_EOF,
+	CONTROL_STOP,
+	CONTROL_KILL,
+	CONTROL_INT,
+	CONTROL_GONE
+};
 
 /* Take over descriptor fd. Ours, or -1 after one line on stderr. */
 int control_open(int fd);
-/* The next word that waits. */
-enum control_word control_read(int fd);
+/* The next word that waits; *grace_ms is changed if it brings one. */
+enum control_word control_read(int fd, unsigned *grace_ms);
+/* These do nothing when fd is -1. */
 void control_started(int fd, pid_t server, const char *level);
+void control_exited(int fd, int status);
 /* To the socket that was opened, if there is one. */
 void control_refused(const char *text);
 /* Hang up before we end; fd -1 is fine. */

@@ -34,18 +34,18 @@ static int try(const char *path, char **argv, char **envp, char **room)
 	return -ENOEXEC;
 }
 
-int exec_command(char **argv, char **envp, char **room)
+int exec_command(const char *file, char **argv, char **envp, char **room)
 {
 	const char *dir = getenv("PATH");
 	char path[PATH_MAX];
 	bool denied = false;
 
-	if (strchr(argv[0], '/'))
-		return try(argv[0], argv, envp, room);
+	if (strchr(file, '/'))
+		return try(file, argv, envp, room);
 	for (dir = dir ? dir : "/bin:/usr/bin";; dir++) {
 		size_t len = strcspn(dir, ":");
 		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "",
-				 argv[0]);
+				 file);
 		int r = n < 0 || (size_t)n >= sizeof(path) ? -ENOENT : try(path, argv, envp, room);
 
 		/* Go on where execvp does: not here, not reachable, or not for us. A directory that

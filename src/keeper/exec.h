@@ -9,7 +9,7 @@
  * none. */
 char **exec_room(char **argv);
 
-/* Execute argv[0], looked up in our PATH unless it holds a slash, with environment envp. A file the
- * kernel does not know the format of is given to /bin/sh. Returns only on failure: -ENOENT not
- * found, -EACCES found but not executable. */
-int exec_command(char **argv, char **envp, char **room);
+/* Execute file, looked up in our PATH unless it holds a slash, with argv and environment envp. A
+ * file the kernel does not know the format of is given to /bin/sh. Returns only on failure: -ENOENT
+ * not found, -EACCES found but not executable. */
+int exec_command(const char *file, char **argv, char **envp, char **room);

@@ -19,8 +19,8 @@
 
 #define RETRY_MS 1000 /* how often to try again what survived the budget */
 
-enum state { RUNNING, EOF_WAIT, TERM_WAIT, KILLING };
-enum event { EV_STDIN, EV_TERM, EV_KILL, EV_OWNER, EV_WATCH, EV_EXIT, EV_TIMEOUT };
+enum state { RUNNING, LINGERING, EOF_WAIT, TERM_WAIT, KILLING };
+enum event { EV_STDIN, EV_TERM, EV_KILL, EV_OWNER, EV_WATCH, EV_EXIT, EV_EMPTY, EV_TIMEOUT };
 
 enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_NEWS, FD_COUNT };
 
@@ -36,7 +36,8 @@ struct hold {
 
 static void go(struct hold *h, enum state state, unsigned wait_ms)
 {
-	static const char *const names[] = { "running", "eof-wait", "term-wait", "killing" };
+	static const char *const names[] = { "running", "lingering", "eof-wait", "term-wait",
+					     "killing" };
 
 	assert(state > h->state); /* the end has one direction */
 	keeper_log(h->k, "event=state from=%s to=%s", names[h->state], names[state]);
@@ -61,6 +62,26 @@ static void terminate(struct hold *h, unsigned wait_ms)
 	STEP(HOLD_TERMED);
 }
 
+/* The main process has exited, and was not asked to: what it left behind may go on for a while. */
+static void linger(struct hold *h)
+{
+	control_exited(h->k->control_fd, h->k->tree.status);
+	go(h, LINGERING, h->k->opt.linger_ms);
+}
+
+/* Nobody is there any more who could be asked nicely. */
+static void end_lingering(struct hold *h, enum event ev)
+{
+	static const enum why whys[] = {
+		[EV_STDIN] = WHY_STDIN,  [EV_TERM] = WHY_SIGNAL, [EV_KILL] = WHY_SIGNAL,
+		[EV_OWNER] = WHY_OWNER,  [EV_WATCH] = WHY_WATCH, [EV_EXIT] = WHY_EXIT,
+		[EV_TIMEOUT] = WHY_EXIT, [EV_EMPTY] = WHY_EXIT
+	};
+
+	keeper_stopping(h->k, whys[ev], 0);
+	go(h, KILLING, 0);
+}
+
 static void hold_step(struct hold *h, enum event ev)
 {
 	struct keeper *k = h->k;
@@ -69,6 +90,10 @@ static void hold_step(struct hold *h, enum event ev)
 
 	if (h->state == KILLING)
 		return;
+	if (h->state == LINGERING) {
+		end_lingering(h, ev);
+		return;
+	}
 	switch (ev) {
 	case EV_STDIN:
 		keeper_stopping(k, WHY_STDIN, 2 * grace);
@@ -106,9 +131,15 @@ static void hold_step(struct hold *h, enum event ev)
 		}
 		break;
 	case EV_EXIT:
+		if (k->tree.lingers && !h->failed && h->state == RUNNING) {
+			linger(h);
+			break;
+		}
 		keeper_stopping(k, h->failed ? WHY_FAILED : WHY_EXIT, 0);
 		STEP(HOLD_EXITED);
 		go(h, KILLING, 0);
+		break;
+	case EV_EMPTY: /* its main process is there still */
 		break;
 	}
 	STEP(HOLD_STOPPING);
@@ -219,7 +250,7 @@ static void on_ctl(struct hold *h)
 
 static void on_control(struct hold *h)
 {
-	switch (control_read(h->k->control_fd)) {
+	switch (control_read(h->k->control_fd, &h->k->opt.grace_ms)) {
 	case CONTROL_NOTHING:
 		break;
 	case CONTROL_EOF:
@@ -230,6 +261,9 @@ static void on_control(struct hold *h)
 		break;
 	case CONTROL_KILL:
 		hold_step(h, EV_KILL);
+		break;
+	case CONTROL_INT:
+		tree_signal(&h->k->tree, SIGINT, true);
 		break;
 	case CONTROL_GONE:
 		forget(h, FD_CONTROL);
@@ -242,19 +276,21 @@ static void on_control(struct hold *h)
 static void on_signals(struct hold *h)
 {
 	struct signalfd_siginfo si[SIGNALS_BATCH];
-	bool was_alive = !h->k->tree.exited;
+	bool was_alive = !h->k->tree.exited, none;
 	int n = signals_read(h->fds[FD_SIGNALS].fd, si, SIGNALS_BATCH);
 
 	for (int i = 0; i < n; i++) {
 		if (si[i].ssi_signo == SIGTERM)
 			hold_step(h, EV_TERM);
 	}
-	tree_reap(&h->k->tree);
+	none = tree_reap(&h->k->tree);
 	if (was_alive && h->k->tree.exited) {
 		if (h->fds[FD_NEWS].fd >= 0)
 			on_news(h); /* its last words, before its death is judged */
 		hold_step(h, EV_EXIT);
 	}
+	if (none && h->state == LINGERING && cgroup_is_empty(&h->k->tree.cg))
+		hold_step(h, EV_EMPTY);
 }
 
 static int time_left_ms(const struct hold *h)
@@ -304,6 +340,7 @@ static void spawn(struct hold *h)
 {
 	struct keeper *k = h->k;
 	struct tree_spec spec = {
+		.file = k->opt.argv[0],
 		.argv = k->opt.argv,
 		.envp = k->envp,
 		.sh_argv = k->sh_argv,
@@ -311,9 +348,14 @@ static void spawn(struct hold *h)
 		.own_proc = k->tree.pidns,
 		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs ||
 			       k->opt.limits.memory,
+		.terminal = k->opt.terminal,
 	};
-	int fd, clone_errno, r = tree_spawn(&k->tree, &spec, &fd, &clone_errno);
+	int fd, clone_errno, r;
 
+	if (k->opt.arg0)
+		k->opt.argv[0] = (char *)k->opt.arg0;
+	k->tree.lingers = k->opt.linger_ms && k->tree.level != LEVEL_GROUP;
+	r = tree_spawn(&k->tree, &spec, &fd, &clone_errno);
 	if (r < 0) {
 		fail(h, FAILURE_FORK, -r);
 		keeper_stopping(k, WHY_FAILED, 0);

@@ -26,6 +26,7 @@ static const char usage[] =
 	"  killick run [options] -- CMD ARGS...  run a server, held        (killick run --help)\n"
 	"  killick ps [--json] [--tree]          the trees that are held for this user\n"
 	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
+	"  killick exec-server                   run and hold servers for other machines\n"
 	"  killick doctor                        what this machine can promise, and stray servers\n"
 	"  killick demo                          see the difference, in under 15 seconds\n"
 	"  killick --version\n"
@@ -57,6 +58,9 @@ static const char run_usage[] =
 	"  --log FILE         append what happens, a line an event\n"
 	"  --report FILE|FD   append one JSON line when all is over: how it ended and how we know\n"
 	"\n"
+	"With --on PLACE it runs on another machine: the name of an environment of the config,\n"
+	"ws://HOST:PORT, wss://HOST:PORT, unix:PATH or ssh:HOST      (killick help run-on)\n"
+	"\n"
 	"Exit status: CMD's own; 64 usage, 69 asked for more than this machine can do,\n"
 	"126 cannot run CMD, 127 CMD not found.\n";
 
@@ -84,6 +88,16 @@ static int run(int argc, char **argv)
 	return watch_run(&opt, environ);
 }
 
+/* `run --on PLACE` is not for us: nothing runs here. */
+static bool is_elsewhere(char **words)
+{
+	for (; *words && strcmp(*words, "--") != 0; words++) {
+		if (strcmp(*words, "--on") == 0 || strncmp(*words, "--on=", 5) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The large program is beside us in a build tree and in ../libexec when installed. */
 static int dispatch(char **argv)
 {
@@ -108,15 +122,18 @@ static int dispatch(char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const verbs[] = { "ps",        "reap",    "doctor", "demo", "zoo",
-					     "tools",     "call",    "read",   "ping", "status",
-					     "resources", "prompts", "inspect" };
+	static const char *const verbs[] = { "ps",      "reap",       "doctor",    "demo",
+					     "zoo",     "tools",      "call",      "read",
+					     "ping",    "status",     "resources", "prompts",
+					     "inspect", "exec-server" };
 
 	if (argc < 2) {
 		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)
 			return EXIT_TRY_AGAIN;
 		return EXIT_USAGE;
 	}
+	if (strcmp(argv[1], "run") == 0 && is_elsewhere(argv + 2))
+		return dispatch(argv);
 	if (strcmp(argv[1], "run") == 0)
 		return run(argc - 2, argv + 2);
 	if (strcmp(argv[1], "help") == 0 && argc > 2)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOUR_MS (3600 * 1000u)
+
 static const char *const level_names[] = {
 	[LEVEL_AUTO] = "auto",     [LEVEL_GROUP] = "group",         [LEVEL_KEEPER] = "keeper",
 	[LEVEL_CGROUP] = "cgroup", [LEVEL_NAMESPACE] = "namespace",
@@ -47,11 +49,10 @@ static int whole_number(const char *text, unsigned long long max, unsigned long 
 
 int options_time(const char *text, unsigned *out_ms)
 {
-	const unsigned hour_ms = 3600 * 1000;
 	unsigned long long whole, thousandths = 0, unit = 1000, ms;
 	const char *p;
 
-	if (digits(text, hour_ms, &p, &whole) < 0)
+	if (digits(text, HOUR_MS, &p, &whole) < 0)
 		return -EINVAL;
 	if (*p == '.') {
 		unsigned weight = 100;
@@ -62,10 +63,23 @@ int options_time(const char *text, unsigned *out_ms)
 		unit = 1;
 	else if (strcmp(p, "m") == 0)
 		unit = 60 * 1000;
+	else if (strcmp(p, "h") == 0)
+		unit = HOUR_MS;
 	else if (*p && strcmp(p, "s") != 0)
 		return -EINVAL;
 	ms = whole * unit + thousandths * unit / 1000;
-	if (ms > hour_ms)
+	if (ms > HOUR_MS)
+		return -EINVAL;
+	*out_ms = (unsigned)ms;
+	return 0;
+}
+
+int options_milliseconds(const char *text, unsigned *out_ms)
+{
+	unsigned long long ms;
+	const char *end;
+
+	if (digits(text, HOUR_MS, &end, &ms) < 0 || *end)
 		return -EINVAL;
 	*out_ms = (unsigned)ms;
 	return 0;
@@ -159,6 +173,12 @@ static int parse_text(const char *text, const char **out)
 	return *text ? 0 : -EINVAL;
 }
 
+static int parse_yes_or_no(const char *text, bool *out)
+{
+	*out = strcmp(text, "yes") == 0;
+	return *out || strcmp(text, "no") == 0 ? 0 : -EINVAL;
+}
+
 /* A name is shown in tables and records: one short printable line. */
 static int parse_label(const char *text, const char **out)
 {
@@ -183,6 +203,9 @@ enum option {
 	REPORT,
 	CONTROL,
 	SWEEP,
+	LINGER,
+	ARG0,
+	TERMINAL,
 	OPTION_COUNT
 };
 
@@ -200,6 +223,9 @@ static const struct {
 	[REPORT] = { "--report", "a file or the number of an open descriptor" },
 	[CONTROL] = { "--control", "the number of an open socket above 2" },
 	[SWEEP] = { "--sweep", "yes or no" },
+	[LINGER] = { "--linger", "a time such as 30s, at most 1h" },
+	[ARG0] = { "--arg0", "a name" },
+	[TERMINAL] = { "--terminal", "yes or no" },
 };
 
 static int set(struct options *o, enum option which, const char *value)
@@ -226,8 +252,13 @@ static int set(struct options *o, enum option which, const char *value)
 	case CONTROL:
 		return parse_descriptor(value, &o->control);
 	case SWEEP:
-		o->no_sweep = strcmp(value, "no") == 0;
-		return o->no_sweep || strcmp(value, "yes") == 0 ? 0 : -EINVAL;
+		return parse_yes_or_no(value, &o->sweep);
+	case LINGER:
+		return options_time(value, &o->linger_ms);
+	case ARG0:
+		return parse_text(value, &o->arg0);
+	case TERMINAL:
+		return parse_yes_or_no(value, &o->terminal);
 	case OPTION_COUNT:
 		break;
 	}
@@ -263,9 +294,11 @@ static int refuse(struct line *why, const char *fmt, ...)
 
 int options_parse(int argc, char **argv, struct options *out, struct line *why)
 {
-	struct options o = {
-		.grace_ms = 2000, .contain = LEVEL_AUTO, .owner = OWNER_PARENT, .control = -1
-	};
+	struct options o = { .grace_ms = 2000,
+			     .contain = LEVEL_AUTO,
+			     .owner = OWNER_PARENT,
+			     .control = -1,
+			     .sweep = true };
 	int i;
 
 	for (i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {

@@ -30,16 +30,22 @@ struct options {     /* strings are borrowed from argv */
 	struct cgroup_limits limits;
 	const char *name; /* never NULL: by default the command's last path component */
 	const char *session, *log, *report; /* NULL: not given */
-	int control;   /* descriptor of the owner's socket (control.h); -1: none */
-	bool no_sweep; /* leave lost trees to others */
+	const char *arg0;   /* what the server is told it is called; NULL: argv[0] */
+	unsigned linger_ms; /* how long what the server leaves behind may go on; 0: not */
+	bool terminal;      /* stdin is a terminal that shall control the server */
+	int control;        /* descriptor of the owner's socket (control.h); -1: none */
+	bool sweep;         /* look for lost trees */
 };
 
 /* Understand argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the
  * sentence. */
 int options_parse(int argc, char **argv, struct options *out, struct line *why);
 
-/* "2s", "500ms", "2" (seconds), "1.5s", "1m"; at most an hour. -EINVAL otherwise. */
+/* "2s", "500ms", "2" (seconds), "1.5s", "1m", "1h"; at most an hour. -EINVAL otherwise. */
 int options_time(const char *text, unsigned *out_ms);
+
+/* "500": a number of milliseconds, at most those of an hour. -EINVAL otherwise. */
+int options_milliseconds(const char *text, unsigned *out_ms);
 
 /* "512M", "1G", "64K" (powers of 1024), "1048576". -EINVAL otherwise, also for 0. */
 int options_size(const char *text, unsigned long long *out_bytes);

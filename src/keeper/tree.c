@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -129,7 +130,12 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	int r;
 
 	STEP(CHILD_BOTH);
-	setpgid(0, 0);
+	if (spec->terminal) {
+		setsid();
+		ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+	} else {
+		setpgid(0, 0);
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before the line above: nobody would tell us */
 		_exit(127);
@@ -152,7 +158,8 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	blocking_stdio();
 	close_above_stdio_at_exec();
 	default_signals();
-	give_up(fd, NEWS_FAILED_EXEC, -exec_command(spec->argv, spec->envp, spec->sh_argv));
+	give_up(fd, NEWS_FAILED_EXEC,
+		-exec_command(spec->file, spec->argv, spec->envp, spec->sh_argv));
 }
 
 int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *out_clone_errno)
@@ -220,7 +227,8 @@ bool tree_reap(struct tree *t)
 		if (si.si_pid == t->main) {
 			/* a server's end is the end of its tree; not yet reaped, its group is still
 			 * its own */
-			kill(-t->main, SIGKILL);
+			if (!t->lingers)
+				kill(-t->main, SIGKILL);
 			t->exited = true;
 			t->status = wait_status(&si);
 		} else if (t->killing) {

@@ -26,17 +26,20 @@ struct tree {
 	pid_t main;  /* the server's process as we see it; 0: none yet */
 	bool exited; /* main has been reaped, and `status` is its wait status */
 	int status;
+	bool lingers; /* what main leaves behind is not ended with it */
 	bool killing; /* tree_kill had to use force */
 	int killed;   /* processes other than main that ended since then */
 	bool proof_waitid, proof_cgroup, proof_group; /* what tree_kill saw when it returned 0 */
 };
 
-struct tree_spec { /* borrowed */
+struct tree_spec {        /* borrowed */
+	const char *file; /* the program, looked up in PATH */
 	char **argv, **envp;
 	char **sh_argv;      /* room for exec_command */
 	unsigned long nproc; /* RLIMIT_NPROC for the server, 0: as it is */
 	bool own_proc;       /* give it a /proc of its own pid namespace */
 	bool need_cgroup;    /* rather fail than start outside of the cgroup */
+	bool terminal;       /* stdin is a terminal that shall control it */
 };
 
 /* What the new process says on its way to exec, over a pipe that closes when exec succeeds. */
@@ -62,7 +65,7 @@ int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *o
 void tree_signal(const struct tree *t, int sig, bool group);
 
 /* Reap whatever has ended. True: we have no child at all. When main is found dead its group is
- * killed first. */
+ * killed first, unless it lingers. */
 bool tree_reap(struct tree *t);
 
 /* End everything and prove it. 0: empty, and the proofs say how we know. Otherwise the number of

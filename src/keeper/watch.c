@@ -63,7 +63,7 @@ static void on_started(struct watch *w, pid_t server)
 		stdio_drop(fd);
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
-	if (!w->k->opt.no_sweep)
+	if (w->k->opt.sweep)
 		janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
 }
 

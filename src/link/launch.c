@@ -30,11 +30,11 @@ int launch_raise_fd(int *fd)
 }
 
 /* The words before the server's own. */
-#define MAX_WORDS 24
+#define MAX_WORDS 32
 struct words {
 	const char *list[MAX_WORDS];
 	size_t count;
-	char owner[16], grace[24], procs[24], memory[32];
+	char owner[16], grace[24], procs[24], memory[32], linger[24];
 };
 
 static void add_words(struct words *w, const char *option, const char *value)
@@ -51,6 +51,7 @@ static void keeper_words(const struct link_spec *spec, struct words *w)
 	snprintf(w->grace, sizeof(w->grace), "%ums", spec->grace_ms);
 	snprintf(w->procs, sizeof(w->procs), "%lu", spec->max_procs);
 	snprintf(w->memory, sizeof(w->memory), "%llu", spec->memory);
+	snprintf(w->linger, sizeof(w->linger), "%ums", spec->linger_ms);
 	add_words(w, "killick", "run");
 	add_words(w, "--control", "3");
 	add_words(w, "--owner", w->owner);
@@ -66,6 +67,12 @@ static void keeper_words(const struct link_spec *spec, struct words *w)
 		add_words(w, "--max-procs", w->procs);
 	if (spec->memory)
 		add_words(w, "--memory", w->memory);
+	if (spec->linger_ms)
+		add_words(w, "--linger", w->linger);
+	if (spec->arg0)
+		add_words(w, "--arg0", spec->arg0);
+	if (spec->stdio == LINK_TERMINAL)
+		add_words(w, "--terminal", "yes");
 	w->list[w->count++] = "--";
 }
 

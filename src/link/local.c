@@ -6,8 +6,11 @@
  *	      <== control ==> keeper (src/keeper/control.h)
  *
  * The keeper's end of the control socket hangs up when both keepers are gone; the report came
- *before. That is the end of the link: what is left in the pipes is read, then on_ended. Neither the
- *server's exit nor EOF on its stdout is asked: other processes of the tree may hold the pipes.
+ * before. That is the end of the link: what is left in the pipes is read, then on_ended. Neither
+ * the server's exit nor EOF on its stdout is asked: other processes of the tree may hold the pipes.
+ *
+ * A terminal stands for all three pipes: we have its master, twice, because a watch is for reading
+ * or for writing.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,8 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +49,7 @@ struct local {
 	struct link link;
 	struct loop *loop;
 	struct loop_watch in, out, err, control; /* fd -1: closed */
+	int paused_out, paused_err;              /* what is not watched for now; -1: none */
 	struct loop_watch keeper;                /* on pidfd, if it is ours to reap */
 	int pidfd;
 	struct loop_timer late; /* the janitor is */
@@ -161,13 +167,20 @@ static void flush(struct local *l)
 	loop_watch_change(l->loop, &l->in, EPOLLERR);
 }
 
+static void flush_and_tell(struct local *l)
+{
+	flush(l);
+	if (!waiting(l) && l->link.ev->on_room)
+		l->link.ev->on_room(l->link.ctx);
+}
+
 static void on_in(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, in);
 
 	(void)events;
 	if (waiting(l))
-		flush(l);
+		flush_and_tell(l);
 	else
 		close_stdin(l);
 }
@@ -177,7 +190,7 @@ static void on_flush(struct loop_task *t)
 	struct local *l = LOCAL_OF(t, flush);
 
 	if (waiting(l) && l->in.events == EPOLLERR)
-		flush(l);
+		flush_and_tell(l);
 }
 
 static int enqueue(struct local *l, const char *bytes, size_t len)
@@ -277,14 +290,52 @@ static void on_err(struct loop_watch *w, uint32_t events)
 	struct local *l = LOCAL_OF(w, err);
 
 	(void)events;
-	if (!read_some(l, w, l->link.ev->on_stderr, TURN))
-		drop_watch(l, w);
+	if (read_some(l, w, l->link.ev->on_stderr, TURN))
+		return;
+	drop_watch(l, w);
+	if (l->link.ev->on_stderr_eof)
+		l->link.ev->on_stderr_eof(l->link.ctx);
+}
+
+/* A pipe that is not to be read is not watched either: its hang-up would be told again and again.
+ */
+static void pause_one(struct local *l, struct loop_watch *w, int *kept)
+{
+	if (w->fd < 0)
+		return;
+	*kept = w->fd;
+	loop_watch_stop(l->loop, w);
+}
+
+static void resume_one(struct local *l, struct loop_watch *w, int *kept,
+		       void (*on_ready)(struct loop_watch *w, uint32_t events))
+{
+	if (*kept < 0)
+		return;
+	if (loop_watch(l->loop, w, *kept, EPOLLIN, on_ready) == 0)
+		*kept = -1;
+	else /* no memory in the kernel: what cannot be read must not block its writer for ever */
+		fd_drop(kept);
+}
+
+static void local_pause(struct link *link, bool paused)
+{
+	struct local *l = LOCAL_OF(link, link);
+
+	if (paused) {
+		pause_one(l, &l->out, &l->paused_out);
+		pause_one(l, &l->err, &l->paused_err);
+	} else {
+		resume_one(l, &l->out, &l->paused_out, on_out);
+		resume_one(l, &l->err, &l->paused_err, on_err);
+	}
 }
 
 /* --- the end --- */
 
 static void finish(struct local *l)
 {
+	local_pause(&l->link, false);
 	if (l->err.fd >= 0)
 		read_some(l, &l->err, l->link.ev->on_stderr, DRAIN);
 	if (l->out.fd >= 0)
@@ -400,6 +451,19 @@ static void read_report(struct local *l, struct json v)
 	read_proof(end, json_get(v, "proof"));
 }
 
+static void on_exited(struct local *l, struct json number)
+{
+	int64_t status = 0;
+
+	json_int(number, &status);
+	if (!l->link.ev->on_exited)
+		return;
+	if (WIFEXITED((int)status))
+		l->link.ev->on_exited(l->link.ctx, WEXITSTATUS((int)status), 0);
+	else
+		l->link.ev->on_exited(l->link.ctx, -1, WTERMSIG((int)status));
+}
+
 /* False: the link has ended, and may be no more. */
 static bool on_message(struct local *l, const char *text, size_t len)
 {
@@ -417,6 +481,8 @@ static bool on_message(struct local *l, const char *text, size_t len)
 	} else if (json_is(json_get(v, "event"), "refused")) {
 		l->end.refused = true;
 		json_string_into(json_get(v, "text"), l->end.text, sizeof(l->end.text));
+	} else if (json_is(json_get(v, "event"), "exited")) {
+		on_exited(l, json_get(v, "status"));
 	} else if (json_get(v, "killick").at) {
 		read_report(l, v);
 	}
@@ -451,16 +517,29 @@ static void on_control(struct loop_watch *w, uint32_t events)
 	}
 }
 
-static void local_stop(struct link *link, enum link_stop how)
+static void say(struct local *l, const char *word)
+{
+	if (l->control.fd >= 0)
+		send(l->control.fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void local_interrupt(struct link *link)
+{
+	say(LOCAL_OF(link, link), "int");
+}
+
+static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 {
 	static const char *const words[] = {
 		[LINK_STOP_EOF] = "eof", [LINK_STOP_TERM] = "stop", [LINK_STOP_KILL] = "kill"
 	};
 	struct local *l = LOCAL_OF(link, link);
+	char word[24];
 
+	snprintf(word, sizeof(word), grace_ms < 0 || how == LINK_STOP_KILL ? "%s" : "%s %ld",
+		 words[how], grace_ms);
 	/* first the word: the keeper is to know why the server exits when it does */
-	if (l->control.fd >= 0)
-		send(l->control.fd, words[how], strlen(words[how]), MSG_NOSIGNAL | MSG_DONTWAIT);
+	say(l, word);
 	close_stdin(l);
 }
 
@@ -489,7 +568,7 @@ static void ends_drop(struct ends *ends)
 	}
 }
 
-static int make_end(struct ends *ends, int i)
+static int make_pipe(struct ends *ends, int i)
 {
 	int pair[2], r;
 
@@ -501,39 +580,97 @@ static int make_end(struct ends *ends, int i)
 		return -errno;
 	ends->ours[i] = pair[i == 0];
 	ends->theirs[i] = pair[i != 0];
-	r = launch_raise_fd(&ends->ours[i]);
+	return 0;
+}
+
+/* The program's stdin, stdout and stderr are one terminal; ours are its master, for writing and for
+ * reading. */
+static int make_terminal(struct ends *ends)
+{
+	const struct winsize size = { .ws_row = 24, .ws_col = 80 };
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	ends->ours[0] = master;
+	if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 ||
+	    ioctl(master, TIOCSWINSZ, &size) < 0)
+		return -errno;
+	ends->theirs[0] = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (ends->theirs[0] < 0)
+		return -errno;
+	ends->ours[1] = fcntl(master, F_DUPFD_CLOEXEC, 0);
+	ends->theirs[1] = fcntl(ends->theirs[0], F_DUPFD_CLOEXEC, 0);
+	ends->theirs[2] = fcntl(ends->theirs[0], F_DUPFD_CLOEXEC, 0);
+	return ends->ours[1] < 0 || ends->theirs[1] < 0 || ends->theirs[2] < 0 ? -errno : 0;
+}
+
+static int make_stdio(struct ends *ends, enum link_stdio kind)
+{
+	int r = 0;
+
+	switch (kind) {
+	case LINK_TERMINAL:
+		return make_terminal(ends);
+	case LINK_NO_STDIN:
+		ends->theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		r = ends->theirs[0] < 0 ? -errno : 0;
+		break;
+	case LINK_PIPES:
+		r = make_pipe(ends, 0);
+		break;
+	}
 	if (r == 0)
+		r = make_pipe(ends, 1);
+	return r < 0 ? r : make_pipe(ends, 2);
+}
+
+static int make_ends(struct ends *ends, enum link_stdio kind)
+{
+	int r = make_stdio(ends, kind);
+
+	if (r == 0)
+		r = make_pipe(ends, SPAWN_FDS - 1);
+	for (int i = 0; r == 0 && i < SPAWN_FDS; i++) {
 		r = launch_raise_fd(&ends->theirs[i]);
-	if (r == 0 && fcntl(ends->ours[i], F_SETFL, O_NONBLOCK) < 0)
-		r = -errno;
+		if (r < 0 || ends->ours[i] < 0)
+			continue;
+		r = launch_raise_fd(&ends->ours[i]);
+		if (r == 0 && fcntl(ends->ours[i], F_SETFL, O_NONBLOCK) < 0)
+			r = -errno;
+	}
 	return r;
 }
 
-static int watch_all(struct local *l, struct ends *ends)
+static void watch_none(struct local *l)
+{
+	loop_watch_stop(l->loop, &l->control);
+	loop_watch_stop(l->loop, &l->out);
+	loop_watch_stop(l->loop, &l->err);
+	loop_watch_stop(l->loop, &l->in);
+}
+
+static int watch_all(struct local *l, const struct ends *ends)
 {
 	int r = loop_watch(l->loop, &l->control, ends->ours[3], EPOLLIN, on_control);
 
 	if (r == 0)
 		r = loop_watch(l->loop, &l->out, ends->ours[1], EPOLLIN, on_out);
-	if (r == 0)
+	if (r == 0 && ends->ours[2] >= 0)
 		r = loop_watch(l->loop, &l->err, ends->ours[2], EPOLLIN, on_err);
-	if (r == 0)
+	if (r == 0 && ends->ours[0] >= 0)
 		r = loop_watch(l->loop, &l->in, ends->ours[0], EPOLLERR, on_in);
-	if (r < 0) {
-		loop_watch_stop(l->loop, &l->control);
-		loop_watch_stop(l->loop, &l->out);
-		loop_watch_stop(l->loop, &l->err);
-	}
+	if (r < 0)
+		watch_none(l);
 	return r;
 }
 
 int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e)
 {
-	static const struct link_ops ops = { local_write, local_unwritten, local_stop, local_free };
+	static const struct link_ops ops = { local_write, local_unwritten, local_stop,
+					     local_free,  local_interrupt, local_pause };
 	AUTO(ends_drop) struct ends ends = { { -1, -1, -1, -1 }, { -1, -1, -1, -1 } };
 	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
-	int r = 0, pidfd = -1;
+	int r, pidfd = -1;
 
 	*l = (struct local){
 		.link = { &ops, ev, ctx },
@@ -543,12 +680,13 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 		.err.fd = -1,
 		.control.fd = -1,
 		.keeper.fd = -1,
+		.paused_out = -1,
+		.paused_err = -1,
 		.pidfd = -1,
 		.queue = BUF_INIT(2 * spec->write_limit),
 		.end = { .exit_code = -1, .why = "keeper", .step = "none", .proof = "none" }
 	};
-	for (int i = 0; i < SPAWN_FDS && r == 0; i++)
-		r = make_end(&ends, i);
+	r = make_ends(&ends, spec->stdio);
 	if (r == 0)
 		r = watch_all(l, &ends);
 	if (r < 0)
@@ -557,10 +695,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 			       strerror(-r));
 	r = launch_keeper(spec, ends.theirs, &pidfd, e);
 	if (r < 0) {
-		loop_watch_stop(loop, &l->control);
-		loop_watch_stop(loop, &l->out);
-		loop_watch_stop(loop, &l->err);
-		loop_watch_stop(loop, &l->in);
+		watch_none(l);
 		return r;
 	}
 	for (int i = 0; i < SPAWN_FDS; i++)

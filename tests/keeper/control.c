@@ -19,17 +19,13 @@ struct owner {
 	char line[20000]; /* the last message */
 };
 
-/* killick run --control FD ... -- zoo MODE; the zoo's FIFO and tag are in our environment. */
-static void own(struct owner *o, const char *const *command)
+/* killick run --control FD ... `words`; the zoo's FIFO and tag are in our environment. */
+static void own(struct owner *o, const char *const *words)
 {
-	const char *argv[32] = { t_program("KILLICK", "build/killick"),
-				 "run",
-				 "--control",
-				 NULL,
-				 "--grace",
-				 "300ms",
-				 "--" };
-	int pair[2], in[2], out[2], n = 7;
+	const char *argv[32] = {
+		t_program("KILLICK", "build/killick"), "run", "--control", NULL, "--grace", "300ms"
+	};
+	int pair[2], in[2], out[2], n = 6;
 	char fd[16];
 
 	EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
@@ -38,8 +34,8 @@ static void own(struct owner *o, const char *const *command)
 	fcntl(pair[0], F_SETFD, FD_CLOEXEC);
 	snprintf(fd, sizeof(fd), "%d", pair[1]);
 	argv[3] = fd;
-	while (*command)
-		argv[n++] = *command++;
+	while (*words)
+		argv[n++] = *words++;
 	argv[n] = NULL;
 	o->watch = t_spawn((char *const *)argv, (int[]){ in[0], out[1], -1 });
 	close(pair[1]);
@@ -49,7 +45,8 @@ static void own(struct owner *o, const char *const *command)
 	o->in = in[1];
 	o->out = out[0];
 }
-#define OWN(o_, ...) own(o_, (const char *const[]){ __VA_ARGS__, NULL })
+#define OWN_AS(o_, ...) own(o_, (const char *const[]){ __VA_ARGS__, NULL })
+#define OWN(o_, ...)    OWN_AS(o_, "--", __VA_ARGS__)
 
 /* The next message; false when both keepers are gone. */
 static bool listen_once(struct owner *o)
@@ -263,6 +260,123 @@ TEST(where_records_are_is_no_part_of_the_environment)
 		;
 	ended(&o);
 	disown_all(&o);
+}
+
+TEST(int_is_an_interrupt)
+{
+	struct owner o;
+
+	OWN(&o, "sh", "-c", "trap 'exit 7' INT; echo up; while :; do read x || exit 9; done");
+	let_live(&o, true);
+	say(&o, "int");
+	expect(&o, "\"why\":\"exit\",\"step\":\"none\",\"exit\":{\"code\":7}");
+	ended(&o);
+	disown_all(&o);
+}
+
+TEST(a_word_may_bring_its_own_grace)
+{
+	struct owner o;
+
+	OWN(&o, "sh", "-c", "trap 'read x; exit 4' TERM; echo up; while :; do sleep 0.01; done");
+	let_live(&o, true);
+	say(&o, "stop 1h"); /* is no such word */
+	say(&o, "stop 60000");
+	EQ(t_wait_fd(o.control, POLLIN, 600), 0); /* more than the 300 ms of --grace */
+	EQ(write(o.in, "\n", 1), 1);
+	expect(&o, "\"why\":\"signal\",\"step\":\"term\",\"exit\":{\"code\":4}");
+	ended(&o);
+	disown_all(&o);
+}
+
+TEST(the_name_it_is_told)
+{
+	struct owner o;
+	char text[64] = "";
+
+	OWN_AS(&o, "--arg0", "frigate", "--", "sh", "-c",
+	       "tr '\\0' ' ' </proc/$$/cmdline | cut -c1-10");
+	let_live(&o, false);
+	OK(t_wait_fd(o.out, POLLIN, HELD_MS));
+	OK(read(o.out, text, sizeof(text) - 1) > 0);
+	STREQ(text, "frigate -c\n");
+	while (listen_once(&o))
+		;
+	ended(&o);
+	disown_all(&o);
+}
+
+/* --- what a server leaves behind --- */
+
+#define EXITED_3 "{\"event\":\"exited\",\"status\":768}"
+
+TEST(leftovers_linger_until_they_leave)
+{
+	struct owner o;
+
+	OWN_AS(&o, "--linger", "1h", "--", "sh", "-c", "exec 5<&0; (read x; echo bye) <&5 & exit 3");
+	let_live(&o, false);
+	expect(&o, EXITED_3);
+	EQ(t_wait_fd(o.control, POLLIN, 0), 0);
+	EQ(write(o.in, "\n", 1), 1);
+	expect(&o, "\"why\":\"exit\",\"step\":\"none\",\"exit\":{\"code\":3}");
+	EQ(ended(&o), 3 << 8);
+	disown_all(&o);
+}
+
+static void leave_behind(struct owner *o, const char *linger)
+{
+	char script[200];
+
+	snprintf(script, sizeof(script), "exec 5<&0; exec setsid %s ignore <&5 & exit 3",
+		 t_program("ZOO", "build/src/zoo/killick-zoo"));
+	OWN_AS(o, "--linger", linger, "--", "sh", "-c", script);
+	let_live(o, false);
+	expect(o, EXITED_3);
+}
+
+TEST(leftovers_linger_for_so_long)
+{
+	struct owner o;
+
+	leave_behind(&o, "200ms");
+	expect(&o, "\"why\":\"exit\"");
+	OK(strstr(o.line, "\"survivors\":[]"));
+	ended(&o);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+	disown_all(&o);
+}
+
+static void end_leftovers(const char *word, const char *why)
+{
+	struct owner o;
+
+	leave_behind(&o, "1h");
+	if (*word) {
+		say(&o, word);
+		expect(&o, why);
+	} else {
+		disown_all(&o);
+	}
+	EQ(ended(&o), 3 << 8);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+	if (*word)
+		disown_all(&o);
+}
+
+TEST(leftovers_are_killed)
+{
+	end_leftovers("kill", "\"why\":\"signal\"");
+}
+
+TEST(leftovers_are_stopped)
+{
+	end_leftovers("stop 5000", "\"why\":\"signal\"");
+}
+
+TEST(leftovers_end_with_the_owner)
+{
+	end_leftovers("", "");
 }
 
 TEST(not_a_socket)

@@ -25,7 +25,9 @@ struct seen {
 	pid_t pid;
 	char level[16];
 	struct buf out, err;
-	bool eof, ended;
+	bool eof, ended, err_eof, exited;
+	int exit_code;
+	unsigned rooms;
 	struct link_end end;
 	char report[4096];
 };
@@ -71,12 +73,45 @@ static void on_ended(void *ctx, const struct link_end *end)
 	pthread_cond_broadcast(&s->news);
 }
 
+static void on_stderr_eof(void *ctx)
+{
+	((struct seen *)ctx)->err_eof = true;
+}
+
+static void on_exited(void *ctx, int exit_code, int exit_signal)
+{
+	struct seen *s = ctx;
+
+	EQ(exit_signal, 0);
+	OK(!s->ended);
+	s->exited = true;
+	s->exit_code = exit_code;
+	pthread_cond_broadcast(&s->news);
+}
+
+static void on_room(void *ctx)
+{
+	struct seen *s = ctx;
+
+	s->rooms++;
+	pthread_cond_broadcast(&s->news);
+}
+
 static void nothing(void *ctx)
 {
 	(void)ctx;
 }
 
-static const struct link_events events = { on_started, on_bytes, on_stderr, on_eof, on_ended };
+static const struct link_events events = {
+	.on_started = on_started,
+	.on_bytes = on_bytes,
+	.on_stderr = on_stderr,
+	.on_eof = on_eof,
+	.on_ended = on_ended,
+	.on_stderr_eof = on_stderr_eof,
+	.on_exited = on_exited,
+	.on_room = on_room,
+};
 
 extern char **environ;
 
@@ -93,15 +128,17 @@ static void begin(struct seen *s)
 	EQ(loop_open(&s->loop, nothing, NULL, &e), 0);
 }
 
-static int start(struct seen *s, char *const *argv, const char *cwd, struct err *e)
+static int start_as(struct seen *s, char *const *argv, const struct link_spec *as, struct err *e)
 {
 	struct link_spec spec = { .keeper = t_program("KILLICK", "build/killick"),
 				  .name = "test",
 				  .argv = argv,
 				  .envp = environ,
-				  .cwd = cwd,
+				  .cwd = as->cwd,
 				  .grace_ms = 2000,
-				  .write_limit = 16 << 20 };
+				  .write_limit = 16 << 20,
+				  .stdio = as->stdio,
+				  .linger_ms = as->linger_ms };
 	int r;
 
 	loop_lock(s->loop);
@@ -110,14 +147,24 @@ static int start(struct seen *s, char *const *argv, const char *cwd, struct err 
 	return r;
 }
 
-static void start_shell(struct seen *s, const char *script)
+static int start(struct seen *s, char *const *argv, const char *cwd, struct err *e)
+{
+	return start_as(s, argv, &(struct link_spec){ .cwd = cwd }, e);
+}
+
+static void start_shell_as(struct seen *s, const char *script, const struct link_spec *as)
 {
 	char *argv[] = { "sh", "-c", (char *)script, NULL };
 	struct err e;
 
 	begin(s);
-	if (start(s, argv, NULL, &e) < 0)
+	if (start_as(s, argv, as, &e) < 0)
 		FAIL("%s", e.text);
+}
+
+static void start_shell(struct seen *s, const char *script)
+{
+	start_shell_as(s, script, &(struct link_spec){ .cwd = NULL });
 }
 
 /* With the lock: wait for the next news. */
@@ -389,4 +436,130 @@ TEST(both_keepers_killed)
 	finish(&s);
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
+}
+
+/* --- what executors ask for --- */
+
+TEST(without_a_stdin)
+{
+	struct seen s;
+
+	start_shell_as(&s, "wc -c; readlink /proc/self/fd/0",
+		       &(struct link_spec){ .stdio = LINK_NO_STDIN });
+	EQ(put(&s, "x", 1), -EPIPE);
+	await_end(&s);
+	STREQ(s.out.data, "0\n/dev/null\n");
+	finish(&s);
+}
+
+TEST(a_terminal)
+{
+	struct seen s;
+
+	start_shell_as(&s,
+		       "test -t 0 && test -t 1 && test -t 2 && stty size && stty -echo && "
+		       "echo ready >/dev/tty && read x && echo \"<$x>\" && exit 6",
+		       &(struct link_spec){ .stdio = LINK_TERMINAL, .linger_ms = 60000 });
+	await_bytes(&s, strlen("24 80\r\nready\r\n"));
+	EQ(put(&s, "hello\n", 6), 0);
+	await_end(&s);
+	STREQ(s.out.data, "24 80\r\nready\r\n<hello>\r\n");
+	OK(s.eof && s.exited && !s.err.len);
+	EQ(s.exit_code, 6);
+	STREQ(s.end.proof[0] ? "proved" : "", "proved");
+	finish(&s);
+}
+
+TEST(interrupted)
+{
+	struct seen s;
+
+	start_shell(&s, "trap 'echo int; exit 5' INT; echo up; while :; do read x || exit 9; done");
+	await_bytes(&s, 3);
+	loop_lock(s.loop);
+	link_interrupt(s.link);
+	loop_unlock(s.loop);
+	await_end(&s);
+	EQ(s.end.exit_code, 5);
+	finish(&s);
+}
+
+TEST(leftovers_that_linger)
+{
+	struct seen s;
+
+	start_shell_as(&s, "exec 5<&0; (read x; echo late) <&5 & exit 3",
+		       &(struct link_spec){ .linger_ms = 60000 });
+	loop_lock(s.loop);
+	while (!s.exited)
+		await(&s);
+	EQ(s.exit_code, 3);
+	OK(!s.eof && !s.err_eof && !s.ended);
+	loop_unlock(s.loop);
+	EQ(put(&s, "x\n", 2), 0);
+	await_end(&s);
+	STREQ(s.out.data, "late\n");
+	EQ(s.end.exit_code, 3);
+	finish(&s);
+}
+
+/* A writer waits while we do not read, and loses nothing; the end is told although nobody reads. */
+TEST(paused)
+{
+	const size_t size = 3 << 20;
+	struct seen s;
+
+	start_shell(&s, "echo; head -c 3145727 /dev/zero");
+	await_bytes(&s, 1);
+	loop_lock(s.loop);
+	link_pause(s.link, true);
+	link_pause(s.link, true);
+	loop_unlock(s.loop);
+	EQ(t_wait_fd(-1, 0, 100), 0);
+	loop_lock(s.loop);
+	OK(s.out.len < size && !s.ended);
+	link_pause(s.link, false);
+	link_pause(s.link, false);
+	loop_unlock(s.loop);
+	await_end(&s);
+	EQ(s.out.len, size);
+	finish(&s);
+}
+
+TEST(ended_while_paused)
+{
+	struct seen s;
+
+	start_shell(&s, "echo up; read x; echo more; echo err >&2; exit 2");
+	await_bytes(&s, 3);
+	loop_lock(s.loop);
+	link_pause(s.link, true);
+	loop_unlock(s.loop);
+	EQ(put(&s, "x\n", 2), 0);
+	await_end(&s);
+	STREQ(s.out.data, "up\nmore\n");
+	STREQ(s.err.data, "err\n");
+	finish(&s);
+}
+
+TEST(room_again)
+{
+	const size_t size = 4 << 20;
+	char *zeros = calloc(1, size);
+	struct seen s;
+
+	start_shell(&s, "echo up; read x; exec wc -c");
+	await_bytes(&s, 3);
+	EQ(put(&s, "\n", 1), 0);
+	EQ(put(&s, zeros, size), 0);
+	loop_lock(s.loop);
+	while (link_unwritten(s.link))
+		await(&s);
+	OK(s.rooms > 0);
+	loop_unlock(s.loop);
+	stop(&s, LINK_STOP_EOF);
+	await_end(&s);
+	STREQ(s.out.data, "up\n4194304\n");
+	free(zeros);
+	finish(&s);
 }

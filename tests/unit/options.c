@@ -28,7 +28,7 @@ TEST(options_defaults)
 	EQ(o.contain, LEVEL_AUTO);
 	EQ(o.owner, OWNER_PARENT);
 	STREQ(o.name, "npx");
-	OK(!o.session && !o.log && !o.report && !o.no_sweep);
+	OK(!o.session && !o.log && !o.report && o.sweep);
 	EQ(o.control, -1);
 	EQ(o.limits.max_procs, 0);
 	EQ(o.limits.memory, 0);
@@ -57,7 +57,7 @@ TEST(options_all_in_both_spellings)
 	STREQ(o.log, "l");
 	STREQ(o.report, "3");
 	EQ(o.control, 4);
-	OK(o.no_sweep);
+	OK(!o.sweep);
 	STREQ(o.argv[1], "--grace"); /* the command's own words are its own */
 	STREQ(o.argv[2], "--");
 }
@@ -82,29 +82,14 @@ TEST(options_time_forms)
 		const char *text;
 		int ms; /* -1: refused */
 	} cases[] = {
-		{ "2", 2000 },
-		{ "2s", 2000 },
-		{ "500ms", 500 },
-		{ "0", 0 },
-		{ "1.5s", 1500 },
-		{ "0.25", 250 },
-		{ "1m", 60000 },
-		{ "60m", 3600000 },
-		{ "3600", 3600000 },
-		{ "0.0009s", 0 },
-		{ "", -1 },
-		{ "s", -1 },
-		{ "-1", -1 },
-		{ "+1", -1 },
-		{ " 1", -1 },
-		{ "1 s", -1 },
-		{ "1h", -1 },
-		{ "3601", -1 },
-		{ "61m", -1 },
-		{ "1.", 1000 },
-		{ "1e3", -1 },
-		{ "1sx", -1 },
-		{ "99999999999999999999", -1 },
+		{ "2", 2000 },    { "2s", 2000 },     { "500ms", 500 },
+		{ "0", 0 },       { "1.5s", 1500 },   { "0.25", 250 },
+		{ "1m", 60000 },  { "60m", 3600000 }, { "3600", 3600000 },
+		{ "0.0009s", 0 }, { "", -1 },         { "s", -1 },
+		{ "-1", -1 },     { "+1", -1 },       { " 1", -1 },
+		{ "1 s", -1 },    { "1h", 3600000 },  { "2h", -1 },
+		{ "3601", -1 },   { "61m", -1 },      { "1.", 1000 },
+		{ "1e3", -1 },    { "1sx", -1 },      { "99999999999999999999", -1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
