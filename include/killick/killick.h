@@ -86,6 +86,10 @@ enum killick_code {
 	KILLICK_ERR_SYSTEM = -12,
 	/* the handle belongs to the process we were forked from */
 	KILLICK_ERR_FORKED = -13,
+	/* the connection to the environment that the server runs in is lost. Requests in flight end
+	 * with this at once, and so do later ones, until it is back or the server is given up: then
+	 * it is started again like one that ended by itself. What the server did is not known. */
+	KILLICK_ERR_LOST = -14,
 };
 
 struct killick_error {
@@ -130,23 +134,28 @@ struct killick_ending {
 	int pid; /* of its main process; 0: it never ran */
 	/* "close", "refresh"; "exit": it left, or closed its stdout; "crash": with another status
 	 * than 0, or by a signal; "handshake": that failed; "timeout": it was not ready in time;
-	 * "start": it could not be started; "keeper": that was killed */
+	 * "start": it could not be started; "keeper": that was killed; "lost": its environment
+	 * could not be reached for too long */
 	const char *why;
 	const char *step; /* what it took: "none" (it had left), "eof", "term", "kill" */
 	int exit_code;    /* -1: ended by a signal, or unknown */
 	int exit_signal;  /* 0: none */
 	double stop_ms;   /* from the decision to the proof */
-	/* "waitid", "waitid,cgroup", "group"; "never": it never ran; "none": nobody could say */
+	/* "waitid", "waitid,cgroup", "group"; "never": it never ran; "none": nobody could say;
+	 * "lease": the executor could not be reached. It ends the tree by itself when the lease is
+	 * over; `text` says when that is. */
 	const char *proof;
-	int survivors;    /* processes that could not be killed; 0 */
-	const char *json; /* the keeper's own report, "" if it was killed */
+	int survivors;           /* processes that could not be killed; 0 */
+	const char *json;        /* the keeper's own report, "" if it was killed */
+	const char *environment; /* where it ran; "": on this machine */
+	const char *text;        /* a sentence when the proof is "lease", else "" */
 };
 
 struct killick_report {
 	size_t count;
 	const struct killick_ending *endings;
 	int survivors; /* over all endings */
-	bool proved;   /* every ending has a proof and no survivor */
+	bool proved;   /* every ending has a proof ("none" and "lease" are none) and no survivor */
 	double ms;
 };
 KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine */
@@ -301,6 +310,7 @@ struct killick_server_status {
 	unsigned long long bytes_in, bytes_out;
 	const char *error;       /* why it is not ready, or last ended; "" */
 	const char *stderr_tail; /* its last lines, at most 4 KiB */
+	const char *environment; /* where it is placed; "": on this machine */
 };
 
 struct killick_status {

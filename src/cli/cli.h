@@ -26,11 +26,13 @@ int verb_read(int argc, char **argv);
 int verb_ping(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
+int verb_exec_server(int argc, char **argv);
+int verb_run(int argc, char **argv); /* --on: elsewhere */
 
 /* The texts of `killick VERB --help`. */
 extern const char ps_help[], reap_help[], doctor_help[], demo_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
-	ping_help[], status_help[], inspect_help[];
+	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[];
 
 struct cli_option {
 	const char *name;   /* without dashes; NULL ends the list */
@@ -63,6 +65,14 @@ void cli_say(const char *verb, const char *fmt, ...) __attribute__((format(print
 /* Flush stdout; when that or an earlier write failed (disk full, not a closed pipe) say so and
  * return EXIT_TRY_AGAIN. */
 int cli_finish(const char *verb, int status);
+
+/* The small program that belongs to this one: beside it in a build tree, in bin when installed.
+ * False: link_keeper_path shall look. */
+bool cli_find_keeper(char *out, size_t size);
+
+/* The config that is meant: `given`, else $KILLICK_CONFIG, else the usual one in this directory.
+ * NULL: there is none. */
+const char *cli_find_config(const char *given);
 
 /* Look at locale, terminal and NO_COLOR, once, before any output. */
 void cli_start(void);

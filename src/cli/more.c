@@ -32,7 +32,11 @@ static const struct verb {
 	{ "ping", "do they answer, and how fast", verb_ping, ping_help },
 	{ "status", "are they well; why not", verb_status, status_help },
 	{ "inspect", "all that one server says about itself", verb_inspect, inspect_help },
+	{ "exec-server", "run and hold servers for other machines", verb_exec_server,
+	  exec_server_help },
 	{ "help", "explain a verb", verb_help, NULL },
+	{ "run", NULL, verb_run, run_on_help }, /* --on; without it is the small program's */
+	{ "run-on", NULL, verb_run, run_on_help },
 	{ "zoo", NULL, run_zoo, NULL },
 	{ "demo-part", NULL, demo_part, NULL },
 };
@@ -59,11 +63,11 @@ int verb_help(int argc, char **argv)
 		return cli_finish("help", EXIT_SUCCESS);
 	}
 	fputs("usage: killick VERB [OPTION]...\n\n"
-	      "  run       hold a server: killick run [OPTION]... -- CMD [ARG]...\n",
+	      "  run         hold a server: killick run [OPTION]... -- CMD [ARG]...\n",
 	      stdout);
 	for (size_t i = 0; i < VERBS; i++)
 		if (verbs[i].summary)
-			printf("  %-9s %s\n", verbs[i].name, verbs[i].summary);
+			printf("  %-11s %s\n", verbs[i].name, verbs[i].summary);
 	fputs("\n'killick VERB --help' says more.\n", stdout);
 	return cli_finish("help", EXIT_SUCCESS);
 }

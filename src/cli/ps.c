@@ -10,18 +10,22 @@
 #include "base/text.h"
 #include "cli.h"
 #include "forest.h"
+#include "ps_on.h"
 #include "trees.h"
 
 enum { COMMAND_MAX = 8192 };
 
 const char ps_help[] =
 	"usage: killick ps [--tree] [--json]\n"
+	"       killick ps --on PLACE [--config FILE] [--token-env NAME] [--json]\n"
 	"\n"
 	"List the trees of this user: each server that `killick run` holds, and all it\n"
 	"has started.\n"
 	"\n"
 	"  --tree   draw the processes of each tree\n"
 	"  --json   all facts, as one JSON array\n"
+	"  --on     what an executor holds: PLACE is as in 'killick help run-on'. With\n"
+	"           ssh this is `killick ps` over there\n"
 	"\n"
 	"OWNER is the program the server belongs to, or `gone`. PROCS, RSS and CPU count\n"
 	"the server and everything it started that is still there. RSS adds up what each\n"
@@ -33,7 +37,8 @@ const char ps_help[] =
 	"  abandoned  both its keepers were killed; `killick reap` ends it, and so does\n"
 	"             the next `killick run`\n"
 	"\n"
-	"Exit status: 0, also when there are no trees; 64 usage.\n";
+	"Exit status: 0, also when there are no trees; 64 usage; with --on 65 config\n"
+	"refused, 69 the executor cannot be asked, or what ssh ends with.\n";
 
 static const char *level_of(const struct held *t)
 {
@@ -273,7 +278,11 @@ int verb_ps(int argc, char **argv)
 {
 	AUTO(trees_done) struct trees ts = TREES_INIT;
 	bool as_json = false, as_tree = false;
+	struct on on = { .where = NULL };
 	const struct cli_option options[] = {
+		{ .name = "on", .value = &on.where },
+		{ .name = "config", .value = &on.config },
+		{ .name = "token-env", .value = &on.token_env },
 		{ .name = "json", .flag = &as_json },
 		{ .name = "tree", .flag = &as_tree },
 		{ .name = NULL },
@@ -282,6 +291,11 @@ int verb_ps(int argc, char **argv)
 
 	if (!cli_options(argc, argv, ps_help, options, &status))
 		return status;
+	if (on.where)
+		return ps_on(&on, as_tree, as_json);
+	if (on.config || on.token_env)
+		return cli_usage("ps", "'--%s' goes with '--on'",
+				 on.config ? "config" : "token-env");
 	r = trees_read(&ts);
 	if (r < 0) {
 		cli_say("ps", "cannot read /proc: %s", strerror(-r));

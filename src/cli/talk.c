@@ -16,44 +16,6 @@
 #include "show.h"
 #include "talk.h"
 
-static const char *find_config(const struct talk *t)
-{
-	static const char *const places[] = { ".mcp.json", "mcp.json", ".vscode/mcp.json" };
-	const char *named = getenv("KILLICK_CONFIG");
-
-	if (t->config)
-		return t->config;
-	if (named && *named)
-		return named;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (access(places[i], F_OK) == 0)
-			return places[i];
-	return NULL;
-}
-
-/* The small program that belongs to this one: beside it in a build tree, in bin when installed.
- * False: the library shall look. */
-static bool find_keeper(char *out, size_t size)
-{
-	static const char *const places[] = { "killick", "../../bin/killick" };
-	char self[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *named = getenv("KILLICK_KEEPER");
-
-	if (n <= 0 || (named && *named))
-		return false;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return false;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(out, size, "%.*s/%s", (int)(slash - self), self, places[i]);
-		if (access(out, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void ending_signals(sigset_t *out)
 {
 	sigemptyset(out);
@@ -205,7 +167,7 @@ static bool open_session(struct talk *t)
 	char keeper[PATH_MAX + 32], cache[PATH_MAX], span[24];
 	struct killick_options runtime = { .dispatch = KILLICK_DISPATCH_HOST };
 
-	if (find_keeper(keeper, sizeof(keeper)))
+	if (cli_find_keeper(keeper, sizeof(keeper)))
 		runtime.keeper = keeper;
 	if (find_cache(cache, sizeof(cache)))
 		runtime.cache_dir = cache;
@@ -232,7 +194,7 @@ static bool open_session(struct talk *t)
 bool talk_open(struct talk *t)
 {
 	if (!t->words.command) {
-		t->source = find_config(t);
+		t->source = cli_find_config(t->config);
 		if (!t->source) {
 			cli_usage(t->verb, "no config: there is none of .mcp.json, mcp.json and "
 					   ".vscode/mcp.json here; give '--config FILE' or a "

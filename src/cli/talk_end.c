@@ -49,6 +49,7 @@ int talk_exit_of(int code)
 	case KILLICK_ERR_PROTOCOL:
 	case KILLICK_ERR_BUSY:
 	case KILLICK_ERR_SYSTEM:
+	case KILLICK_ERR_LOST:
 		return EXIT_UNAVAILABLE;
 	case KILLICK_ERR_FORKED:
 		break;

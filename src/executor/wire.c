@@ -44,7 +44,7 @@ int wire_end(struct emit *j)
 	return emit_end(j);
 }
 
-void wire_error(struct buf *b, struct json id, int code, const char *text)
+int wire_error(struct buf *b, struct json id, int code, const char *text)
 {
 	struct emit j;
 
@@ -58,6 +58,7 @@ void wire_error(struct buf *b, struct json id, int code, const char *text)
 	else
 		emit_int(&j, "id", -1);
 	emit_close(&j);
+	return emit_end(&j);
 }
 
 void wire_chunk(struct emit *j, const char *key, const void *bytes, size_t len)

@@ -40,8 +40,8 @@ void wire_request(struct buf *b, struct emit *j, uint64_t id, const char *method
 void wire_notification(struct buf *b, struct emit *j, const char *method);
 void wire_result(struct buf *b, struct emit *j, struct json id); /* id as it came, byte for byte */
 int wire_end(struct emit *j);                                    /* 0 or -EMSGSIZE */
-/* A whole error; an id that is JSON_NONE is written as -1, as the original does. */
-void wire_error(struct buf *b, struct json id, int code, const char *text);
+/* A whole error; an id that is JSON_NONE is written as -1, as the original does. 0 or -EMSGSIZE. */
+int wire_error(struct buf *b, struct json id, int code, const char *text);
 
 /* A member "key":"<base64>" without a copy in between. */
 void wire_chunk(struct emit *j, const char *key, const void *bytes, size_t len);

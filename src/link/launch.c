@@ -29,6 +29,15 @@ int launch_raise_fd(int *fd)
 	return 0;
 }
 
+static struct rlimit files;
+static const struct rlimit *files_limit; /* NULL: ours */
+
+void launch_limit_files(const struct rlimit *lim)
+{
+	files = *lim;
+	files_limit = &files;
+}
+
 /* The words before the server's own. */
 #define MAX_WORDS 32
 struct words {
@@ -118,7 +127,7 @@ int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *o
 	struct words words;
 	AUTO(mem_drop) char **argv = NULL;
 	AUTO(mem_drop) char **envp = NULL;
-	struct spawn job = { .path = spec->keeper, .cwd = spec->cwd };
+	struct spawn job = { .path = spec->keeper, .cwd = spec->cwd, .files = files_limit };
 
 	keeper_words(spec, &words);
 	argv = join(words.list, words.count, spec->argv);

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <sys/resource.h>
+
 #include "base/err.h"
 #include "link/link.h"
 #include "link/spawn.h"
@@ -18,3 +20,7 @@ int launch_janitor(const char *program, int *out_pidfd);
 
 /* Make *fd one that spawn.h takes: above those that it gives to the child. */
 int launch_raise_fd(int *fd);
+
+/* Keepers, and so their servers, get this limit of descriptors instead of ours. For programs that
+ * raised their own; before the first launch. */
+void launch_limit_files(const struct rlimit *lim);

@@ -15,24 +15,22 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/quiet.h"
+#include "link/end.h"
+#include "link/ends.h"
 #include "link/launch.h"
 #include "link/link.h"
 #include "link/spawn.h"
@@ -76,51 +74,10 @@ static void drop_watch(struct local *l, struct loop_watch *w)
 
 /* --- writing --- */
 
-/* A pipe has no MSG_NOSIGNAL, and a host's thread may write: SIGPIPE is held off, and taken back if
- * it came. */
-static ssize_t write_masked(int fd, const char *bytes, size_t len)
-{
-	static const struct timespec at_once;
-	sigset_t pipe_only, before, pending;
-	int error;
-	ssize_t n;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-	n = write(fd, bytes, len);
-	error = errno;
-	if (n < 0 && error == EPIPE && !sigismember(&before, SIGPIPE)) {
-		sigpending(&pending);
-		if (sigismember(&pending, SIGPIPE))
-			sigtimedwait(&pipe_only, NULL, &at_once);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = error;
-	return n;
-}
-
-/* Linux 6.18 can do without the two system calls around it. */
-static ssize_t write_quietly(int fd, const char *bytes, size_t len)
-{
-	static atomic_bool too_old;
-	struct iovec piece = { (char *)bytes, len };
-	const int no_signal = 0x100; /* RWF_NOSIGNAL */
-	ssize_t n;
-
-	if (atomic_load_explicit(&too_old, memory_order_relaxed))
-		return write_masked(fd, bytes, len);
-	n = pwritev2(fd, &piece, 1, -1, no_signal);
-	if (n >= 0 || errno != EOPNOTSUPP)
-		return n;
-	atomic_store_explicit(&too_old, true, memory_order_relaxed);
-	return write_masked(fd, bytes, len);
-}
-
 static ssize_t write_some(struct local *l, const char *bytes, size_t len)
 {
 	if (!loop_is_mine(l->loop)) /* our own thread has every signal blocked */
-		return write_quietly(l->in.fd, bytes, len);
+		return quiet_write(l->in.fd, bytes, len);
 	return write(l->in.fd, bytes, len);
 }
 
@@ -406,49 +363,11 @@ static void hang_up(struct local *l)
 		settle(l);
 }
 
-static int signal_number(const char *name)
-{
-	for (int sig = 1; sig < NSIG; sig++) {
-		const char *known = sigabbrev_np(sig);
-
-		if (known && strcmp(known, name) == 0)
-			return sig;
-	}
-	return strncmp(name, "SIG", 3) == 0 ? atoi(name + 3) : 0;
-}
-
-static void read_proof(struct link_end *end, struct json list)
-{
-	struct json_iter it = json_iter(list);
-	size_t used = 0;
-	char word[12];
-
-	for (end->proof[0] = '\0'; json_each(&it) && used < sizeof(end->proof);) {
-		json_string_into(it.value, word, sizeof(word));
-		used += (size_t)snprintf(end->proof + used, sizeof(end->proof) - used, "%s%s",
-					 used ? "," : "", word);
-	}
-	if (!used)
-		snprintf(end->proof, sizeof(end->proof), "none");
-}
-
 static void read_report(struct local *l, struct json v)
 {
-	struct link_end *end = &l->end;
-	int64_t number;
-	char word[16];
-
 	free(l->report);
 	l->report = mem_text(v.at, v.len);
-	json_string_into(json_get(v, "why"), end->why, sizeof(end->why));
-	json_string_into(json_get(v, "step"), end->step, sizeof(end->step));
-	json_double(json_get(v, "stop_ms"), &end->stop_ms);
-	if (json_int(json_find(v, "exit.code"), &number))
-		end->exit_code = (int)number;
-	if (json_string_into(json_find(v, "exit.signal"), word, sizeof(word)))
-		end->exit_signal = signal_number(word);
-	end->survivors = (int)json_count(json_get(v, "survivors"));
-	read_proof(end, json_get(v, "proof"));
+	link_end_read(&l->end, v);
 }
 
 static void on_exited(struct local *l, struct json number)
@@ -556,90 +475,6 @@ static void local_free(struct link *link)
 
 /* --- the beginning --- */
 
-struct ends { /* of the pipes and the socket: ours and the server's */
-	int ours[SPAWN_FDS], theirs[SPAWN_FDS];
-};
-
-static void ends_drop(struct ends *ends)
-{
-	for (int i = 0; i < SPAWN_FDS; i++) {
-		fd_drop(&ends->ours[i]);
-		fd_drop(&ends->theirs[i]);
-	}
-}
-
-static int make_pipe(struct ends *ends, int i)
-{
-	int pair[2], r;
-
-	if (i == SPAWN_FDS - 1)
-		r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
-	else
-		r = pipe2(pair, O_CLOEXEC);
-	if (r < 0)
-		return -errno;
-	ends->ours[i] = pair[i == 0];
-	ends->theirs[i] = pair[i != 0];
-	return 0;
-}
-
-/* The program's stdin, stdout and stderr are one terminal; ours are its master, for writing and for
- * reading. */
-static int make_terminal(struct ends *ends)
-{
-	const struct winsize size = { .ws_row = 24, .ws_col = 80 };
-	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-	ends->ours[0] = master;
-	if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 ||
-	    ioctl(master, TIOCSWINSZ, &size) < 0)
-		return -errno;
-	ends->theirs[0] = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (ends->theirs[0] < 0)
-		return -errno;
-	ends->ours[1] = fcntl(master, F_DUPFD_CLOEXEC, 0);
-	ends->theirs[1] = fcntl(ends->theirs[0], F_DUPFD_CLOEXEC, 0);
-	ends->theirs[2] = fcntl(ends->theirs[0], F_DUPFD_CLOEXEC, 0);
-	return ends->ours[1] < 0 || ends->theirs[1] < 0 || ends->theirs[2] < 0 ? -errno : 0;
-}
-
-static int make_stdio(struct ends *ends, enum link_stdio kind)
-{
-	int r = 0;
-
-	switch (kind) {
-	case LINK_TERMINAL:
-		return make_terminal(ends);
-	case LINK_NO_STDIN:
-		ends->theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		r = ends->theirs[0] < 0 ? -errno : 0;
-		break;
-	case LINK_PIPES:
-		r = make_pipe(ends, 0);
-		break;
-	}
-	if (r == 0)
-		r = make_pipe(ends, 1);
-	return r < 0 ? r : make_pipe(ends, 2);
-}
-
-static int make_ends(struct ends *ends, enum link_stdio kind)
-{
-	int r = make_stdio(ends, kind);
-
-	if (r == 0)
-		r = make_pipe(ends, SPAWN_FDS - 1);
-	for (int i = 0; r == 0 && i < SPAWN_FDS; i++) {
-		r = launch_raise_fd(&ends->theirs[i]);
-		if (r < 0 || ends->ours[i] < 0)
-			continue;
-		r = launch_raise_fd(&ends->ours[i]);
-		if (r == 0 && fcntl(ends->ours[i], F_SETFL, O_NONBLOCK) < 0)
-			r = -errno;
-	}
-	return r;
-}
-
 static void watch_none(struct local *l)
 {
 	loop_watch_stop(l->loop, &l->control);
@@ -668,7 +503,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 {
 	static const struct link_ops ops = { local_write, local_unwritten, local_stop,
 					     local_free,  local_interrupt, local_pause };
-	AUTO(ends_drop) struct ends ends = { { -1, -1, -1, -1 }, { -1, -1, -1, -1 } };
+	AUTO(ends_drop) struct ends ends = ENDS_INIT;
 	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
 	int r, pidfd = -1;
 
@@ -686,7 +521,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 		.queue = BUF_INIT(2 * spec->write_limit),
 		.end = { .exit_code = -1, .why = "keeper", .step = "none", .proof = "none" }
 	};
-	r = make_ends(&ends, spec->stdio);
+	r = ends_make(&ends, spec->stdio);
 	if (r == 0)
 		r = watch_all(l, &ends);
 	if (r < 0)

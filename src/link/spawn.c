@@ -82,6 +82,8 @@ static BORROWED int become_keeper(void *arg)
 	close_the_rest();
 	if (s->cwd && syscall(SYS_chdir, s->cwd) < 0)
 		return fail(job, "chdir");
+	if (s->files)
+		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, s->files, NULL);
 	default_signals();
 	syscall(SYS_execve, s->path, s->argv, s->envp);
 	return fail(job, "execve");

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/resource.h>
 
 #include "base/err.h"
 
@@ -17,8 +18,9 @@
 struct spawn { /* borrowed */
 	const char *path;
 	char *const *argv, *const *envp;
-	const char *cwd;    /* NULL: ours */
-	int fds[SPAWN_FDS]; /* become 0, 1, 2, 3; all must be above 3 */
+	const char *cwd;            /* NULL: ours */
+	const struct rlimit *files; /* RLIMIT_NOFILE; NULL: ours */
+	int fds[SPAWN_FDS];         /* become 0, 1, 2, 3; all must be above 3 */
 };
 
 /* 0 and a pidfd, or -errno with a sentence and nothing was started. */

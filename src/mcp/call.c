@@ -381,7 +381,7 @@ struct client_call *client_call(struct client *c, const struct client_request *r
 	struct client_call *call = call_new(c, rq);
 
 	assert(rq->on_done);
-	call->owner = owner_get(c, rq->owner);
+	call->owner = party_get(c, rq->owner);
 	call->owner->open++;
 	c->open++;
 	peer_ring_add(&call->owner->calls, &call->of_owner);

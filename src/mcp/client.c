@@ -12,12 +12,12 @@
 
 /* --- owners --- */
 
-struct owner *owner_find(const struct client *c, const void *key)
+struct party *party_find(const struct client *c, const void *key)
 {
 	if (c->last_owner && c->last_owner->key == key)
 		return c->last_owner;
 	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
-		struct owner *o = PEER_OF(n, struct owner, node);
+		struct party *o = PEER_OF(n, struct party, node);
 
 		if (o->key == key)
 			return o;
@@ -25,13 +25,13 @@ struct owner *owner_find(const struct client *c, const void *key)
 	return NULL;
 }
 
-struct owner *owner_get(struct client *c, void *key)
+struct party *party_get(struct client *c, void *key)
 {
-	struct owner *o = owner_find(c, key);
+	struct party *o = party_find(c, key);
 
 	if (!o) {
 		o = mem_grow(NULL, 1, sizeof(*o));
-		*o = (struct owner){ .key = key, .level = LEVEL_NONE };
+		*o = (struct party){ .key = key, .level = LEVEL_NONE };
 		peer_ring_init(&o->calls);
 		peer_ring_add(&c->owners, &o->node);
 	}
@@ -39,7 +39,7 @@ struct owner *owner_get(struct client *c, void *key)
 	return o;
 }
 
-static void owner_free(struct client *c, struct owner *o)
+static void party_free(struct client *c, struct party *o)
 {
 	assert(peer_ring_is_empty(&o->calls) && o->open == 0 && o->wire == 0);
 	peer_ring_remove(&c->owners, &o->node);
@@ -47,7 +47,7 @@ static void owner_free(struct client *c, struct owner *o)
 }
 
 /* What it left behind in the server may still ask; that is nobody's from now on. */
-static void orphan_late(struct client *c, const struct owner *o)
+static void orphan_late(struct client *c, const struct party *o)
 {
 	for (size_t i = 0; i < c->peer.late_count; i++)
 		if (c->peer.late[i].tag == o)
@@ -56,7 +56,7 @@ static void orphan_late(struct client *c, const struct owner *o)
 
 void client_forget(struct client *c, void *key, const char *why)
 {
-	struct owner *o = owner_find(c, key);
+	struct party *o = party_find(c, key);
 
 	if (!o)
 		return;
@@ -72,14 +72,14 @@ void client_forget(struct client *c, void *key, const char *why)
 	}
 	subscriptions_forget(c, o);
 	orphan_late(c, o);
-	owner_free(c, o);
+	party_free(c, o);
 	if (c->state == CLIENT_READY)
 		level_forget(c);
 }
 
 unsigned client_in_flight(const struct client *c, const void *key)
 {
-	const struct owner *o = key ? owner_find(c, key) : NULL;
+	const struct party *o = key ? party_find(c, key) : NULL;
 
 	return key ? (o ? o->open : 0) : c->open;
 }
@@ -219,7 +219,7 @@ void client_free(struct client *c)
 	loop_timer_stop(c->loop, &c->later_timer);
 	subscriptions_done(c);
 	while (!peer_ring_is_empty(&c->owners))
-		owner_free(c, PEER_OF(c->owners.next, struct owner, node));
+		party_free(c, PEER_OF(c->owners.next, struct party, node));
 	peer_done(&c->peer);
 	spare_done(&c->spare);
 	free(c->meta);

@@ -55,7 +55,7 @@ enum client_can { /* what the server offers */
 #define LEVEL_NONE  (-1) /* of a log: 0 is "debug" */
 #define LEVEL_UNSET (-2)
 
-struct owner { /* one that made a request; until client_forget */
+struct party { /* one that made a request; until client_forget */
 	struct peer_node node, calls;
 	void *key;
 	unsigned open; /* calls */
@@ -77,7 +77,7 @@ struct client_call {
 	struct peer_request rq;
 	struct peer_node of_owner;
 	struct client *client;
-	struct owner *owner; /* NULL: our own, nobody waits for it */
+	struct party *owner; /* NULL: our own, nobody waits for it */
 	enum client_op op;
 	enum call_state state;
 	bool wants_progress, progress_extends;
@@ -102,7 +102,7 @@ struct client_call {
 struct ask { /* a request that the server made */
 	uint64_t number;
 	unsigned kind;            /* ANSWER_ bit */
-	struct owner *owner;      /* NULL: nobody in particular */
+	struct party *owner;      /* NULL: nobody in particular */
 	struct client_call *call; /* it is part of that call, or */
 	size_t slot;
 	char *id; /* a request on the wire: its id as written */
@@ -148,7 +148,7 @@ struct client {
 	unsigned can;                             /* enum client_can */
 
 	struct peer_node owners;
-	struct owner *last_owner; /* found last */
+	struct party *last_owner; /* found last */
 	unsigned open;            /* calls of all owners */
 	struct peer_node later;   /* calls in CALL_LATER */
 	struct loop_timer later_timer;
@@ -171,8 +171,8 @@ struct client {
 };
 
 /* client.c */
-struct owner *owner_get(struct client *c, void *key); /* made if there is none */
-struct owner *owner_find(const struct client *c, const void *key);
+struct party *party_get(struct client *c, void *key); /* made if there is none */
+struct party *party_find(const struct client *c, const void *key);
 /* Of the answer to initialize or server/discover. */
 void facts_read(struct client *c, const char *version, struct json info, struct json capabilities,
 		struct json instructions);
@@ -275,14 +275,14 @@ const char *ask_method(unsigned kind);
 /* Ask our side on behalf of a call. The call may be over when this returns. */
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params);
 void ask_drop_of(struct client *c, const struct client_call *call); /* silently */
-void ask_forget(struct client *c, const struct owner *owner, const char *why);
+void ask_forget(struct client *c, const struct party *owner, const char *why);
 void ask_done(struct client *c);
 
 /* subscriptions.c */
 void subscriptions_subscribe(struct client_call *call);
 void subscriptions_unsubscribe(struct client_call *call);
 void subscriptions_settle(struct client_call *call, enum client_outcome outcome);
-void subscriptions_forget(struct client *c, struct owner *owner);
+void subscriptions_forget(struct client *c, struct party *owner);
 void subscriptions_updated(struct client *c, struct json params);
 void subscriptions_done(struct client *c);
 /* Every uri once; start with *at NULL. */

@@ -22,14 +22,14 @@
 
 enum who { WHO_NOBODY, WHO_ONE, WHO_SEVERAL, WHO_GONE };
 
-static enum who who_is(struct client *c, struct owner **out)
+static enum who who_is(struct client *c, struct party **out)
 {
 	int64_t since = loop_now_us() - LATE_COUNT_US;
-	struct owner *one = NULL;
+	struct party *one = NULL;
 	bool several = false, gone = false;
 
 	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
-		struct owner *o = PEER_OF(n, struct owner, node);
+		struct party *o = PEER_OF(n, struct party, node);
 
 		if (!o->wire)
 			continue;
@@ -88,7 +88,7 @@ static void on_progress(struct client *c, struct json params)
 
 #define LEVEL_DEFAULT 1 /* what an owner hears that did not say: "info" */
 
-static bool hears(const struct owner *o, int level)
+static bool hears(const struct party *o, int level)
 {
 	int wanted = o->level == LEVEL_NONE ? LEVEL_DEFAULT : o->level;
 
@@ -98,7 +98,7 @@ static bool hears(const struct owner *o, int level)
 static bool has_levels(const struct client *c)
 {
 	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next)
-		if (PEER_OF(n, struct owner, node)->level != LEVEL_NONE)
+		if (PEER_OF(n, struct party, node)->level != LEVEL_NONE)
 			return true;
 	return false;
 }
@@ -108,7 +108,7 @@ static bool has_levels(const struct client *c)
 static void on_log(struct client *c, struct json params)
 {
 	int level = level_of(json_get(params, "level"));
-	struct owner *one;
+	struct party *one;
 	enum who who = who_is(c, &one);
 
 	if (who == WHO_ONE) {
@@ -121,7 +121,7 @@ static void on_log(struct client *c, struct json params)
 		return;
 	}
 	for (struct peer_node *n = c->owners.next, *next; n != &c->owners; n = next) {
-		struct owner *o = PEER_OF(n, struct owner, node);
+		struct party *o = PEER_OF(n, struct party, node);
 
 		next = n->next;
 		if (hears(o, level))
@@ -232,7 +232,7 @@ static struct ask *ask_find(struct client *c, uint64_t number)
 	return NULL;
 }
 
-static struct ask *ask_add(struct client *c, unsigned kind, struct owner *owner)
+static struct ask *ask_add(struct client *c, unsigned kind, struct party *owner)
 {
 	if (c->ask_count == c->ask_room) {
 		c->ask_room = c->ask_room ? 2 * c->ask_room : 4;
@@ -295,7 +295,7 @@ void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct js
 
 static void ask_of_server(struct client *c, unsigned kind, const struct message *m)
 {
-	struct owner *one;
+	struct party *one;
 	enum who who = who_is(c, &one);
 	struct ask *a;
 
@@ -380,7 +380,7 @@ void ask_drop_of(struct client *c, const struct client_call *call)
 			ask_remove(c, &c->asks[i]);
 }
 
-void ask_forget(struct client *c, const struct owner *owner, const char *why)
+void ask_forget(struct client *c, const struct party *owner, const char *why)
 {
 	for (size_t i = c->ask_count; i-- > 0;)
 		if (c->asks[i].owner == owner && !c->asks[i].call)

@@ -132,7 +132,7 @@ static int most_verbose(const struct client *c)
 	int level = LEVEL_NONE;
 
 	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
-		const struct owner *o = PEER_OF(n, struct owner, node);
+		const struct party *o = PEER_OF(n, struct party, node);
 
 		if (o->level != LEVEL_NONE && (level == LEVEL_NONE || o->level < level))
 			level = o->level;

@@ -13,7 +13,7 @@
 
 struct watch { /* one owner and one resource */
 	struct peer_node node;
-	struct owner *owner;
+	struct party *owner;
 	bool settled; /* the server has agreed */
 	char uri[];
 };
@@ -23,7 +23,7 @@ static struct watch *watch_of(struct peer_node *n)
 	return PEER_OF(n, struct watch, node);
 }
 
-static struct watch *find(struct client *c, const struct owner *owner, const char *uri)
+static struct watch *find(struct client *c, const struct party *owner, const char *uri)
 {
 	for (struct peer_node *n = c->watches.next; n != &c->watches; n = n->next)
 		if (watch_of(n)->owner == owner && strcmp(watch_of(n)->uri, uri) == 0)
@@ -40,7 +40,7 @@ static bool is_watched(struct client *c, const char *uri, bool settled)
 	return false;
 }
 
-static void add(struct client *c, struct owner *owner, const char *uri)
+static void add(struct client *c, struct party *owner, const char *uri)
 {
 	size_t len = strlen(uri) + 1;
 	struct watch *w = mem_grow(NULL, 1, sizeof(*w) + len);
@@ -125,7 +125,7 @@ void subscriptions_unsubscribe(struct client_call *call)
 		call_send(call);
 }
 
-void subscriptions_forget(struct client *c, struct owner *owner)
+void subscriptions_forget(struct client *c, struct party *owner)
 {
 	struct peer_node *next;
 
@@ -165,7 +165,7 @@ void subscriptions_updated(struct client *c, struct json params)
 		return;
 	}
 	for (struct peer_node *o = c->owners.next, *next; o != &c->owners; o = next) {
-		struct owner *owner = PEER_OF(o, struct owner, node);
+		struct party *owner = PEER_OF(o, struct party, node);
 		bool concerned = false;
 
 		next = o->next;

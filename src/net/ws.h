@@ -17,7 +17,8 @@
 enum ws_role { WS_SERVER, WS_CLIENT };
 enum ws_op { WS_CONT = 0, WS_TEXT = 1, WS_BINARY = 2, WS_CLOSE = 8, WS_PING = 9, WS_PONG = 10 };
 
-#define WS_HEADER_MAX 14 /* bytes */
+#define WS_HEADER_MAX  14  /* bytes */
+#define WS_CONTROL_MAX 125 /* bytes of payload */
 
 struct ws_events {
 	void (*on_message)(void *ctx, char *text, size_t len); /* borrowed; may be changed */
@@ -27,23 +28,27 @@ struct ws_events {
 
 struct ws {
 	enum ws_role role;
-	size_t limit;       /* of a message, all its frames together; may be changed any time */
-	struct buf part;    /* of a header or a message that is split */
-	struct buf message; /* of one in several frames */
-	/* private to ws.c; add what is needed */
+	size_t limit; /* of a message, all its frames together; may be changed any time */
+	/* private to ws.c */
+	struct buf message; /* what has come of one that is split, unmasked */
 	unsigned char header[WS_HEADER_MAX];
 	size_t header_len;
+	unsigned char control[WS_CONTROL_MAX]; /* what has come of a control frame that is split */
+	size_t control_len;
 	uint64_t left; /* bytes of the frame's payload that are to come */
-	uint32_t mask; /* rotated to the next byte */
+	unsigned char mask[4];
+	unsigned mask_at; /* byte of the mask that is next */
 	enum ws_op op;
 	bool fin, in_payload, in_message, halted;
+	int failed; /* what ws_feed returned, and does from then on */
+	const char *reason;
 };
 
 void ws_init(struct ws *w, enum ws_role role, size_t limit);
 void ws_done(struct ws *w);
 /* Feed bytes, which may be changed. 0, -EPROTO or -EMSGSIZE (also told before the bytes have come):
- * the connection is of no use any more; *reason is static then. Handlers may call ws_halt, not
- * ws_feed or ws_done. */
+ * the connection is of no use any more; *reason is static then. Nothing is handed on behind a
+ * close. Handlers may call ws_halt, not ws_feed or ws_done. */
 int ws_feed(struct ws *w, char *bytes, size_t len, const struct ws_events *ev, void *ctx,
 	    const char **reason);
 /* Hand on nothing more. */
@@ -58,4 +63,5 @@ void ws_mask(char *bytes, size_t len, const unsigned char mask[4]);
 
 #define WS_KEY_SIZE    25 /* base64 of 16 bytes and NUL */
 #define WS_ACCEPT_SIZE 29 /* base64 of 20 bytes and NUL */
-void ws_accept(const char *key, size_t key_len, char out[WS_ACCEPT_SIZE]);
+/* The answer to a key. False, and an empty text, when the key is not base64 of 16 bytes. */
+bool ws_accept(const char *key, size_t key_len, char out[WS_ACCEPT_SIZE]);

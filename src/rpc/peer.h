@@ -23,7 +23,7 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "link/link.h"
-#include "rpc/frame.h"
+#include "base/frame.h"
 #include "rpc/message.h"
 
 struct peer_node { /* in a ring; alone it points at itself */

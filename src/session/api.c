@@ -29,9 +29,10 @@ const char *killick_code_name(int code)
 		[-KILLICK_ERR_BUSY] = "busy",
 		[-KILLICK_ERR_SYSTEM] = "system",
 		[-KILLICK_ERR_FORKED] = "forked",
+		[-KILLICK_ERR_LOST] = "lost",
 	};
 
-	if (code > 0 || code < KILLICK_ERR_FORKED)
+	if (code > 0 || code < KILLICK_ERR_LOST)
 		return "unknown";
 	return names[-code];
 }

@@ -107,8 +107,10 @@ static int code_of(const struct part *p, const struct client_result *r)
 		return KILLICK_ERR_ANSWER;
 	case CALL_TIMEOUT:
 		return KILLICK_ERR_TIMEOUT;
-	case CALL_CANCELLED: /* by the host, or because its session leaves */
-		return p->call->cancelled ? KILLICK_ERR_CANCELLED : KILLICK_ERR_CLOSED;
+	case CALL_CANCELLED: /* by the host, or because its session leaves, or the way is lost */
+		if (p->call->cancelled)
+			return KILLICK_ERR_CANCELLED;
+		return p->lease->server->lost ? KILLICK_ERR_LOST : KILLICK_ERR_CLOSED;
 	case CALL_PROTOCOL:
 		return KILLICK_ERR_PROTOCOL;
 	case CALL_BUSY:
@@ -127,6 +129,8 @@ static const char *explain(const struct part *p, const struct client_result *r, 
 	const char *reason = r->text ? r->text : killick_code_name(code_of(p, r));
 	bool by_default = r->outcome == CALL_TIMEOUT && p->call->rq.timeout_ms == 0;
 
+	if (code_of(p, r) == KILLICK_ERR_LOST)
+		return p->lease->server->error.text;
 	if (r->outcome == CALL_FAILED || (r->outcome == CALL_CANCELLED && !p->call->cancelled))
 		return reason;
 	snprintf(text, size, "server '%s': %s%s", lease_name(p->lease), reason,
@@ -217,6 +221,29 @@ static void on_done(void *ctx, const struct client_result *r)
 	p->result = result;
 	if (c->parts_left == 0)
 		finish_all(c);
+}
+
+/* The server is told, when it can be, that nobody waits any more. A call may be gone with its last
+ * part. */
+static void lose_parts(struct killick_call *c, const struct lease *l)
+{
+	size_t count = c->part_count;
+	struct part *parts = c->parts;
+	bool held = c->held;
+
+	c->held = true;
+	for (size_t i = 0; i < count; i++)
+		if (parts[i].lease == l && parts[i].op)
+			client_cancel(parts[i].op);
+	c->held = held;
+	call_free_if_forgotten(c);
+}
+
+void calls_lose(struct lease *l)
+{
+	assert(l->server->lost);
+	RING_EACH(r, &l->session->calls)
+		lose_parts(RING_OF(r, struct killick_call, in_session), l);
 }
 
 /* --- its beginning --- */
@@ -338,6 +365,15 @@ static void begin_one(struct killick_call *c, struct lease *l)
 	}
 }
 
+/* One of several cannot even be asked. */
+static void fail_part(struct part *p, const struct killick_error *e)
+{
+	p->result = result_new(&(struct result_spec){
+		.code = e->code, .server = lease_name(p->lease), .error = e->text });
+	p->lease = NULL;
+	p->call->parts_left--;
+}
+
 /* Ask every server that is ready for its tools. */
 static void begin_all(struct killick_call *c)
 {
@@ -351,10 +387,17 @@ static void begin_all(struct killick_call *c)
 				(struct part){ .call = c, .lease = s->table[i] };
 	c->parts_left = c->part_count;
 	for (size_t i = 0; i < c->part_count; i++) {
-		lease_count(c->parts[i].lease, 1);
-		begin_part(c, &c->parts[i], c->parts[i].lease, timeout_of(c, c->parts[i].lease));
+		struct lease *l = c->parts[i].lease;
+		struct killick_error e;
+
+		if (server_use(l->server, &e) < 0) {
+			fail_part(&c->parts[i], &e);
+			continue;
+		}
+		lease_count(l, 1);
+		begin_part(c, &c->parts[i], l, timeout_of(c, l));
 	}
-	if (c->part_count == 0)
+	if (c->parts_left == 0)
 		finish_all(c);
 }
 

@@ -34,7 +34,7 @@ unsigned config_line(struct config_job *j, const char *at)
 static void message(struct config_job *j, const char *at, const char *reason, char *out,
 		    size_t size)
 {
-	char line[16] = "", server[CONFIG_NAME_MAX + 16] = "";
+	char line[16] = "", server[CONFIG_NAME_MAX + 24] = "";
 	const char *file = j->file, *dots = "";
 	size_t len = strlen(file), fixed;
 
@@ -42,6 +42,8 @@ static void message(struct config_job *j, const char *at, const char *reason, ch
 		snprintf(line, sizeof(line), ":%u", config_line(j, at));
 	if (j->server)
 		snprintf(server, sizeof(server), "server '%s': ", j->server);
+	else if (j->place)
+		snprintf(server, sizeof(server), "environment '%s': ", j->place);
 	fixed = strlen(line) + 2 + strlen(server) + strlen(reason);
 	if (fixed + len >= size && len > 24) {
 		dots = "...";
@@ -193,8 +195,7 @@ int config_string(struct config_job *j, const char *key, struct json v, enum con
 
 /* --- fingerprint --- */
 
-/* Every field has its length in front, so that no two servers give the same bytes. */
-static void hash_text(struct sha256 *s, const char *text)
+void config_hash_text(struct sha256 *s, const char *text)
 {
 	unsigned char head[9] = { text != NULL };
 	uint64_t len = text ? strlen(text) : 0;
@@ -205,11 +206,11 @@ static void hash_text(struct sha256 *s, const char *text)
 	sha256_add(s, text ? text : "", len);
 }
 
-static void hash_list(struct sha256 *s, char *const *list)
+void config_hash_list(struct sha256 *s, char *const *list)
 {
 	for (; list && *list; list++)
-		hash_text(s, *list);
-	hash_text(s, NULL);
+		config_hash_text(s, *list);
+	config_hash_text(s, NULL);
 }
 
 static void fingerprint(struct config_server *s)
@@ -220,12 +221,18 @@ static void fingerprint(struct config_server *s)
 	static_assert(sizeof(s->fingerprint) == SHA256_HEX_SIZE, "");
 	snprintf(limits, sizeof(limits), "%lu %llu", s->max_procs, s->memory);
 	sha256_init(&h);
-	hash_list(&h, s->argv);
-	hash_text(&h, s->cwd);
-	hash_list(&h, s->envp);
-	hash_text(&h, s->environment);
-	hash_text(&h, limits);
-	hash_text(&h, s->contain);
+	config_hash_list(&h, s->argv);
+	config_hash_text(&h, s->cwd);
+	config_hash_list(&h, s->envp);
+	if (s->environment) {
+		config_hash_text(&h, s->environment);
+		config_hash_text(&h, s->place ? s->place->fingerprint : NULL);
+		config_hash_list(&h, s->remote_names);
+	} else {
+		config_hash_text(&h, NULL);
+	}
+	config_hash_text(&h, limits);
+	config_hash_text(&h, s->contain);
 	sha256_hex(&h, s->fingerprint);
 }
 
@@ -263,7 +270,9 @@ static int read_top(struct config_job *j, struct json top)
 {
 	struct config_unknown unknown = { .count = 0 };
 	struct config_value found = { .key = NULL };
+	struct json places = JSON_NONE;
 	struct json_iter it = json_iter(top);
+	int r;
 
 	if (json_type(top) != JSON_OBJECT)
 		return config_refuse(j, top.at,
@@ -279,8 +288,11 @@ static int read_top(struct config_job *j, struct json top)
 					     found.key);
 		if (key)
 			found = (struct config_value){ .key = key, .v = it.value };
-		else if (!json_is(it.key, "inputs") && !json_is(it.key, "environments") &&
-			 !json_is(it.key, "$schema"))
+		else if (json_is(it.key, "environments") && places.at)
+			return config_refuse(j, it.key.at, "'environments' is there twice");
+		else if (json_is(it.key, "environments"))
+			places = it.value;
+		else if (!json_is(it.key, "inputs") && !json_is(it.key, "$schema"))
 			config_unknown_add(&unknown, it.key);
 	}
 	if (!found.key)
@@ -290,7 +302,8 @@ static int read_top(struct config_job *j, struct json top)
 		return config_refuse(j, found.v.at, "'%s' must be an object of servers, found %s",
 				     found.key, config_type(found.v));
 	config_unknown_warn(j, &unknown);
-	return read_servers(j, found.v);
+	r = config_places_read(j, places);
+	return r < 0 ? r : read_servers(j, found.v);
 }
 
 /* A config that has nothing in it yet. */
@@ -362,7 +375,7 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
 		   struct err *e)
 {
-	const struct config_value no_env = { .key = "env" }, no_vars = { .key = "envVars" };
+	struct config_env vars = { .env.key = "env", .names.key = "envVars" };
 	struct config c = config_new();
 	struct config_job j = {
 		.file = "command", .env = environ_, .room = CONFIG_ROOM, .out = &c, .e = e
@@ -394,7 +407,8 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	for (size_t i = 0; i < count; i++)
 		s->argv[i] = mem_text(argv[i], strlen(argv[i]));
 	s->argv[count] = NULL;
-	r = config_env_read(&j, no_env, no_vars, &s->envp);
+	r = config_env_read(&j, &vars);
+	s->envp = vars.envp;
 	if (r < 0) {
 		config_done(&c);
 		return r;
@@ -404,7 +418,7 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	return 0;
 }
 
-static void list_free(char **list)
+void config_list_free(char **list)
 {
 	for (char **p = list; p && *p; p++)
 		free(*p);
@@ -417,17 +431,25 @@ void config_done(struct config *c)
 		struct config_server *s = &c->servers[i];
 
 		free(s->name);
-		list_free(s->argv);
-		list_free(s->envp);
+		config_list_free(s->argv);
+		config_list_free(s->envp);
 		free(s->cwd);
 		free(s->environment);
-		list_free(s->enabled_tools);
-		list_free(s->disabled_tools);
+		if (s->place)
+			config_place_done(s->place);
+		free(s->place);
+		free(s->problem);
+		config_list_free(s->remote_names);
+		config_list_free(s->enabled_tools);
+		config_list_free(s->disabled_tools);
 		free(s->contain);
 		free(s->stderr_file);
 	}
+	for (size_t i = 0; i < c->place_count; i++)
+		config_place_done(&c->places[i]);
 	free(c->servers);
-	list_free(c->warnings);
+	free(c->places);
+	config_list_free(c->warnings);
 	*c = (struct config){ .count = 0 };
 }
 

@@ -1,9 +1,11 @@
 /* config.h - the set of servers that a session is to have, as people write it down.
  *
  * Reads {"mcpServers": {...}} and VS Code's {"servers": {...}}, with comments and trailing commas;
- * variables (expand.h) in command, args, cwd, stderr and the values of env. A config is understood
- * whole or refused whole, with file, line, key and reason. Keys that are not known are not used and
- * named once in `warnings`; no key may come twice. docs/killick-config.5 has every key.
+ * variables (expand.h) in command, args, cwd, stderr and the values of env. "environments" are the
+ * executors that servers can be placed on. A config is understood whole or refused whole, with
+ * file, line, key and reason; but a server that cannot be placed fails alone (`problem`). Keys that
+ * are not known are not used and named once in `warnings`; no key may come twice.
+ * docs/killick-config.5 has every key.
  *
  * Life: config_parse, config_read or config_command -> read its fields -> config_done.
  *
@@ -25,16 +27,36 @@
 #define CONFIG_STRING_MAX  131071u /* bytes of one argument or variable: what Linux takes */
 #define CONFIG_ROOM        (64u << 20) /* bytes of all strings together, expanded */
 
+/* An environment: an executor that servers can be placed on, and the way there. */
+struct config_place {
+	char *name;
+	char *url;          /* ws://, wss:// or unix:; or */
+	char **program;     /* argv of what speaks the protocol on stdin and stdout */
+	char **program_env; /* the whole environment of the program */
+	char *far_killick;  /* of ssh: killick as the far shell is told it; program's last word
+			       begins with it */
+	char *token;        /* NULL: none */
+	char *ca_file;      /* NULL: the system's */
+	char *problem;      /* why nothing can be placed there; NULL: it can */
+	unsigned line;
+	char fingerprint[FINGERPRINT_SIZE]; /* of all of it: the same is the same environment */
+};
+
 enum config_era { CONFIG_LEGACY, CONFIG_MODERN, CONFIG_AUTO };
 enum config_restart { RESTART_ON_USE, RESTART_NOW, RESTART_NEVER };
 
 struct config_server {
 	char *name;
-	char **argv;       /* command and args, expanded; NULL at the end; empty if not known */
-	char **envp;       /* the whole environment of the server; sorted; NULL at the end */
-	char *cwd;         /* NULL: ours */
-	char *environment; /* placement; NULL: this machine */
-	bool disabled;     /* also true of servers that are not stdio servers */
+	char **argv; /* command and args, expanded; NULL at the end; empty if not known */
+	/* The whole environment of the server; sorted; NULL at the end. Of one that is placed: what
+	 * crosses. */
+	char **envp;
+	char *cwd;                  /* NULL: ours; never of one that is placed */
+	char *environment;          /* placement; NULL: this machine */
+	struct config_place *place; /* our copy of it; NULL: this machine, or problem */
+	char *problem;              /* a sentence: why it cannot be placed; NULL: it can */
+	char **remote_names;        /* variables whose values are the executor's; NULL: none */
+	bool disabled;              /* also true of servers that are not stdio servers */
 	bool required;
 	bool shared;                 /* "share": "identical" */
 	enum config_era era;         /* "era": "legacy" (default), "modern", "auto" */
@@ -47,12 +69,14 @@ struct config_server {
 	char *contain;               /* "contain": a level of `killick run`; NULL: auto */
 	char *stderr_file;           /* "stderr": append the server's stderr there; NULL: none */
 	unsigned line;               /* where it begins; 0 without a text */
-	char fingerprint[FINGERPRINT_SIZE]; /* of argv, cwd, envp, environment, limits, contain */
+	char fingerprint[FINGERPRINT_SIZE]; /* of argv, cwd, envp, place, limits, contain */
 };
 
 struct config {
 	struct config_server *servers; /* in the order of the text */
 	size_t count;
+	struct config_place *places; /* in the order of the text */
+	size_t place_count;
 	char **warnings; /* sentences; NULL at the end; never NULL itself */
 };
 
@@ -73,6 +97,19 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
 		   struct err *e);
 void config_done(struct config *c);
+
+/* The environment of that name; NULL if there is none. */
+const struct config_place *config_place_find(const struct config *c, const char *name);
+/* Is it no name, but tells the way itself: ws://, wss://, unix:, ssh:HOST? */
+bool config_place_is_way(const char *text);
+/* An environment without a config. 0; -EINVAL with a sentence. */
+struct config_way {
+	const char *text;
+	const char *token_env; /* the variable that has its token; NULL: none */
+};
+int config_place_from(const struct config_way *way, char *const *environ_, struct config_place *out,
+		      struct err *e);
+void config_place_done(struct config_place *p);
 
 /* Is it one line of text without control characters? */
 bool config_is_printable(const char *s);

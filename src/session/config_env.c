@@ -1,4 +1,4 @@
-/* config_env.c - the environment of a server: little by default, and what was asked for.
+/* config_env.c - the variables of a server: few by default, and what was asked for.
  *
  * Servers are other people's programs and variables are full of secrets, so nothing passes that is
  * not named: by the list that the MCP SDKs and codex use, by `envVars`, or by `env`.
@@ -16,6 +16,10 @@
 /* TypeScript and Python SDKs: HOME LOGNAME PATH SHELL TERM USER; codex has the others as well. */
 static const char *const passed[] = { "HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
 				      "SHELL", "TERM", "TMPDIR", "TZ",      "USER" };
+/* What ssh and its like need of us beside these: the agent, a ticket, a proxy's idea of a host. */
+static const char *const for_ssh[] = { "KRB5CCNAME", "SSH_AGENT_PID", "SSH_AUTH_SOCK",
+				       "XDG_RUNTIME_DIR" };
+#define COUNT(list)  (sizeof(list) / sizeof((list)[0]))
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 enum rank { BY_DEFAULT, BY_NAME, BY_VALUE }; /* the higher one counts */
@@ -29,6 +33,9 @@ struct entry {
 struct entries {
 	struct entry *list;
 	size_t count;
+	enum config_env_kind kind;
+	char **there; /* names whose values are the executor's; NULL at the end */
+	size_t there_count;
 };
 
 static void entries_done(struct entries *s)
@@ -56,19 +63,27 @@ static int entries_add(struct config_job *j, struct entries *s, struct entry as,
 	return 0;
 }
 
+static int add_default(struct config_job *j, struct entries *s, const char *name)
+{
+	const char *value = expand_lookup(j->env, name, strlen(name));
+
+	if (strcmp(name, "PATH") == 0 && (!value || !*value))
+		value = DEFAULT_PATH;
+	if (!value || strncmp(value, "()", 2) == 0) /* a function of some shell */
+		return 0;
+	return entries_add(j, s, (struct entry){ .rank = BY_DEFAULT }, name, value);
+}
+
 static int add_defaults(struct config_job *j, struct entries *s)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(passed) / sizeof(passed[0]); i++) {
-		const char *value = expand_lookup(j->env, passed[i], strlen(passed[i]));
-
-		if (strcmp(passed[i], "PATH") == 0 && (!value || !*value))
-			value = DEFAULT_PATH;
-		if (value && strncmp(value, "()", 2) != 0) /* a function of some shell */
-			r = entries_add(j, s, (struct entry){ .rank = BY_DEFAULT }, passed[i],
-					value);
-	}
+	if (s->kind == CONFIG_ENV_PLACED)
+		return 0;
+	for (size_t i = 0; r == 0 && i < COUNT(passed); i++)
+		r = add_default(j, s, passed[i]);
+	for (size_t i = 0; r == 0 && s->kind == CONFIG_ENV_PROGRAM && i < COUNT(for_ssh); i++)
+		r = add_default(j, s, for_ssh[i]);
 	return r;
 }
 
@@ -89,10 +104,32 @@ static int read_name(struct config_job *j, const char *key, struct json v, char 
 	return 0;
 }
 
+/* A variable whose value the executor has. Executors take patterns there, and a pattern is not what
+ * was written. */
+static int add_there(struct config_job *j, const char *key, struct json which, char **name,
+		     struct entries *s)
+{
+	char shown[CONFIG_SHOW_SIZE];
+
+	if (s->kind != CONFIG_ENV_PLACED)
+		return config_refuse(j, which.at,
+				     "'%s': the source of '%s' is 'remote', but the server has no "
+				     "'environment': it runs on this machine",
+				     key, config_show(which, shown));
+	if (strpbrk(*name, "*?[]{}\\"))
+		return config_refuse(j, which.at, "'%s': '%s' cannot be the name of a variable",
+				     key, config_show(which, shown));
+	s->there = mem_grow(s->there, s->there_count + 2, sizeof(char *));
+	s->there[s->there_count++] = *name;
+	s->there[s->there_count] = NULL;
+	*name = NULL;
+	return 0;
+}
+
 /* One element of envVars: "NAME" or {"name": "NAME", "source": "local"}. */
 static int add_named(struct config_job *j, const char *key, struct json v, struct entries *s)
 {
-	struct json which = v, source;
+	struct json which = v, source = JSON_NONE;
 	AUTO(mem_drop) char *name = NULL;
 	const char *value;
 	int r;
@@ -100,8 +137,10 @@ static int add_named(struct config_job *j, const char *key, struct json v, struc
 	if (json_type(v) == JSON_OBJECT) {
 		which = json_get(v, "name");
 		source = json_get(v, "source");
-		if (source.at && json_type(source) != JSON_NULL && !json_is(source, "local"))
-			return config_refuse(j, source.at, "'%s': a source must be 'local'", key);
+		if (source.at && json_type(source) != JSON_NULL && !json_is(source, "local") &&
+		    !json_is(source, "remote"))
+			return config_refuse(j, source.at,
+					     "'%s': a source must be 'local' or 'remote'", key);
 	}
 	if (json_type(which) != JSON_STRING)
 		return config_refuse(j, v.at, "'%s' must be an array of names, found %s", key,
@@ -110,6 +149,8 @@ static int add_named(struct config_job *j, const char *key, struct json v, struc
 	if (r < 0)
 		return r;
 	assert(name);
+	if (json_is(source, "remote"))
+		return add_there(j, key, which, &name, s);
 	value = expand_lookup(j->env, name, strlen(name));
 	if (!value)
 		return 0;
@@ -216,18 +257,20 @@ static int pick(struct config_job *j, const char *key, struct entries *s, char *
 	return 0;
 }
 
-int config_env_read(struct config_job *j, struct config_value env, struct config_value names,
-		    char ***out_envp)
+int config_env_read(struct config_job *j, struct config_env *v)
 {
-	size_t most = sizeof(passed) / sizeof(passed[0]) + json_count(names.v) + json_count(env.v);
+	size_t most =
+		COUNT(passed) + COUNT(for_ssh) + json_count(v->names.v) + json_count(v->env.v);
 	AUTO(entries_done)
-	struct entries s = { .list = mem_grow(NULL, most, sizeof(struct entry)) };
+	struct entries s = { .list = mem_grow(NULL, most, sizeof(struct entry)), .kind = v->kind };
 	int r;
 
+	v->envp = v->names_there = NULL;
 	r = add_defaults(j, &s);
 	if (r == 0)
-		r = add_names(j, names, &s);
+		r = add_names(j, v->names, &s);
 	if (r == 0)
-		r = add_values(j, env, &s);
-	return r < 0 ? r : pick(j, env.key, &s, out_envp);
+		r = add_values(j, v->env, &s);
+	v->names_there = s.there;
+	return r < 0 ? r : pick(j, v->env.key, &s, &v->envp);
 }

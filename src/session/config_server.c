@@ -136,14 +136,6 @@ static int fields_add(struct config_job *j, struct json key, struct json value, 
 
 /* --- values --- */
 
-static int read_bool(struct config_job *j, const struct config_value *v, bool *out)
-{
-	if (v->v.at && !json_bool(v->v, out))
-		return config_refuse(j, v->v.at, "'%s' must be true or false, found %s", v->key,
-				     config_type(v->v));
-	return 0;
-}
-
 static int read_ms(struct config_job *j, const struct config_value *v, double unit_ms, int64_t *out)
 {
 	double n;
@@ -185,57 +177,25 @@ static int read_word(struct config_job *j, const struct config_value *v, const c
 			     config_show(v->v, shown));
 }
 
-/* A string; "" is as good as absent, also when only expanding makes it so. */
-static int read_text(struct config_job *j, const struct config_value *v, enum config_text how,
-		     char **out)
-{
-	AUTO(mem_drop) char *text = NULL;
-	int r = v->v.at ? config_string(j, v->key, v->v, how, &text) : 0;
-
-	if (r == 0 && text && *text) {
-		*out = text;
-		text = NULL;
-	}
-	return r;
-}
-
-/* The strings of an array behind those that *list has, count of them. */
-static int read_strings(struct config_job *j, const struct config_value *v, enum config_text how,
-			size_t count, char ***list)
-{
-	struct json_iter it = json_iter(v->v);
-	int r = 0;
-
-	if (v->v.at && json_type(v->v) != JSON_ARRAY)
-		return config_refuse(j, v->v.at, "'%s' must be an array of strings, found %s",
-				     v->key, config_type(v->v));
-	*list = mem_grow(*list, count + json_count(v->v) + 1, sizeof(char *));
-	(*list)[count] = NULL;
-	while (r == 0 && v->v.at && json_each(&it)) {
-		if (json_type(it.value) != JSON_STRING)
-			return config_refuse(j, it.value.at,
-					     "'%s' must be an array of strings, found %s", v->key,
-					     config_type(it.value));
-		r = config_string(j, v->key, it.value, how, &(*list)[count]);
-		if (r == 0)
-			(*list)[++count] = NULL;
-	}
-	return r;
-}
-
 static int read_tools(struct config_job *j, const struct fields *f, struct config_server *s)
 {
 	const struct config_value *on = &f->of[ENABLED_TOOLS], *off = &f->of[DISABLED_TOOLS];
 	int r = 0;
 
 	if (on->v.at)
-		r = read_strings(j, on, CONFIG_PLAIN, 0, &s->enabled_tools);
+		r = config_value_list(j, on, CONFIG_PLAIN, 0, &s->enabled_tools);
 	if (r == 0 && off->v.at)
-		r = read_strings(j, off, CONFIG_PLAIN, 0, &s->disabled_tools);
+		r = config_value_list(j, off, CONFIG_PLAIN, 0, &s->disabled_tools);
 	return r;
 }
 
 /* --- what a server is --- */
+
+/* "~" is a place on this machine. */
+static enum config_text path_of(const struct config_server *s)
+{
+	return s->environment ? CONFIG_EXPAND : CONFIG_PATH;
+}
 
 static int read_argv(struct config_job *j, const struct fields *f, struct config_server *s)
 {
@@ -244,13 +204,13 @@ static int read_argv(struct config_job *j, const struct fields *f, struct config
 	int r;
 
 	if (!command->v.at)
-		return read_strings(j, &f->of[ARGS], CONFIG_EXPAND, 0, &s->argv);
+		return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 0, &s->argv);
 	if (json_type(command->v) != JSON_STRING)
 		return config_refuse(j, command->v.at,
 				     "'command' must be a string, found %s; the arguments go into "
 				     "'args'",
 				     config_type(command->v));
-	r = config_string(j, "command", command->v, CONFIG_PATH, &program);
+	r = config_string(j, "command", command->v, path_of(s), &program);
 	if (r < 0)
 		return r;
 	s->argv = mem_grow(NULL, 2, sizeof(char *));
@@ -258,7 +218,7 @@ static int read_argv(struct config_job *j, const struct fields *f, struct config
 	s->argv[1] = NULL;
 	if (!*program)
 		return config_refuse(j, command->v.at, "'command' is empty");
-	return read_strings(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->argv);
+	return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->argv);
 }
 
 /* "512M": digits and K, M or G with an optional B or iB; 0 if it is nothing of the kind. */
@@ -337,6 +297,8 @@ static int read_limits(struct config_job *j, const struct config_value *v, struc
 	return r;
 }
 
+/* Where it runs, which is known before anything else of it is read. An empty name could be meant as
+ * either side, so it is none. */
 static int read_placement(struct config_job *j, const struct config_value *v,
 			  struct config_server *s)
 {
@@ -346,11 +308,25 @@ static int read_placement(struct config_job *j, const struct config_value *v,
 		return config_refuse(
 			j, v->v.at,
 			"'%s' must be a string, found an object; variables go into 'env'", v->key);
-	if (json_is(v->v, "local"))
+	if (!v->v.at || json_is(v->v, "local"))
 		return 0;
-	r = read_text(j, v, CONFIG_PLAIN, &s->environment);
+	if (json_is(v->v, ""))
+		return config_refuse(j, v->v.at, "'%s' is empty; this machine is 'local'", v->key);
+	r = config_value_text(j, v, CONFIG_PLAIN, &s->environment);
 	if (r == 0 && s->environment && !config_is_printable(s->environment))
 		return config_refuse(j, v->v.at, "'%s' must be a printable name", v->key);
+	return r;
+}
+
+static int read_env(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	struct config_env v = { .kind = s->environment ? CONFIG_ENV_PLACED : CONFIG_ENV_SERVER,
+				.env = f->of[ENV],
+				.names = f->of[ENV_VARS] };
+	int r = config_env_read(j, &v);
+
+	s->envp = v.envp;
+	s->remote_names = v.names_there;
 	return r;
 }
 
@@ -399,9 +375,9 @@ static int read_switches(struct config_job *j, const struct fields *f, struct co
 	bool on = true;
 	int r;
 
-	if ((r = read_bool(j, &f->of[DISABLED], &s->disabled)) < 0 ||
-	    (r = read_bool(j, enabled, &on)) < 0 ||
-	    (r = read_bool(j, &f->of[REQUIRED], &s->required)) < 0)
+	if ((r = config_value_bool(j, &f->of[DISABLED], &s->disabled)) < 0 ||
+	    (r = config_value_bool(j, enabled, &on)) < 0 ||
+	    (r = config_value_bool(j, &f->of[REQUIRED], &s->required)) < 0)
 		return r;
 	if (enabled->v.at && f->of[DISABLED].v.at && on == s->disabled)
 		return config_refuse(j, enabled->v.at,
@@ -413,16 +389,17 @@ static int read_switches(struct config_job *j, const struct fields *f, struct co
 
 static int read_rest(struct config_job *j, const struct fields *f, struct config_server *s)
 {
+	const struct config_value *env = &f->of[ENVIRONMENT];
 	int r;
 
-	if ((r = read_argv(j, f, s)) < 0 ||
-	    (r = config_env_read(j, f->of[ENV], f->of[ENV_VARS], &s->envp)) < 0 ||
-	    (r = read_text(j, &f->of[CWD], CONFIG_PATH, &s->cwd)) < 0 ||
-	    (r = read_placement(j, &f->of[ENVIRONMENT], s)) < 0 || (r = read_times(j, f, s)) < 0 ||
-	    (r = read_tools(j, f, s)) < 0 || (r = read_limits(j, &f->of[LIMITS], s)) < 0 ||
-	    (r = read_words(j, f, s)) < 0)
+	if ((r = read_placement(j, env, s)) < 0 || (r = read_argv(j, f, s)) < 0 ||
+	    (r = read_env(j, f, s)) < 0 ||
+	    (r = config_value_text(j, &f->of[CWD], path_of(s), &s->cwd)) < 0 ||
+	    (r = read_times(j, f, s)) < 0 || (r = read_tools(j, f, s)) < 0 ||
+	    (r = read_limits(j, &f->of[LIMITS], s)) < 0 || (r = read_words(j, f, s)) < 0 ||
+	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
 		return r;
-	return read_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file);
+	return s->environment ? config_place_server(j, env->v.at, s) : 0;
 }
 
 static void warn(struct config_job *j, const struct fields *f)

@@ -105,7 +105,7 @@ void server_count_failure(struct server *sv)
 		  "server '%s' failed %u times in a row and is left alone until the session is "
 		  "refreshed; "
 		  "last: %s",
-		  sv->launch.name, sv->failures, last.text);
+		  sv->recipe.name, sv->failures, last.text);
 }
 
 int server_refuses(const struct server *sv, struct killick_error *e)
@@ -215,7 +215,6 @@ static void lease_attach(struct lease *l)
 struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 {
 	struct lease *l = mem_grow(NULL, 1, sizeof(*l));
-	char text[400];
 
 	*l = (struct lease){ .session = s, .tools = -1 };
 	take_config(l, cs);
@@ -224,13 +223,8 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 	cs = l->config.servers;
 	if (cs->disabled) {
 		l->settled = true;
-	} else if (cs->environment) {
-		snprintf(text, sizeof(text),
-			 "server '%.100s' is placed in environment '%.100s', and this version of "
-			 "killick runs servers "
-			 "on this machine only",
-			 cs->name, cs->environment);
-		refuse(l, text);
+	} else if (cs->problem) {
+		refuse(l, cs->problem);
 	} else {
 		lease_attach(l);
 	}
@@ -239,7 +233,7 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 
 bool lease_fits(const struct lease *l, const struct config_server *cs)
 {
-	return l->state == LEASE_HELD && l->server && !cs->disabled && !cs->environment &&
+	return l->state == LEASE_HELD && l->server && !cs->disabled && !cs->problem &&
 	       server_is(l->server, cs, answers_of(l->session));
 }
 

@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "session/call.h"
 #include "session/event.h"
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"
+#include "session/site.h"
 
 #define LINE_ROOM (16u << 10) /* of stderr: what is longer is handed on in pieces */
 
@@ -107,7 +109,7 @@ void relay_stderr_open(struct server *sv)
 	if (sv->stderr_fd >= 0)
 		return;
 	snprintf(text, sizeof(text), "cannot append to '%s', the stderr of server '%s': %s",
-		 sv->stderr_file, sv->launch.name, strerror(errno));
+		 sv->stderr_file, sv->recipe.name, strerror(errno));
 	relay_warning(sv, text);
 }
 
@@ -190,41 +192,55 @@ void relay_stderr_close(struct server *sv)
 
 /* --- a keeper that does not answer --- */
 
-static void lost_started(void *ctx, pid_t pid, const char *level)
+struct abandoned {
+	struct link *link;
+	struct site *site;
+};
+
+static void abandoned_started(void *ctx, pid_t pid, const char *level)
 {
 	(void)ctx;
 	(void)pid;
 	(void)level;
 }
 
-static void lost_bytes(void *ctx, const char *bytes, size_t len)
+static void abandoned_bytes(void *ctx, const char *bytes, size_t len)
 {
 	(void)ctx;
 	(void)bytes;
 	(void)len;
 }
 
-static void lost_eof(void *ctx)
+static void abandoned_eof(void *ctx)
 {
 	(void)ctx;
 }
 
-static void lost_ended(void *ctx, const struct link_end *end)
+static void abandoned_ended(void *ctx, const struct link_end *end)
 {
+	struct abandoned *a = ctx;
+
 	(void)end;
-	link_free(ctx);
+	link_free(a->link);
+	if (a->site)
+		site_leave(a->site);
+	free(a);
 }
 
-void relay_lost(struct link *l)
+void relay_abandon(struct link *l, struct site *site)
 {
 	static const struct link_events deaf = {
-		.on_started = lost_started,
-		.on_bytes = lost_bytes,
-		.on_stderr = lost_bytes,
-		.on_eof = lost_eof,
-		.on_ended = lost_ended,
+		.on_started = abandoned_started,
+		.on_bytes = abandoned_bytes,
+		.on_stderr = abandoned_bytes,
+		.on_eof = abandoned_eof,
+		.on_ended = abandoned_ended,
 	};
+	struct abandoned *a = mem_grow(NULL, 1, sizeof(*a));
 
+	*a = (struct abandoned){ .link = l, .site = site };
+	if (site)
+		site_use_again(site);
 	l->ev = &deaf;
-	l->ctx = l;
+	l->ctx = a;
 }

@@ -14,6 +14,7 @@
 
 struct lease;
 struct server;
+struct site;
 
 void relay_state(struct server *sv);
 /* For client_events: ctx is the server, owner a lease. */
@@ -29,4 +30,4 @@ void relay_stderr_close(struct server *sv);
 /* A link whose keeper does not answer, not even to SIGKILL. Nobody waits for it any more: a close
  * that hangs would help no one. Should it end after all, it frees itself; what it says until then
  * is not heard. */
-void relay_lost(struct link *l);
+void relay_abandon(struct link *l, struct site *site); /* site: where it is; NULL: here */

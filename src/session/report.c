@@ -25,7 +25,13 @@ static char *copy(const char *text)
 	return text ? mem_text(text, strlen(text)) : NULL;
 }
 
-void ending_read(struct ending *out, const struct link_end *end, const char *why)
+static bool is_lease(const struct link_end *end)
+{
+	return strcmp(end->proof, "lease") == 0;
+}
+
+void ending_read(struct ending *out, const struct link_end *end, const char *why,
+		 const char *environment)
 {
 	ending_done(out);
 	*out = (struct ending){
@@ -36,6 +42,8 @@ void ending_read(struct ending *out, const struct link_end *end, const char *why
 		.why = why,
 		.stop_ms = end->stop_ms,
 		.json = *end->report ? copy(end->report) : NULL,
+		.text = is_lease(end) ? copy(end->text) : NULL,
+		.environment = copy(environment),
 	};
 	snprintf(out->step, sizeof(out->step), "%s", end->step);
 	snprintf(out->proof, sizeof(out->proof), "%s", end->proof);
@@ -44,6 +52,8 @@ void ending_read(struct ending *out, const struct link_end *end, const char *why
 void ending_done(struct ending *e)
 {
 	free(e->json);
+	free(e->text);
+	free(e->environment);
 	*e = (struct ending){ .pid = 0 };
 }
 
@@ -64,6 +74,8 @@ void endings_add(struct endings *es, const char *session, const char *server,
 	assert(e->why);
 	*n = (struct ending_note){ .session = copy(session), .server = copy(server), .e = *e };
 	n->e.json = copy(e->json);
+	n->e.text = copy(e->text);
+	n->e.environment = copy(e->environment);
 }
 
 void endings_done(struct endings *es)
@@ -71,7 +83,7 @@ void endings_done(struct endings *es)
 	for (size_t i = 0; i < es->count; i++) {
 		free(es->list[i].session);
 		free(es->list[i].server);
-		free(es->list[i].e.json);
+		ending_done(&es->list[i].e);
 	}
 	free(es->list);
 	*es = (struct endings){ .list = NULL };
@@ -87,7 +99,7 @@ void endings_move(struct endings *to, struct endings *from)
 
 static bool is_proved(const struct ending *e)
 {
-	return e->survivors == 0 && strcmp(e->proof, "none") != 0;
+	return e->survivors == 0 && strcmp(e->proof, "none") != 0 && strcmp(e->proof, "lease") != 0;
 }
 
 static void pack_ending(struct pack *p, const struct ending_note *n, struct killick_ending *out)
@@ -104,6 +116,8 @@ static void pack_ending(struct pack *p, const struct ending_note *n, struct kill
 		.proof = pack_text(p, n->e.proof),
 		.survivors = n->e.survivors,
 		.json = pack_text(p, n->e.json),
+		.environment = pack_text(p, n->e.environment),
+		.text = pack_text(p, n->e.text),
 	};
 }
 
@@ -154,6 +168,8 @@ static void add_last_words(struct server *sv)
 
 static bool is_keepers_fault(const struct link_end *end)
 {
+	if (is_lease(end))
+		return false;
 	return (end->exit_code < 0 && !end->exit_signal) || strcmp(end->why, "watch") == 0 ||
 	       strcmp(end->why, "hold") == 0;
 }
@@ -162,9 +178,11 @@ static void describe_exit(struct server *sv, const struct link_end *end)
 {
 	const char *when = sv->ready_us ? "" : " during its handshake";
 	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
-	const char *name = sv->launch.name, *sig = sigabbrev_np(end->exit_signal);
+	const char *name = sv->recipe.name, *sig = sigabbrev_np(end->exit_signal);
 
-	if (is_keepers_fault(end))
+	if (is_lease(end))
+		error_set(&sv->error, KILLICK_ERR_LOST, "server '%s' is lost: %s", name, end->text);
+	else if (is_keepers_fault(end))
 		error_set(&sv->error, code,
 			  "the keeper of server '%s' was killed, and the server was ended%s", name,
 			  when);
@@ -183,6 +201,8 @@ static const char *why_ended(const struct server *sv, const struct link_end *end
 		return "start";
 	if (sv->why)
 		return sv->why;
+	if (is_lease(end))
+		return "lost";
 	if (is_keepers_fault(end))
 		return "keeper";
 	return end->exit_code == 0 ? "exit" : "crash";
@@ -213,19 +233,19 @@ static void reconsider_era(struct server *sv)
 void server_note_end(struct server *sv, const struct link_end *end)
 {
 	if (end->refused)
-		error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
-			  sv->launch.name, (int)strcspn(end->text, "\n"), end->text);
+		server_not_started(sv, end->text);
 	else if (!sv->why)
 		describe_exit(sv, end);
 	if (!end->refused && !is_asked_for(sv))
 		add_last_words(sv);
-	if (!sv->ready_us && !end->refused && !is_asked_for(sv) && !is_keepers_fault(end))
+	if (!sv->ready_us && !end->refused && !is_asked_for(sv) && !is_keepers_fault(end) &&
+	    !is_lease(end) && !sv->lost)
 		reconsider_era(sv);
-	ending_read(&sv->ending, end, why_ended(sv, end));
+	ending_read(&sv->ending, end, why_ended(sv, end), sv->recipe.environment);
 	if (sv->stop_us) {
 		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;
 		/* Its stdin was closed first of all. It was gone before its keeper heard of it. */
-		if (strcmp(end->step, "none") == 0)
+		if (strcmp(end->step, "none") == 0 && !is_lease(end))
 			memcpy(sv->ending.step, "eof", sizeof("eof"));
 	}
 	sv->has_ended = true;

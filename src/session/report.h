@@ -15,10 +15,13 @@ struct ending { /* of one tree */
 	const char *why; /* static */
 	char step[8], proof[24];
 	double stop_ms;
-	char *json; /* NULL: none */
+	char *json;        /* NULL: none */
+	char *text;        /* a sentence, when the proof is "lease"; NULL: none */
+	char *environment; /* NULL: this machine */
 };
-/* As the link told it. */
-void ending_read(struct ending *out, const struct link_end *end, const char *why);
+/* As the link told it. environment: where it ran; NULL: here. */
+void ending_read(struct ending *out, const struct link_end *end, const char *why,
+		 const char *environment);
 void ending_done(struct ending *e);
 
 struct endings {

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "session/session.h"
+#include "session/site.h"
 
 #define STARTING_MAX  16
 #define SWEEP_US      10000000
@@ -147,6 +148,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 		k->message_limit = MESSAGE_MAX;
 	origin_init(&k->origin);
 	ring_init(&k->sessions);
+	ring_init(&k->sites);
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
 	eras_init(&k->eras, o.cache_dir);
 	if (outbox_init(&k->outbox, o.dispatch == KILLICK_DISPATCH_HOST, &why) < 0 ||
@@ -189,9 +191,12 @@ static void begin_close(struct killick *k)
 	}
 }
 
+/* The environments count, too: a program that was the way to one is a process of ours. */
 static bool is_all_closed(void *ctx)
 {
-	return ((struct killick *)ctx)->open_sessions == 0;
+	const struct killick *k = ctx;
+
+	return k->open_sessions == 0 && !sites_are_leaving(k);
 }
 
 static bool is_closed(void *ctx)
@@ -238,6 +243,10 @@ void killick_free(struct killick *k)
 	if (k->outbox.fd < 0)
 		outbox_flush(&k->outbox);
 	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
+	if (!ring_is_empty(&k->sites)) { /* of a link that was given up and may yet end: it needs */
+		loop_unlock(k->loop);    /* the loop */
+		return;
+	}
 	RING_EACH(r, &k->sessions)
 		session_free(RING_OF(r, struct killick_session, in_runtime));
 	pool_done(k);

@@ -36,7 +36,7 @@ struct killick {
 	struct outbox outbox;
 	struct pool pool;
 	struct eras eras;
-	struct ring sessions;
+	struct ring sessions, sites;
 	unsigned open_sessions; /* those that are not closed */
 	unsigned inside;        /* threads that wait in one of our functions */
 	struct endings endings; /* collected by killick_close */

@@ -18,7 +18,9 @@
  *   so that the server does not wait for us. One deadline covers this state and the next.
  * - handshaking: its process runs. Calls are taken from `starting` on; the client sends them when
  *   it may.
- * - ready: the only state without a deadline.
+ * - ready: the only state without a deadline. While the way to a server that is placed elsewhere is
+ *   interrupted (`lost`) it stays ready, but every call fails at once until the way is back. If
+ *that does not come back in time the link ends.
  * - draining: all its sessions are leaving, and some let their calls finish. Each lease has its own
  *   deadline.
  * - stopping: the keeper was told to end the tree, and answers within its budget; the timer is
@@ -45,11 +47,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "executor/environment.h"
 #include "session/call.h"
-#include "session/pack.h"
 #include "session/pool.h"
 #include "session/relay.h"
 #include "session/runtime.h"
+#include "session/site.h"
 
 #define STATE(state, event) ((unsigned)(state) << 8 | (unsigned)(event))
 
@@ -124,6 +127,24 @@ static void on_eof(void *ctx)
 	server_step(ctx, EV_EOF);
 }
 
+static void on_lost(void *ctx, const char *why)
+{
+	struct server *sv = ctx;
+
+	assert(sv->site);
+	if (sv->state != KILLICK_STOPPING)
+		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_LOST : KILLICK_ERR_START,
+			  "%s '%s': connection lost: %s",
+			  sv->ready_us ? "server" : "the handshake failed of server",
+			  sv->recipe.name, why);
+	server_step(sv, EV_LOST);
+}
+
+static void on_back(void *ctx)
+{
+	server_step(ctx, EV_BACK);
+}
+
 static void on_ended(void *ctx, const struct link_end *end)
 {
 	server_note_end(ctx, end);
@@ -136,6 +157,8 @@ static const struct link_events link_events = {
 	.on_stderr = relay_stderr,
 	.on_eof = on_eof,
 	.on_ended = on_ended,
+	.on_lost = on_lost,
+	.on_back = on_back,
 };
 
 static void on_ready(void *ctx, const struct err *e)
@@ -144,7 +167,7 @@ static void on_ready(void *ctx, const struct err *e)
 
 	if (e && sv->state != KILLICK_STOPPING)
 		error_set(&sv->error, KILLICK_ERR_START,
-			  "the handshake with server '%s' failed: %s", sv->launch.name, e->text);
+			  "the handshake with server '%s' failed: %s", sv->recipe.name, e->text);
 	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
 }
 
@@ -185,22 +208,38 @@ static void choose_era(struct server *sv)
 
 static int open_link(struct server *sv, struct err *e)
 {
-	const struct launch *la = &sv->launch;
+	const struct recipe *rc = &sv->recipe;
 	const struct link_spec spec = {
 		.keeper = sv->k->keeper,
-		.name = la->name,
+		.name = rc->name,
 		.session = sv->label,
-		.argv = la->argv,
-		.envp = la->envp,
-		.cwd = la->cwd,
-		.contain = la->contain,
+		.argv = rc->argv,
+		.envp = rc->envp,
+		.cwd = rc->cwd,
+		.contain = rc->contain,
 		.grace_ms = sv->grace_ms,
-		.max_procs = la->max_procs,
-		.memory = la->memory,
-		.no_sweep = !runtime_sweeps(sv->k),
+		.max_procs = rc->max_procs,
+		.memory = rc->memory,
+		.no_sweep = rc->environment || !runtime_sweeps(sv->k),
 		.write_limit = sv->k->message_limit,
 	};
-	return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
+	const struct placement where = { .remote_names = rc->remote_names };
+
+	/* by what it is: one that is placed never starts here */
+	if (!rc->environment)
+		return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
+	assert(sv->site);
+	return environment_open_link(sv->site->env, &spec, &where, &link_events, sv, &sv->link, e);
+}
+
+void server_not_started(struct server *sv, const char *why)
+{
+	const char *environment = sv->recipe.environment;
+
+	error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started%s%s%s: %.*s",
+		  sv->recipe.name, environment ? " in environment '" : "",
+		  environment ? environment : "", environment ? "'" : "", (int)strcspn(why, "\n"),
+		  why);
 }
 
 static void server_gone(struct server *sv);
@@ -214,15 +253,14 @@ static void server_start(struct server *sv)
 	sv->level[0] = '\0';
 	sv->ready_us = sv->stop_us = 0;
 	sv->why = NULL;
-	sv->failed_client = sv->deaf = sv->shook = false;
+	sv->failed_client = sv->deaf = sv->lost = sv->shook = false;
 	sv->has_ended = false;
 	sv->started_us = loop_now_us();
 	sv->starts++;
 	sv->tried = true;
 	tail_done(&sv->tail);
 	if (open_link(sv, &e) < 0) {
-		error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %s",
-			  sv->launch.name, e.text);
+		server_not_started(sv, e.text);
 		server_go(sv, KILLICK_GONE, NO_DEADLINE);
 		server_gone(sv);
 		return;
@@ -281,7 +319,7 @@ static void server_too_slow(struct server *sv)
 	error_set(&sv->error, KILLICK_ERR_START,
 		  "server '%s' did not complete its handshake within %.3g s; "
 		  "raise startupTimeoutSec if it needs longer",
-		  sv->launch.name, (double)sv->startup_ms / 1000);
+		  sv->recipe.name, (double)sv->startup_ms / 1000);
 	server_stop(sv, "timeout", LINK_STOP_TERM);
 }
 
@@ -289,6 +327,28 @@ static void server_linger(struct server *sv)
 {
 	sv->stop = STOP_LINGER;
 	server_go(sv, KILLICK_STOPPING, LINGER_MS);
+}
+
+/* Whoever waits for an answer hears it now. The server itself may well go on, and its link brings
+ * what it says when the way is back. */
+static void server_lost(struct server *sv)
+{
+	sv->lost = true;
+	relay_warning(sv, sv->error.text);
+	RING_EACH(r, &sv->leases)
+		calls_lose(RING_OF(r, struct lease, on_server));
+}
+
+static void server_back(struct server *sv)
+{
+	char text[160];
+
+	if (!sv->lost)
+		return;
+	sv->lost = false;
+	sv->error = (struct killick_error){ .code = 0 };
+	snprintf(text, sizeof(text), "server '%s': the connection is back", sv->recipe.name);
+	relay_warning(sv, text);
 }
 
 /* Nobody has a lease. Whatever is open ends now; the tree next. */
@@ -320,7 +380,7 @@ static void server_give_up(struct server *sv)
 					       .report = "" };
 
 	sv->bytes_out += sv->link->written;
-	relay_lost(sv->link);
+	relay_abandon(sv->link, sv->site);
 	sv->link = NULL;
 	on_ended(sv, &nobody_knows);
 }
@@ -331,7 +391,7 @@ static void server_escalate(struct server *sv)
 	case STOP_LINGER:
 		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START,
 			  "server '%s' closed its %s and kept running; it was ended",
-			  sv->launch.name, sv->deaf ? "stdin" : "stdout");
+			  sv->recipe.name, sv->deaf ? "stdin" : "stdout");
 		fail_client(sv, sv->error.code, sv->error.text);
 		server_stop(sv, "exit", LINK_STOP_EOF);
 		break;
@@ -414,7 +474,9 @@ static void server_free(struct server *sv)
 	ring_remove(&sv->in_pool);
 	ending_done(&sv->ending);
 	tail_done(&sv->tail);
-	free(sv->launch.argv);
+	if (sv->site)
+		site_leave(sv->site);
+	recipe_done(&sv->recipe);
 	free(sv->label);
 	free(sv->stderr_file);
 	free(sv);
@@ -447,6 +509,19 @@ static void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_STARTING, EV_REFUSED):
 	case STATE(KILLICK_HANDSHAKING, EV_REFUSED):
 		server_stop(sv, "handshake", LINK_STOP_EOF);
+		break;
+	case STATE(KILLICK_STARTING, EV_LOST): /* it would be a guess what has been said */
+	case STATE(KILLICK_HANDSHAKING, EV_LOST):
+		sv->lost = true;
+		server_stop(sv, "handshake", LINK_STOP_EOF);
+		break;
+	case STATE(KILLICK_READY, EV_LOST):
+	case STATE(KILLICK_DRAINING, EV_LOST):
+		server_lost(sv);
+		break;
+	case STATE(KILLICK_READY, EV_BACK):
+	case STATE(KILLICK_DRAINING, EV_BACK):
+		server_back(sv);
 		break;
 	case STATE(KILLICK_STARTING, EV_TIME):
 	case STATE(KILLICK_HANDSHAKING, EV_TIME):
@@ -496,6 +571,8 @@ static void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_STOPPING, EV_SHOOK):
 	case STATE(KILLICK_STOPPING, EV_REFUSED):
 	case STATE(KILLICK_STOPPING, EV_EOF):
+	case STATE(KILLICK_STOPPING, EV_LOST): /* the link keeps its budget */
+	case STATE(KILLICK_STOPPING, EV_BACK):
 		break;
 	default:
 		assert(false); /* an event that cannot come in this state */
@@ -504,59 +581,12 @@ static void server_step(struct server *sv, enum server_event ev)
 
 /* --- from outside --- */
 
-static size_t count_words(char *const *list)
-{
-	size_t count = 0;
-
-	while (list[count])
-		count++;
-	return count;
-}
-
-static void pack_words(struct pack *p, char *const *list, char **out)
-{
-	size_t i;
-
-	for (i = 0; list[i]; i++) {
-		const char *word = pack_text(p, list[i]);
-
-		if (p->base)
-			out[i] = (char *)word;
-	}
-	if (p->base)
-		out[i] = NULL;
-}
-
-static void pack_launch(struct pack *p, const struct config_server *cs, struct launch *out)
-{
-	pack_words(p, cs->argv, out->argv);
-	pack_words(p, cs->envp, out->envp);
-	out->name = pack_text(p, cs->name);
-	out->cwd = cs->cwd ? pack_text(p, cs->cwd) : NULL;
-	out->contain = cs->contain ? pack_text(p, cs->contain) : NULL;
-}
-
-static void launch_init(struct launch *out, const struct config_server *cs)
-{
-	size_t argc = count_words(cs->argv), envc = count_words(cs->envp);
-	struct pack p = { .base = NULL };
-	char **block;
-
-	*out = (struct launch){ .max_procs = cs->max_procs, .memory = cs->memory };
-	pack_launch(&p, cs, out);
-	block = mem_grow(NULL, (argc + envc + 2) * sizeof(*block) + p.used, 1);
-	out->argv = block;
-	out->envp = block + argc + 1;
-	p = (struct pack){ .base = (char *)(out->envp + envc + 1) };
-	pack_launch(&p, cs, out);
-}
-
 struct server *server_new(struct killick *k, const struct config_server *cs, unsigned grace_ms,
 			  unsigned answers, const char *label)
 {
 	struct server *sv = mem_grow(NULL, 1, sizeof(*sv));
 
-	assert(!cs->disabled && !cs->environment);
+	assert(!cs->disabled && !cs->problem && !cs->environment == !cs->place);
 	*sv = (struct server){
 		.k = k,
 		.state = KILLICK_IDLE,
@@ -573,7 +603,9 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 			  .max_in_flight = IN_FLIGHT_MAX },
 	};
 	memcpy(sv->fingerprint, cs->fingerprint, sizeof(sv->fingerprint));
-	launch_init(&sv->launch, cs);
+	recipe_init(&sv->recipe, cs);
+	if (cs->place)
+		sv->site = site_use(k, cs->place);
 	server_adjust(sv, cs);
 	ring_init(&sv->leases);
 	ring_init(&sv->parked);
@@ -601,6 +633,8 @@ int server_use(struct server *sv, struct killick_error *e)
 	int r = server_refuses(sv, e);
 
 	assert(sv->active > 0);
+	if (r == 0 && sv->lost && sv->state == KILLICK_READY)
+		r = error_set(e, KILLICK_ERR_LOST, "%s", sv->error.text);
 	if (r == 0)
 		server_step(sv, EV_USE);
 	return r;

@@ -26,9 +26,11 @@
 #include "session/config.h"
 #include "session/report.h"
 #include "base/ring.h"
-#include "session/tail.h"
+#include "session/recipe.h"
+#include "base/tail.h"
 
 struct lease;
+struct site;
 
 enum server_event {
 	EV_USE,     /* somebody needs it */
@@ -37,20 +39,12 @@ enum server_event {
 	EV_SHOOK,   /* the handshake succeeded */
 	EV_REFUSED, /* the handshake failed */
 	EV_EOF,     /* its stdout is closed, or its stdin: there is nothing to talk to */
+	EV_LOST,    /* the way to it is interrupted */
+	EV_BACK,    /* and it is back */
 	EV_ENDED,   /* its tree is proved gone */
 	EV_LEAVING, /* every session is leaving, but calls may finish */
 	EV_LEFT,    /* nobody has a lease any more */
 	EV_TIME,    /* the deadline of its state */
-};
-
-/* What is started: our own copy of a config's words, because a shared server outlives the session
- * it came from. */
-struct launch {
-	const char *name;
-	char **argv, **envp; /* argv: the block that all of it is in */
-	const char *cwd, *contain;
-	unsigned long max_procs;
-	unsigned long long memory;
 };
 
 /* In KILLICK_STOPPING: how far the end has come. */
@@ -67,7 +61,8 @@ struct server {
 	struct loop_timer timer; /* the deadline of the state */
 
 	/* what it is */
-	struct launch launch;
+	struct recipe recipe;
+	struct site *site; /* where it runs; NULL: on this machine */
 	char fingerprint[FINGERPRINT_SIZE];
 	enum config_era era;
 	unsigned answers; /* what it is told that we can answer */
@@ -89,6 +84,7 @@ struct server {
 	/* while it runs */
 	struct link *link;
 	bool deaf; /* its stdin is closed */
+	bool lost; /* the way to it is interrupted; `error` says why */
 	struct client *client;
 	struct client_spec spec;
 	bool shook;         /* the handshake succeeded before we were told that it runs */
@@ -134,6 +130,9 @@ void server_check(struct server *sv);
 void server_unleased(struct server *sv);
 /* Its turn to start has come. */
 void server_place(struct server *sv);
+
+/* It could not be started; why is one line, and more that is not shown. */
+void server_not_started(struct server *sv, const char *why);
 
 /* report.c: the tree is gone; fills in `error`, `ending` and `again`. */
 void server_note_end(struct server *sv, const struct link_end *end);

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "rpc/frame.h"
+#include "base/frame.h"
 
 struct seen {
 	struct buf lines; /* each with a newline; "!" and a newline for one that is too long */

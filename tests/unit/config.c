@@ -118,7 +118,7 @@ TEST(config_of_all_keys)
 		one("'type': 'stdio', 'args': ['a'], 'env': {'K': 'v'}, 'envVars': ['SSH_AUTH'], "
 		    "'cwd': '/tmp', 'disabled': false, 'enabled': true, 'startupTimeoutSec': 0.5, "
 		    "'toolTimeoutSec': 7, 'required': true, 'enabledTools': ['t', "
-		    "'u'], 'disabledTools': ['u'], 'environment': 'far', 'share': "
+		    "'u'], 'disabledTools': ['u'], 'environment': 'local', 'share': "
 		    "'identical', 'limits': {'maxProcs': 64, 'memory': '512M'}, 'era': 'auto', "
 		    "'restart': 'now', 'contain': 'cgroup', 'stderr': '~/x.log'");
 	struct config_server *s = c.servers;
@@ -132,7 +132,7 @@ TEST(config_of_all_keys)
 	OK(s->required && s->shared && !s->disabled);
 	list_is(s->enabled_tools, "t|u");
 	list_is(s->disabled_tools, "u");
-	STREQ(s->environment, "far");
+	OK(!s->environment);
 	EQ(s->max_procs, 64);
 	EQ(s->memory, 512 << 20);
 	EQ(s->era, CONFIG_AUTO);
@@ -151,7 +151,7 @@ TEST(config_reads_how_codex_and_others_write_it)
 		"'type': 'local', 'startup_timeout_sec': 20, 'tool_timeout_sec': 1.5, "
 		"'enabled_tools': ['a'], 'disabled_tools': ['b'], 'limits': {'max_procs': "
 		"3}, 'env_vars': [{'name': 'SSH_AUTH', 'source': 'local'},{'name': 'NOWHERE'}], "
-		"'experimental_environment': 'far', 'tools': {'a': {'approval_mode': 'auto'}}");
+		"'experimental_environment': 'local', 'tools': {'a': {'approval_mode': 'auto'}}");
 	AUTO(config_done)
 	struct config d = one("'startup_timeout_ms': 20, 'includeTools': ['a', "
 			      "'b'], 'excludeTools': ['b'], 'environment_id': 'local'");
@@ -165,7 +165,7 @@ TEST(config_reads_how_codex_and_others_write_it)
 	list_is(c.servers->enabled_tools, "a");
 	list_is(c.servers->disabled_tools, "b");
 	EQ(c.servers->max_procs, 3);
-	STREQ(c.servers->environment, "far");
+	OK(!c.servers->environment);
 	OK(strstr(c.servers->envp[3], "SSH_AUTH=x"));
 	EQ(d.servers->startup_ms, 20);
 	OK(!d.servers->environment);
@@ -181,7 +181,7 @@ TEST(config_null_and_empty_are_as_good_as_absent)
 	struct config c =
 		one("'args': null, 'env': null, 'envVars': null, 'cwd': '', 'disabled': null, "
 		    "'startupTimeoutSec': null, 'limits': null, 'enabledTools': null, 'share': "
-		    "null, 'stderr': '', 'environment': '', 'type': null, 'url': null");
+		    "null, 'stderr': '', 'environment': null, 'type': null, 'url': null");
 	struct config_server *s = c.servers;
 
 	list_is(c.warnings, "");
@@ -213,7 +213,7 @@ TEST(config_of_vs_code)
 TEST(config_may_have_no_servers)
 {
 	AUTO(config_done)
-	struct config c = good("{'mcpServers': {}, 'environments': {'a': 1}}");
+	struct config c = good("{'mcpServers': {}, 'environments': {}}");
 
 	EQ(c.count, 0);
 	list_is(c.warnings, "");
@@ -295,9 +295,10 @@ TEST(config_values_of_the_wrong_kind)
 		    "'envVars' must be an array of names, found an object without 'name'");
 	REFUSED_ONE("'envVars': ['A=']", "'envVars': 'A=' cannot be the name of a variable");
 	REFUSED_ONE("'envVars': [{'name': 'A', 'source': 'remote'}]",
-		    "'envVars': a source must be 'local'");
+		    "'envVars': the source of 'A' is 'remote', but the server has no "
+		    "'environment': it runs on this machine");
 	REFUSED_ONE("'envVars': [{'name': 'A', 'source': 1}]",
-		    "'envVars': a source must be 'local'");
+		    "'envVars': a source must be 'local' or 'remote'");
 	REFUSED_ONE("'cwd': 1", "'cwd' must be a string, found a number");
 	REFUSED_ONE("'disabled': 'true'", "'disabled' must be true or false, found a string");
 	REFUSED_ONE("'required': 1", "'required' must be true or false, found a number");
@@ -314,6 +315,7 @@ TEST(config_values_of_the_wrong_kind)
 					   "'keeper' or 'group', found 'docker'");
 	REFUSED_ONE("'environment': {'A': 'b'}",
 		    "'environment' must be a string, found an object; variables go into 'env'");
+	REFUSED_ONE("'environment': ''", "'environment' is empty; this machine is 'local'");
 	REFUSED_ONE("'environment': 1", "'environment' must be a string, found a number");
 	REFUSED_ONE("'environment': 'a\\u001b['", "'environment' must be a printable name");
 	REFUSED_ONE("'type': 1", "'type' must be a string, found a number");

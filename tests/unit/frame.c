@@ -1,5 +1,5 @@
 /* frame.c - the same lines however the bytes are cut. */
-#include "rpc/frame.h"
+#include "base/frame.h"
 
 #include <stdlib.h>
 #include <string.h>

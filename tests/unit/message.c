@@ -8,7 +8,7 @@
 
 #include "../t.h"
 #include "base/auto.h"
-#include "rpc/frame.h"
+#include "base/frame.h"
 
 #define V "\"jsonrpc\":\"2.0\""
 

@@ -1,5 +1,5 @@
 /* frame.c - see frame.h */
-#include "frame.h"
+#include "base/frame.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* tail.c - see tail.h */
-#include "session/tail.h"
+#include "base/tail.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,0 +1,51 @@
+/* quiet.c - see quiet.h */
+#include "base/quiet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* SIGPIPE is held off, and taken back if it came. */
+static ssize_t write_masked(int fd, const void *bytes, size_t len)
+{
+	static const struct timespec at_once;
+	sigset_t pipe_only, before, pending;
+	int error;
+	ssize_t n;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+	n = write(fd, bytes, len);
+	error = errno;
+	if (n < 0 && error == EPIPE && !sigismember(&before, SIGPIPE)) {
+		sigpending(&pending);
+		if (sigismember(&pending, SIGPIPE))
+			sigtimedwait(&pipe_only, NULL, &at_once);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return n;
+}
+
+/* Linux 6.18 can do without the system calls around it. */
+ssize_t quiet_write(int fd, const void *bytes, size_t len)
+{
+	static atomic_bool too_old;
+	struct iovec piece = { (void *)bytes, len };
+	const int no_signal = 0x100; /* RWF_NOSIGNAL */
+	ssize_t n;
+
+	if (atomic_load_explicit(&too_old, memory_order_relaxed))
+		return write_masked(fd, bytes, len);
+	n = pwritev2(fd, &piece, 1, -1, no_signal);
+	if (n >= 0 || errno != EOPNOTSUPP)
+		return n;
+	atomic_store_explicit(&too_old, true, memory_order_relaxed);
+	return write_masked(fd, bytes, len);
+}

@@ -1,0 +1,275 @@
+/* exec_options.c - see exec_options.h */
+#include "exec_options.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/sha256.h"
+#include "cli.h"
+#include "keeper/options.h"
+
+#define VERB        "exec-server"
+#define TOKEN_MAX   4096
+#define FIRST_FD    3 /* of those a service manager gives */
+#define CONNECTIONS 4096
+#define PROCESSES   1024
+
+const char exec_server_help[] =
+	"usage: killick exec-server [options]\n"
+	"\n"
+	"Runs and holds processes for owners on other machines, by Codex's exec-server protocol.\n"
+	"An owner that stays away longer than its lease loses its processes, all of them.\n"
+	"\n"
+	"  --listen WHERE     ws://IP:PORT (ws://127.0.0.1:0; the address is printed),\n"
+	"                     wss://IP:PORT, unix:PATH or stdio\n"
+	"  --token-file FILE  clients must send the token that is in FILE ...\n"
+	"  --token-sha256 HEX ... or the one with this SHA-256\n"
+	"  --tls-cert FILE    certificate and key for wss://, in PEM\n"
+	"  --tls-key FILE\n"
+	"  --insecure         listen where others can connect without token or without TLS\n"
+	"  --lease TIME       how long an owner may stay away (30s)\n"
+	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
+	"  --max-connections N, --max-processes N      (4096, 1024)\n"
+	"  --quiet            no lines about processes on stderr\n"
+	"\n"
+	"Started by a service manager with a socket it listens there. SIGTERM ends all processes.\n"
+	"Example, on two machines, over ssh and without a port:\n"
+	"  killick run --on ssh:HOST -- CMD ARGS...\n";
+
+struct words {
+	const char *listen, *token_file, *token_sha256, *cert, *key, *lease, *retain, *contain;
+	const char *connections, *processes;
+	bool insecure, quiet;
+};
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int read_digest(const char *text, unsigned char out[32])
+{
+	if (strlen(text) != 64)
+		return cli_usage(VERB, "--token-sha256 takes 64 hexadecimal digits");
+	for (int i = 0; i < 32; i++) {
+		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return cli_usage(VERB, "--token-sha256 takes 64 hexadecimal digits");
+		out[i] = (unsigned char)(high << 4 | low);
+	}
+	return 0;
+}
+
+/* Of the file the first line. */
+static int read_token(const char *file, unsigned char out[32])
+{
+	char text[TOKEN_MAX];
+	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	struct sha256 h;
+	size_t len;
+
+	if (n < 0)
+		return cli_usage(VERB, "cannot read the token in '%s': %s", file, strerror(errno));
+	text[n] = '\0';
+	len = strcspn(text, "\r\n");
+	if (len < 16 || len == sizeof(text) - 1)
+		return cli_usage(VERB,
+				 "the token in '%s' is %s; make one with: openssl rand -hex 32",
+				 file, len < 16 ? "shorter than 16 characters" : "too long");
+	sha256_init(&h);
+	sha256_add(&h, text, len);
+	sha256_end(&h, out);
+	explicit_bzero(text, sizeof(text));
+	return 0;
+}
+
+/* The one socket that a service manager gave us, or -1; -2: it gave us more. */
+static int given_socket(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	bool ours = pid && count && atol(pid) == getpid();
+	int n = ours ? atoi(count) : 0;
+
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+	if (n > 0)
+		fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC);
+	return n == 1 ? FIRST_FD : n > 1 ? -2 : -1;
+}
+
+/* Its address as the url that would have made it. */
+static int describe_socket(int fd, bool tls, struct url *out)
+{
+	struct sockaddr_storage at = { .ss_family = 0 };
+	socklen_t len = sizeof(at);
+	const struct sockaddr_un *un = (const struct sockaddr_un *)&at;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&at;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at;
+	int listens = 0;
+	socklen_t size = sizeof(listens);
+
+	*out = (struct url){ .kind = tls ? URL_WSS : URL_WS, .path = "/" };
+	if (getsockname(fd, (struct sockaddr *)&at, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens)
+		return cli_usage(VERB,
+				 "descriptor %d is no listening socket; set Accept=no in "
+				 "its socket unit",
+				 fd);
+	switch (at.ss_family) {
+	case AF_UNIX:
+		out->kind = URL_UNIX;
+		snprintf(out->path, sizeof(out->path), "%s", un->sun_path);
+		return 0;
+	case AF_INET:
+		inet_ntop(AF_INET, &in->sin_addr, out->host, sizeof(out->host));
+		out->port = ntohs(in->sin_port);
+		return 0;
+	case AF_INET6:
+		inet_ntop(AF_INET6, &in6->sin6_addr, out->host, sizeof(out->host));
+		out->port = ntohs(in6->sin6_port);
+		return 0;
+	default:
+		return cli_usage(VERB, "descriptor %d is neither an internet nor a unix socket",
+				 fd);
+	}
+}
+
+static int read_place(const struct words *w, struct exec_options *out)
+{
+	struct err e = ERR_INIT;
+
+	out->fd = given_socket();
+	if (out->fd == -2)
+		return cli_usage(VERB, "more than one socket was given by the service manager");
+	if (out->fd >= 0 && w->listen)
+		return cli_usage(VERB,
+				 "there is a socket from the service manager; leave out --listen");
+	if (out->fd >= 0)
+		return describe_socket(out->fd, w->cert != NULL, &out->url);
+	if (url_parse(w->listen ? w->listen : "ws://127.0.0.1:0", URL_LISTEN, &out->url, &e) < 0)
+		return cli_usage(VERB, "--listen %s", e.text);
+	return 0;
+}
+
+/* Whoever can connect can run programs as this user. */
+static int check_safety(const struct words *w, const struct exec_options *o)
+{
+	bool tls = o->url.kind == URL_WSS;
+
+	if (tls && (!w->cert || !w->key))
+		return cli_usage(VERB, "wss:// needs --tls-cert and --tls-key");
+	if (!tls && (w->cert || w->key))
+		return cli_usage(VERB, "--tls-cert and --tls-key are for wss:// only");
+	if (w->insecure || url_is_loopback(&o->url) || (tls && o->has_token))
+		return 0;
+	return cli_usage(VERB,
+			 "others can reach %s, and whoever connects can run programs as this user: "
+			 "use wss:// and --token-file, or say --insecure",
+			 o->url.host);
+}
+
+static int read_count(const char *name, const char *text, unsigned *out)
+{
+	char *end;
+	unsigned long n;
+
+	if (!text)
+		return 0;
+	n = strtoul(text, &end, 10);
+	if (*end || text[0] < '0' || text[0] > '9' || n == 0 || n > 1000000)
+		return cli_usage(VERB, "%s '%s' is not a number from 1 to 1000000", name, text);
+	*out = (unsigned)n;
+	return 0;
+}
+
+static int read_time(const char *name, const char *text, unsigned *out_ms)
+{
+	if (!text || (options_time(text, out_ms) == 0 && *out_ms > 0))
+		return 0;
+	return cli_usage(VERB, "%s '%s' is not a time such as 30s, at most 1h", name, text);
+}
+
+static int understand(const struct words *w, struct exec_options *out)
+{
+	int r = read_place(w, out);
+
+	out->cert_file = w->cert;
+	out->key_file = w->key;
+	out->contain = w->contain;
+	out->quiet = w->quiet;
+	out->has_token = w->token_file || w->token_sha256;
+	if (r == 0 && w->token_file && w->token_sha256)
+		r = cli_usage(VERB, "either --token-file or --token-sha256");
+	if (r == 0 && w->token_file)
+		r = read_token(w->token_file, out->token_sha256);
+	if (r == 0 && w->token_sha256)
+		r = read_digest(w->token_sha256, out->token_sha256);
+	if (r == 0)
+		r = check_safety(w, out);
+	if (r == 0)
+		r = read_time("--lease", w->lease, &out->lease_ms);
+	if (r == 0)
+		r = read_time("--retain", w->retain, &out->retain_ms);
+	if (r == 0)
+		r = read_count("--max-connections", w->connections, &out->max_connections);
+	if (r == 0)
+		r = read_count("--max-processes", w->processes, &out->max_processes);
+	return r;
+}
+
+static bool is_level(const char *text)
+{
+	static const char *const levels[] = { "auto", "namespace", "cgroup", "keeper", "group" };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(text, levels[i]) == 0)
+			return true;
+	return false;
+}
+
+bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out_status)
+{
+	struct words w = { .listen = NULL };
+	const struct cli_option options[] = {
+		{ "listen", .value = &w.listen },
+		{ "token-file", .value = &w.token_file },
+		{ "token-sha256", .value = &w.token_sha256 },
+		{ "tls-cert", .value = &w.cert },
+		{ "tls-key", .value = &w.key },
+		{ "insecure", .flag = &w.insecure },
+		{ "lease", .value = &w.lease },
+		{ "retain", .value = &w.retain },
+		{ "contain", .value = &w.contain },
+		{ "max-connections", .value = &w.connections },
+		{ "max-processes", .value = &w.processes },
+		{ "quiet", .flag = &w.quiet },
+		{ NULL },
+	};
+
+	if (!cli_options(argc, argv, exec_server_help, options, out_status))
+		return false;
+	*out = (struct exec_options){ .max_connections = CONNECTIONS, .max_processes = PROCESSES };
+	*out_status = understand(&w, out);
+	if (*out_status == 0 && w.contain && !is_level(w.contain))
+		*out_status = cli_usage(VERB,
+					"--contain '%s' is not auto, namespace, cgroup, "
+					"keeper or group",
+					w.contain);
+	return *out_status == 0;
+}

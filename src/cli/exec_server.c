@@ -1,0 +1,268 @@
+/* exec_server.c - `killick exec-server`: the executor as a program.
+ *
+ * The loop's thread does all the work. This one waits for signals, and as pid 1 of a container
+ * reaps what nobody else does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "cli.h"
+#include "exec_log.h"
+#include "exec_options.h"
+#include "executor/executor.h"
+#include "link/launch.h"
+#include "net/channel.h"
+#include "net/listen.h"
+
+#define VERB     "exec-server"
+#define GRACE_MS 2000
+#define SEND_MAX (32u << 20) /* bytes that wait for one client; output stops long before */
+
+extern char **environ;
+
+struct exec_server {
+	struct exec_options options;
+	struct exec_log *log; /* NULL: quiet */
+	struct loop *loop;
+	struct executor *executor;
+	struct listener *listener; /* NULL: stdio, or the end has begun */
+	bool over;                 /* everything has ended; with the loop's lock */
+	pthread_t waiter;
+};
+
+#define SIG_OVER SIGUSR1 /* wakes the thread that waits for signals */
+
+static void on_log(void *ctx, const char *line)
+{
+	struct exec_server *s = ctx;
+
+	if (s->log)
+		exec_log_line(s->log, line);
+}
+
+static void on_channel(void *ctx, struct channel *c)
+{
+	struct exec_server *s = ctx;
+
+	executor_adopt(s->executor, c, false, NULL, NULL);
+}
+
+static void on_executor_closed(void *ctx)
+{
+	struct exec_server *s = ctx;
+
+	s->over = true;
+	pthread_kill(s->waiter, SIG_OVER);
+}
+
+static void on_turn(void *ctx)
+{
+	(void)ctx;
+}
+
+/* --- the beginning --- */
+
+/* Each connection and each process costs descriptors, and a soft limit of 1024 is soon reached.
+ * What we start gets the limit that we were given. */
+static void raise_files_limit(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
+		return;
+	launch_limit_files(&lim);
+	lim.rlim_cur = lim.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &lim);
+}
+
+/* Stdin and stdout are the client's: whatever else writes to stdout here must not reach it. */
+static int take_stdio(int *out_in, int *out_out)
+{
+	AUTO(fd_drop) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	*out_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 5);
+	*out_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 5);
+	if (*out_in < 0 || *out_out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
+		return -errno;
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 && dup2(null, STDOUT_FILENO) < 0)
+		return -errno;
+	return 0;
+}
+
+static void on_stdio_gone(void *ctx)
+{
+	struct exec_server *s = ctx;
+
+	executor_close(s->executor, 0);
+}
+
+static int serve_stdio(struct exec_server *s, struct err *e)
+{
+	struct channel *c;
+	int in = -1, out = -1, r = take_stdio(&in, &out);
+
+	if (r < 0)
+		return err_set(e, r, "cannot use stdin and stdout: %s", strerror(-r));
+	r = channel_over_fds(s->loop, in, out, SEND_MAX, NULL, NULL, &c, e);
+	if (r == 0)
+		executor_adopt(s->executor, c, true, on_stdio_gone, s);
+	return r;
+}
+
+static int serve_listener(struct exec_server *s, struct err *e)
+{
+	static const struct listen_events events = { .on_channel = on_channel, .on_note = on_log };
+	const struct listen_spec spec = {
+		.url = &s->options.url,
+		.fd = s->options.fd,
+		.cert_file = s->options.cert_file,
+		.key_file = s->options.key_file,
+		.token_sha256 = s->options.has_token ? s->options.token_sha256 : NULL,
+		.max_connections = s->options.max_connections,
+		.send_limit = SEND_MAX,
+	};
+
+	return listener_open(s->loop, &spec, &events, s, &s->listener, e);
+}
+
+static int open_executor(struct exec_server *s, const char *keeper, struct err *e)
+{
+	const struct executor_options options = {
+		.keeper = keeper,
+		.envp = environ,
+		.contain = s->options.contain,
+		.lease_ms = s->options.lease_ms,
+		.retain_ms = s->options.retain_ms,
+		.max_processes = s->options.max_processes,
+		.ctx = s,
+		.on_log = on_log,
+		.on_closed = on_executor_closed,
+	};
+
+	return executor_open(s->loop, &options, &s->executor, e);
+}
+
+static int find_keeper(char **out, struct err *e)
+{
+	char beside[PATH_MAX + 32];
+	bool found = cli_find_keeper(beside, sizeof(beside));
+
+	return link_keeper_path(found ? beside : NULL, out, e);
+}
+
+static int begin(struct exec_server *s, struct err *e)
+{
+	AUTO(mem_drop) char *keeper = NULL;
+	int r = find_keeper(&keeper, e);
+
+	if (r == 0)
+		r = loop_open(&s->loop, on_turn, s, e);
+	if (r < 0)
+		return r;
+	loop_lock(s->loop);
+	r = open_executor(s, keeper, e);
+	if (r == 0)
+		r = s->options.url.kind == URL_STDIO ? serve_stdio(s, e) : serve_listener(s, e);
+	loop_unlock(s->loop);
+	return r;
+}
+
+/* --- the end --- */
+
+static void begin_end(struct exec_server *s, unsigned grace_ms)
+{
+	loop_lock(s->loop);
+	if (s->listener)
+		listener_close(s->listener);
+	s->listener = NULL;
+	executor_close(s->executor, grace_ms);
+	loop_unlock(s->loop);
+}
+
+/* As pid 1 we are the parent of everything whose parent has ended. What is a keeper of ours is
+ * asked for by its pidfd as well, and takes no harm. */
+static void reap(void)
+{
+	while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void signals_of_interest(sigset_t *out)
+{
+	static const int list[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIG_OVER };
+
+	sigemptyset(out);
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		sigaddset(out, list[i]);
+}
+
+static bool is_over(struct exec_server *s)
+{
+	bool over;
+
+	loop_lock(s->loop);
+	over = s->over;
+	loop_unlock(s->loop);
+	return over;
+}
+
+/* The first signal asks every process to leave, the second does not wait for that. */
+static void serve(struct exec_server *s, const sigset_t *set)
+{
+	unsigned grace_ms = GRACE_MS;
+	int sig;
+
+	while (!is_over(s)) {
+		if (sigwait(set, &sig) != 0)
+			continue;
+		if (sig == SIGCHLD) {
+			reap();
+		} else if (sig != SIG_OVER) {
+			begin_end(s, grace_ms);
+			grace_ms = 0;
+		}
+	}
+}
+
+int verb_exec_server(int argc, char **argv)
+{
+	struct exec_server s = { .waiter = pthread_self() };
+	struct err e = ERR_INIT;
+	sigset_t set;
+	int status;
+
+	if (!exec_options_read(argc, argv, &s.options, &status))
+		return status;
+	signals_of_interest(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	raise_files_limit();
+	s.log = s.options.quiet ? NULL : exec_log_open(STDERR_FILENO);
+	if (begin(&s, &e) < 0) {
+		cli_say(VERB, "%s", e.text);
+		return EXIT_UNAVAILABLE; /* nothing runs yet */
+	}
+	if (s.listener) {
+		printf("%s\n", listener_url(s.listener));
+		fflush(stdout);
+	}
+	serve(&s, &set);
+	loop_lock(s.loop);
+	executor_free(s.executor);
+	loop_unlock(s.loop);
+	loop_close(s.loop);
+	if (s.log)
+		exec_log_close(s.log);
+	return EXIT_SUCCESS;
+}

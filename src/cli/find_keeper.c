@@ -1,0 +1,29 @@
+/* find_keeper.c - where the small program is that belongs to this one. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+bool cli_find_keeper(char *out, size_t size)
+{
+	static const char *const places[] = { "killick", "../../bin/killick" };
+	char self[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *named = getenv("KILLICK_KEEPER");
+
+	if (n <= 0 || (named && *named))
+		return false;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(out, size, "%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(out, X_OK) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,115 @@
+/* on.c - see on.h */
+#include "on.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "cli.h"
+#include "link/link.h"
+
+enum { EXIT_CONFIG = 65 };
+
+/* Names are listed that the config has, for who has mistyped one. */
+static void say_unknown(const char *verb, const struct config *c, const char *file,
+			const char *name)
+{
+	char known[400] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < c->place_count && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'",
+					 i ? ", " : "", c->places[i].name);
+	cli_say(verb, "%s defines no environment '%.60s'; it defines %s", file, name,
+		used ? known : "none: see 'environments' in killick-config(5)");
+}
+
+static bool find_named(const char *verb, const struct on *o, struct config_place *out,
+		       int *out_status)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+	const char *file = cli_find_config(o->config);
+	struct err e = ERR_INIT;
+	struct config_place *p;
+
+	*out_status = EXIT_USAGE;
+	if (!file) {
+		cli_usage(verb,
+			  "'--on %.60s' is the name of an environment, and there is no config; "
+			  "give '--config FILE', or a URL or ssh:HOST instead of the name",
+			  o->where);
+		return false;
+	}
+	*out_status = EXIT_CONFIG;
+	if (config_read(file, environ, &c, &e) < 0) {
+		cli_say(verb, "%s", e.text);
+		return false;
+	}
+	p = (struct config_place *)config_place_find(&c, o->where);
+	if (!p) {
+		say_unknown(verb, &c, file, o->where);
+		return false;
+	}
+	if (p->problem) {
+		cli_say(verb, "%s: environment '%s' cannot be used: %s", file, p->name, p->problem);
+		return false;
+	}
+	*out = *p;
+	*p = c.places[--c.place_count]; /* it leaves the config */
+	return true;
+}
+
+bool on_find(const char *verb, const struct on *o, struct config_place *out, int *out_status)
+{
+	struct err e = ERR_INIT;
+
+	*out_status = EXIT_USAGE;
+	if (strcmp(o->where, "local") == 0) {
+		cli_usage(verb, "'local' is this machine: leave '--on' out");
+		return false;
+	}
+	if (!config_place_is_way(o->where) && o->token_env) {
+		cli_usage(verb, "'--token-env' goes with a URL; an environment has its 'tokenEnv'");
+		return false;
+	}
+	if (!config_place_is_way(o->where))
+		return find_named(verb, o, out, out_status);
+	if (config_place_from(&(struct config_way){ o->where, o->token_env }, environ, out, &e) ==
+	    0)
+		return true;
+	cli_say(verb, "--on %s", e.text);
+	return false;
+}
+
+char *on_keeper(const char *verb)
+{
+	char found[PATH_MAX + 32], *keeper = NULL;
+	struct err e = ERR_INIT;
+
+	if (link_keeper_path(cli_find_keeper(found, sizeof(found)) ? found : NULL, &keeper, &e) < 0)
+		cli_say(verb, "%s", e.text);
+	return keeper;
+}
+
+struct environment *on_open(struct loop *loop, const struct config_place *p, const char *verb,
+			    const char *keeper)
+{
+	char host[65] = "", label[160];
+	const struct environment_spec spec = {
+		.name = p->name,
+		.url = p->url,
+		.program = p->program,
+		.program_env = p->program_env,
+		.token = p->token,
+		.ca_file = p->ca_file,
+		.keeper = keeper,
+		.label = label,
+	};
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(label, sizeof(label), "%s, pid %d on %s", verb, (int)getpid(), host);
+	return environment_new(loop, &spec);
+}

@@ -1,0 +1,243 @@
+/* ps_on.c - see ps_on.h */
+#include "ps_on.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/emit.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cli.h"
+
+#define VERB    "ps"
+#define LIST_US 20000000 /* to connect and to answer */
+#define FREE_US 10000000
+enum { COMMAND_MAX = 8192 };
+
+/* --- ssh: an executor of its own would hold nothing, so the verb itself runs there --- */
+
+static int run_ssh(struct config_place *p, bool as_tree, bool as_json)
+{
+	struct buf line = BUF_INIT(BUF_ANY_SIZE);
+	size_t last = 0;
+
+	while (p->program[last + 1])
+		last++;
+	buf_addf(&line, "%s ps%s%s", p->far_killick, as_tree ? " --tree" : "",
+		 as_json ? " --json" : "");
+	free(p->program[last]);
+	p->program[last] = buf_take(&line);
+	execvp(p->program[0], p->program);
+	cli_say(VERB, "cannot start '%s': %s", p->program[0], strerror(errno));
+	return EXIT_UNAVAILABLE;
+}
+
+/* --- others are asked --- */
+
+struct asking {
+	struct loop *loop;
+	bool told, freed;
+	char *result; /* NULL: e */
+	size_t len;
+	struct err e;
+};
+
+static void on_list(void *ctx, const char *result, size_t len, const struct err *e)
+{
+	struct asking *a = ctx;
+
+	a->told = true;
+	a->result = result ? mem_text(result, len) : NULL;
+	a->len = len;
+	if (!result)
+		a->e = *e;
+}
+
+static bool is_told(void *ctx)
+{
+	return ((struct asking *)ctx)->told;
+}
+
+static void on_freed(void *ctx)
+{
+	((struct asking *)ctx)->freed = true;
+}
+
+static bool is_freed(void *ctx)
+{
+	return ((struct asking *)ctx)->freed;
+}
+
+static void on_turn(void *ctx)
+{
+	(void)ctx;
+}
+
+/* The list of what p's executor holds into a->result; else a->e. */
+static void ask(struct asking *a, const struct config_place *p, const char *keeper)
+{
+	struct environment *env;
+
+	if (loop_open(&a->loop, on_turn, NULL, &a->e) < 0)
+		return;
+	loop_lock(a->loop);
+	env = on_open(a->loop, p, VERB, keeper);
+	if (environment_list(env, on_list, a, &a->e) == 0 &&
+	    !loop_wait(a->loop, is_told, a, loop_now_us() + LIST_US))
+		err_set(&a->e, -ETIMEDOUT, "'%.100s' has not answered within %d s", p->name,
+			LIST_US / 1000000);
+	if (a->told) { /* a program that was started for this is gone before we are */
+		environment_free(env, on_freed, a);
+		loop_wait(a->loop, is_freed, a, loop_now_us() + FREE_US);
+	}
+	loop_unlock(a->loop);
+}
+
+/* --- and shown --- */
+
+static void add_text(struct table *t, struct json v)
+{
+	char raw[256], text[256];
+
+	if (!json_string_into(v, raw, sizeof(raw)))
+		*raw = '\0';
+	text_clean(raw, strlen(raw), text, sizeof(text));
+	table_add(t, text);
+}
+
+static void add_command(struct table *t, struct json argv)
+{
+	AUTO(buf_done) struct buf line = BUF_INIT(COMMAND_MAX / 2);
+	struct json_iter it = json_iter(argv);
+	char text[COMMAND_MAX];
+
+	while (json_each(&it)) {
+		char word[1024];
+
+		json_string_into(it.value, word, sizeof(word));
+		if (buf_addf(&line, "%s%s", line.len ? " " : "", word) < 0)
+			break;
+	}
+	text_clean(line.data ? line.data : "", line.len, text, sizeof(text));
+	table_add(t, text);
+}
+
+/* "running", or "running (its owner is away, ends in 12s)". */
+static void add_state(struct table *t, struct json p)
+{
+	char raw[32] = "?", state[32], span[24];
+	bool attached = true;
+	int64_t lease_ms = 0;
+
+	json_string_into(json_get(p, "state"), raw, sizeof(raw));
+	json_bool(json_get(p, "attached"), &attached);
+	text_clean(raw, strlen(raw), state, sizeof(state));
+	if (attached)
+		table_add(t, state);
+	else if (json_int(json_get(p, "leaseMs"), &lease_ms))
+		table_addf(t, "%s (owner away, %s left)", state, text_span(lease_ms, span));
+	else
+		table_addf(t, "%s (owner away)", state);
+}
+
+static void add_number(struct table *t, struct json v)
+{
+	int64_t n = 0;
+
+	if (json_int(v, &n) && n > 0)
+		table_addf(t, "%lld", (long long)n);
+	else
+		table_add(t, "-");
+}
+
+static void print_table(struct json list)
+{
+	static const struct table_col cols[] = {
+		{ .title = "NAME", .min = 10 },
+		{ .title = "OWNER", .min = 12 },
+		{ .title = "SERVER", .right = true },
+		{ .title = "AGE", .right = true },
+		{ .title = "STATE", .min = 9 },
+		{ .title = "SESSION", .drop = true, .min = 8 },
+		{ .title = "COMMAND", .drop = true, .min = 12 },
+	};
+	AUTO(table_done) struct table table = TABLE_INIT(cols);
+	struct json_iter it = json_iter(list);
+
+	while (json_each(&it)) {
+		int64_t now_ms = (int64_t)time(NULL) * 1000, since_ms = now_ms;
+		char span[24];
+
+		add_text(&table, json_get(it.value, "name"));
+		add_text(&table, json_get(it.value, "client"));
+		add_number(&table, json_get(it.value, "pid"));
+		json_int(json_get(it.value, "startedMs"), &since_ms); /* by its own clock */
+		table_add(&table, text_span(since_ms < now_ms ? now_ms - since_ms : 0, span));
+		add_state(&table, it.value);
+		add_text(&table, json_get(it.value, "session"));
+		add_command(&table, json_get(it.value, "argv"));
+	}
+	table_print(&table, stdout, 0, cli_width());
+}
+
+static void print_json(struct json list)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
+	struct json_iter it = json_iter(list);
+
+	emit_open(&j, NULL, '[');
+	while (json_each(&it))
+		emit_raw(&j, NULL, it.value.at, it.value.len);
+	emit_close(&j);
+	emit_print(&j, stdout);
+}
+
+static int show(const struct asking *a, const struct config_place *p, bool as_json)
+{
+	struct json_fault fault;
+	struct json top, list = JSON_NONE;
+
+	if (a->result && json_check(a->result, a->len, 0, &top, &fault) == 0)
+		list = json_get(top, "processes");
+	if (json_type(list) != JSON_ARRAY) {
+		cli_say(VERB, "%s", a->result ? "the executor's list is none" : a->e.text);
+		return EXIT_UNAVAILABLE;
+	}
+	if (as_json)
+		print_json(list);
+	else if (json_count(list) == 0)
+		printf("no processes: the executor of '%s' holds nothing.\n", p->name);
+	else
+		print_table(list);
+	return cli_finish(VERB, EXIT_SUCCESS);
+}
+
+int ps_on(const struct on *o, bool as_tree, bool as_json)
+{
+	AUTO(config_place_done) struct config_place p = { .name = NULL };
+	AUTO(mem_drop) char *keeper = NULL;
+	struct asking a = { .e = ERR_INIT };
+	int status;
+
+	if (!on_find(VERB, o, &p, &status))
+		return status;
+	if (p.far_killick)
+		return run_ssh(&p, as_tree, as_json);
+	if (as_tree)
+		return cli_usage(VERB, "'--tree' does not go with '--on' but for ssh");
+	keeper = on_keeper(VERB);
+	if (!keeper)
+		return EXIT_UNAVAILABLE;
+	ask(&a, &p, keeper);
+	status = show(&a, &p, as_json);
+	free(a.result);
+	return status;
+}

@@ -1,0 +1,561 @@
+/* run_on.c - `killick run --on`: a server elsewhere behind our own stdin, stdout and stderr.
+ *
+ * The thread of the verb turns the loop. Input is read by a thread of its own and outputs are
+ * written by two (pump.h): they may be anything and shared with anybody, so they are not made
+ * non-blocking. Both ways stop when the other side does not take what waits for it. While the
+ * connection is lost everything waits; the link loses and doubles no byte.
+ *
+ * Everything is ended by link_stop, and the end of the link is the end of the verb:
+ *
+ *	stdin hangs up, or is at its end	close its stdin; grace; SIGTERM; grace; kill
+ *	SIGTERM, SIGINT, SIGHUP		SIGTERM; grace; kill. Another one: kill
+ *	the owner is dead		SIGTERM; at most 500 ms; kill
+ *	nobody reads stdout		SIGTERM; grace; kill
+ */
+#include "run_on.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/emit.h"
+#include "base/mem.h"
+#include "base/quiet.h"
+#include "cli.h"
+#include "pump.h"
+
+#define VERB          "run"
+#define PIECE         (64u << 10)  /* bytes that are read at once */
+#define UNWRITTEN_MAX (256u << 10) /* bytes of input that may wait */
+#define WRITE_LIMIT   (4u << 20)   /* never reached */
+#define OWNER_DEAD_MS 500
+#define LAST_WORDS_US 1000000 /* for those who read us, when we are told to end */
+
+struct run_on {
+	struct run_on_options o;
+	struct config_place place;
+	int report_fd; /* -1: none */
+	struct loop *loop;
+	struct environment *env;
+	struct link *link; /* NULL: it has ended */
+	struct pump out, err;
+	bool paused;
+
+	struct loop_watch signals, owner, hangup;
+	struct loop_timer patience; /* of a stdin that hung up before all of it was taken */
+	unsigned signal_count;
+	bool leave; /* nobody is there for what is not written yet */
+
+	bool started, lost, ended, freed;
+	struct link_end end;
+	char *report; /* of the keeper */
+};
+
+/* --- the end --- */
+
+static void stop(struct run_on *r, enum link_stop how, unsigned grace_ms)
+{
+	if (r->link && !r->ended)
+		link_stop_within(r->link, how, grace_ms);
+}
+
+static void on_signal(struct loop_watch *w, uint32_t events)
+{
+	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, signals));
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	r->leave = true;
+	stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM, r->o.run.grace_ms);
+}
+
+static void on_owner_dead(struct loop_watch *w, uint32_t events)
+{
+	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, owner));
+	unsigned grace_ms = r->o.run.grace_ms;
+
+	(void)events;
+	loop_watch_stop(r->loop, w);
+	r->leave = true;
+	stop(r, LINK_STOP_TERM, grace_ms < OWNER_DEAD_MS ? grace_ms : OWNER_DEAD_MS);
+}
+
+/* The server had its time to take what was written to it. While nobody can reach it, it did not. */
+static void on_patience_over(struct loop_timer *t)
+{
+	struct run_on *r = (struct run_on *)((char *)t - offsetof(struct run_on, patience));
+
+	if (r->started && !r->lost)
+		stop(r, LINK_STOP_EOF, r->o.run.grace_ms);
+	else
+		loop_timer_set(r->loop, t, r->o.run.grace_ms, on_patience_over);
+}
+
+static void lose_patience(struct run_on *r)
+{
+	if (!r->patience.slot)
+		loop_timer_set(r->loop, &r->patience, r->o.run.grace_ms, on_patience_over);
+}
+
+static void on_hangup(struct loop_watch *w, uint32_t events)
+{
+	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, hangup));
+
+	(void)events;
+	loop_watch_stop(r->loop, w);
+	lose_patience(r);
+}
+
+/* --- what the link says --- */
+
+static void look_at_pumps(void *ctx)
+{
+	struct run_on *r = ctx;
+	bool full = pump_is_full(&r->out) || pump_is_full(&r->err);
+
+	if (!r->link || r->ended)
+		return;
+	if (full != r->paused)
+		link_pause(r->link, full);
+	r->paused = full;
+	if (r->out.broken)
+		stop(r, LINK_STOP_TERM, r->o.run.grace_ms);
+}
+
+static void on_started(void *ctx, pid_t pid, const char *level)
+{
+	((struct run_on *)ctx)->started = true;
+	(void)pid;
+	(void)level;
+}
+
+static void on_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct run_on *r = ctx;
+
+	pump_add(&r->out, bytes, len);
+	look_at_pumps(r);
+}
+
+static void on_stderr(void *ctx, const char *bytes, size_t len)
+{
+	struct run_on *r = ctx;
+
+	pump_add(&r->err, bytes, len);
+	look_at_pumps(r);
+}
+
+static void on_eof(void *ctx)
+{
+	(void)ctx;
+}
+
+/* What it left behind is not to live on: it was ours to hold. */
+static void on_exited(void *ctx, int exit_code, int exit_signal)
+{
+	(void)exit_code;
+	(void)exit_signal;
+	stop(ctx, LINK_STOP_KILL, 0);
+}
+
+static void say_later(struct run_on *r, const char *text, const char *why)
+{
+	char line[400];
+	int len = snprintf(line, sizeof(line), "killick: " VERB ": %s%.300s\n", text, why);
+
+	pump_add(&r->err, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+}
+
+static void on_lost(void *ctx, const char *why)
+{
+	((struct run_on *)ctx)->lost = true;
+	say_later(ctx, "the connection is lost, waiting for it to come back: ", why);
+}
+
+static void on_back(void *ctx)
+{
+	((struct run_on *)ctx)->lost = false;
+	say_later(ctx, "the connection is back", "");
+}
+
+static void on_ended(void *ctx, const struct link_end *end)
+{
+	struct run_on *r = ctx;
+
+	r->end = *end;
+	r->report = mem_text(end->report, strlen(end->report));
+	r->end.report = r->report;
+	r->ended = true;
+}
+
+static const struct link_events link_events = {
+	.on_started = on_started,
+	.on_bytes = on_bytes,
+	.on_stderr = on_stderr,
+	.on_eof = on_eof,
+	.on_ended = on_ended,
+	.on_exited = on_exited,
+	.on_lost = on_lost,
+	.on_back = on_back,
+};
+
+/* --- stdin --- */
+
+static ssize_t read_input(char *bytes, size_t size)
+{
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, bytes, size);
+
+		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+			return n;
+		if (errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, -1);
+	}
+}
+
+static bool has_room(void *ctx)
+{
+	const struct run_on *r = ctx;
+
+	return r->ended || link_unwritten(r->link) < UNWRITTEN_MAX;
+}
+
+/* While it waits nobody reads stdin, and its hang-up would not be seen. */
+static void wait_for_room(struct run_on *r)
+{
+	if (has_room(r))
+		return;
+	loop_watch(r->loop, &r->hangup, STDIN_FILENO, EPOLLRDHUP, on_hangup); /* not of a file */
+	loop_wait(r->loop, has_room, r, INT64_MAX);
+	if (r->hangup.fd >= 0)
+		loop_watch_stop(r->loop, &r->hangup);
+}
+
+static bool is_taken(void *ctx)
+{
+	const struct run_on *r = ctx;
+
+	return r->ended || (r->started && !r->lost && link_unwritten(r->link) == 0);
+}
+
+/* Its stdin is at an end. What was read before comes first, if the server takes it in time. */
+static void end_input(struct run_on *r)
+{
+	if (!is_taken(r))
+		lose_patience(r);
+	loop_wait(r->loop, is_taken, r, INT64_MAX);
+	loop_timer_stop(r->loop, &r->patience);
+	stop(r, LINK_STOP_EOF, r->o.run.grace_ms);
+}
+
+/* With the lock. False: nobody wants it any more. A server that closed its stdin may still do
+ * something: then input is read and dropped, until its end. */
+static bool feed(struct run_on *r, const char *bytes, ssize_t n)
+{
+	if (r->ended || !r->link)
+		return false;
+	if (n <= 0) {
+		end_input(r);
+		return false;
+	}
+	link_write(r->link, bytes, (size_t)n);
+	wait_for_room(r);
+	return !r->ended;
+}
+
+static void *read_stdin(void *arg)
+{
+	struct run_on *r = arg;
+	char *bytes = mem_grow(NULL, PIECE, 1);
+	bool more = true;
+
+	while (more) {
+		ssize_t n = read_input(bytes, PIECE);
+
+		loop_lock(r->loop);
+		more = feed(r, bytes, n);
+		loop_unlock(r->loop);
+	}
+	free(bytes);
+	return NULL;
+}
+
+/* Nothing can come from there, and it can never hang up. */
+static bool has_no_stdin(void)
+{
+	struct stat st;
+
+	if (fstat(STDIN_FILENO, &st) < 0)
+		return true;
+	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+static int start_input(struct run_on *r, struct err *e)
+{
+	pthread_t thread;
+	int status = has_no_stdin() ? 0 : pthread_create(&thread, NULL, read_stdin, r);
+
+	if (status != 0)
+		return err_set(e, -status, "cannot start a thread: %s", strerror(status));
+	if (!has_no_stdin())
+		pthread_detach(thread);
+	return 0;
+}
+
+/* --- the beginning --- */
+
+static int open_report(struct run_on *r)
+{
+	const char *to = r->o.run.report;
+
+	r->report_fd = -1;
+	if (!to)
+		return 0;
+	if (to[strspn(to, "0123456789")] == '\0')
+		r->report_fd = fcntl(atoi(to), F_DUPFD_CLOEXEC, 3);
+	else
+		r->report_fd = open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+	if (r->report_fd < 0)
+		return cli_usage(VERB, "--report: cannot write to '%.100s': %s", to,
+				 strerror(errno));
+	return 0;
+}
+
+static int watch_signals(struct run_on *r)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, EPOLLIN, on_signal);
+}
+
+/* Before any thread is there, so that none takes them. */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* As `killick run` finds it. 0, or an exit status. */
+static int watch_owner(struct run_on *r)
+{
+	bool parent = r->o.run.owner == OWNER_PARENT;
+	pid_t pid = parent ? getppid() : r->o.run.owner_pid;
+	int fd;
+
+	if (r->o.run.owner == OWNER_STDIN || pid == 0)
+		return 0;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0 && errno == ESRCH && !parent)
+		return cli_usage(VERB, "--owner %d: there is no such process", pid);
+	if (parent && getppid() != pid)
+		return EXIT_UNAVAILABLE; /* there is nobody to serve */
+	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, EPOLLIN, on_owner_dead) < 0)
+		close(fd);
+	return 0;
+}
+
+static int open_link(struct run_on *r, struct err *e)
+{
+	const struct options *o = &r->o.run;
+	AUTO(mem_drop) char *here = r->o.cwd ? NULL : getcwd(NULL, 0);
+	const struct placement where = { .remote_names = NULL };
+	const struct link_spec spec = {
+		.name = o->name,
+		.session = o->session,
+		.argv = o->argv,
+		.envp = r->o.envp,
+		.cwd = r->o.cwd ? r->o.cwd
+		       : here   ? here
+				: "/",
+		.contain = o->contain == LEVEL_AUTO ? NULL : level_name(o->contain),
+		.grace_ms = o->grace_ms,
+		.max_procs = o->limits.max_procs,
+		.memory = o->limits.memory,
+		.write_limit = WRITE_LIMIT,
+		.stdio = has_no_stdin() ? LINK_NO_STDIN : LINK_PIPES,
+	};
+
+	return environment_open_link(r->env, &spec, &where, &link_events, r, &r->link, e);
+}
+
+/* With the lock. 0, or an exit status. */
+static int start(struct run_on *r, const char *keeper)
+{
+	struct err e = ERR_INIT;
+	int status = watch_owner(r), code;
+
+	if (status)
+		return status;
+	r->out = (struct pump){ .fd = STDOUT_FILENO };
+	r->err = (struct pump){ .fd = STDERR_FILENO };
+	r->out.loop = r->err.loop = r->loop;
+	r->out.on_change = r->err.on_change = look_at_pumps;
+	r->out.ctx = r->err.ctx = r;
+	r->hangup.fd = -1;
+	r->env = on_open(r->loop, &r->place, VERB, keeper);
+	code = watch_signals(r);
+	if (code < 0)
+		err_set(&e, code, "cannot wait for signals: %s", strerror(-code));
+	if (code < 0 || pump_start(&r->out, &e) < 0 || pump_start(&r->err, &e) < 0 ||
+	    open_link(r, &e) < 0) {
+		cli_say(VERB, "%s", e.text);
+		return EXIT_UNAVAILABLE;
+	}
+	if (start_input(r, &e) < 0) {
+		cli_say(VERB, "%s", e.text);
+		stop(r, LINK_STOP_KILL, 0);
+	}
+	return 0;
+}
+
+/* --- and how it was --- */
+
+static void write_report(const struct run_on *r)
+{
+	AUTO(buf_done) struct buf line = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_INIT(&line);
+
+	if (r->report_fd < 0)
+		return;
+	if (*r->report) {
+		buf_adds(&line, r->report);
+	} else { /* nobody has one: say what we know */
+		emit_open(&j, NULL, '{');
+		emit_str(&j, "environment", r->place.name);
+		emit_str(&j, "proof", r->end.proof);
+		emit_str(&j, "text", r->end.text);
+		emit_close(&j);
+		emit_end(&j);
+	}
+	buf_adds(&line, "\n");
+	if (quiet_write(r->report_fd, line.data, line.len) != (ssize_t)line.len)
+		cli_say(VERB, "--report: cannot write to '%s': %s", r->o.run.report,
+			strerror(errno));
+}
+
+static int exit_status(const struct run_on *r)
+{
+	const struct link_end *end = &r->end;
+
+	if (end->refused) {
+		cli_say(VERB, "'%.100s' could not be started in '%.60s': %s", r->o.run.argv[0],
+			r->place.name, end->text);
+		return EXIT_UNAVAILABLE;
+	}
+	if (strcmp(end->proof, "lease") == 0) {
+		cli_say(VERB, "%s", end->text);
+		return EXIT_UNAVAILABLE;
+	}
+	if (end->survivors > 0)
+		cli_say(VERB, "%d process%s of '%.100s' could not be killed", end->survivors,
+			end->survivors == 1 ? "" : "es", r->o.run.argv[0]);
+	if (end->exit_signal > 0)
+		return EXIT_SIGNAL + end->exit_signal;
+	if (end->exit_code >= 0)
+		return end->exit_code;
+	cli_say(VERB, "nobody can say how '%.100s' ended", r->o.run.argv[0]);
+	return EXIT_TRY_AGAIN;
+}
+
+static bool has_ended(void *ctx)
+{
+	return ((struct run_on *)ctx)->ended;
+}
+
+static void on_freed(void *ctx)
+{
+	((struct run_on *)ctx)->freed = true;
+}
+
+static bool is_written(void *ctx)
+{
+	const struct run_on *r = ctx;
+
+	return pump_is_done(&r->out) && pump_is_done(&r->err);
+}
+
+static bool is_over(void *ctx)
+{
+	const struct run_on *r = ctx;
+
+	return r->freed && (r->leave || is_written(ctx));
+}
+
+/* Until all is over. Threads that hang in a read or a write end with us. */
+static int finish(struct run_on *r)
+{
+	loop_wait(r->loop, has_ended, r, INT64_MAX);
+	link_free(r->link);
+	r->link = NULL;
+	loop_timer_stop(r->loop, &r->patience);
+	environment_free(r->env, on_freed, r);
+	pump_finish(&r->out);
+	pump_finish(&r->err);
+	loop_wait(r->loop, is_over, r, INT64_MAX);
+	loop_wait(r->loop, is_written, r, loop_now_us() + LAST_WORDS_US);
+	write_report(r);
+	return exit_status(r);
+}
+
+static void on_turn(void *ctx)
+{
+	(void)ctx;
+}
+
+int verb_run(int argc, char **argv)
+{
+	static struct run_on all; /* threads that hang have it for longer than this function */
+	struct run_on *r = &all;
+	AUTO(mem_drop) char *keeper = NULL;
+	struct err e = ERR_INIT;
+	int status;
+
+	if (!run_on_options(argc, argv, &r->o, &status) ||
+	    !on_find(VERB, &r->o.on, &r->place, &status))
+		return status;
+	status = open_report(r);
+	if (status)
+		return status;
+	keeper = on_keeper(VERB);
+	if (!keeper)
+		return EXIT_UNAVAILABLE;
+	hold_signals();
+	if (loop_open(&r->loop, on_turn, NULL, &e) < 0) {
+		cli_say(VERB, "%s", e.text);
+		return EXIT_TRY_AGAIN;
+	}
+	loop_lock(r->loop);
+	status = start(r, keeper);
+	if (status == 0)
+		status = finish(r);
+	loop_unlock(r->loop);
+	return status;
+}

@@ -1,0 +1,442 @@
+/* connection.c - see connection.h */
+#include "executor/connection.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "executor/executor_internal.h"
+#include "executor/census.h"
+#include "executor/orders.h"
+#include "executor/owner.h"
+#include "executor/params.h"
+#include "executor/process.h"
+#include "executor/reading.h"
+#include "executor/reply.h"
+#include "executor/wire.h"
+#include "rpc/message.h"
+
+#define HEARTBEAT_MAX_MS 3600000
+
+/* --- sending --- */
+
+bool connection_has_room(const struct connection *c)
+{
+	return c->state == CONNECTION_READY && !c->mute &&
+	       channel_unsent(c->channel) < CHANNEL_HIGH;
+}
+
+struct buf *connection_begin(struct connection *c)
+{
+	struct buf *b = NULL;
+
+	if (c->state != CONNECTION_ENDED && !c->mute)
+		b = channel_begin(c->channel);
+	c->mute = !b;
+	return b;
+}
+
+bool connection_commit(struct connection *c, struct emit *j)
+{
+	int r = j->failed ? j->failed : channel_commit(c->channel);
+
+	if (r == -EPIPE)
+		c->mute = true;
+	else if (r < 0)
+		connection_drop(c, "it does not read what it is sent");
+	return r == 0;
+}
+
+void connection_drop(struct connection *c, const char *why)
+{
+	if (c->state == CONNECTION_ENDED)
+		return;
+	executor_log(c->executor, "event=drop client=%s peer=%s why=%s",
+		     executor_quote(c->owner ? c->owner->client : ""),
+		     executor_quote(channel_peer(c->channel)), executor_quote(why));
+	c->state = CONNECTION_ENDED;
+	channel_close(c->channel, true);
+}
+
+void connection_finish(struct connection *c)
+{
+	if (c->state == CONNECTION_ENDED)
+		return;
+	c->state = CONNECTION_ENDED;
+	channel_close(c->channel, false);
+}
+
+/* --- silence --- */
+
+/* Is it known by its silence when the other side is gone? A WebSocket answers pings; on pipes and
+ * unix sockets the kernel tells, unless they are the end of a longer way, and then the client
+ * promises to say something. */
+bool connection_is_heard(const struct connection *c)
+{
+	return c->heartbeat_ms || strchr(channel_peer(c->channel), ':');
+}
+
+static void on_silence(struct loop_timer *t);
+
+static void listen_on(struct connection *c, int64_t silent_ms)
+{
+	int64_t third = c->executor->o.lease_ms / 3 + 1;
+
+	loop_timer_set(c->executor->loop, &c->silence,
+		       silent_ms < third ? third - silent_ms : third, on_silence);
+}
+
+static void on_silence(struct loop_timer *t)
+{
+	struct connection *c = RING_OF(t, struct connection, silence);
+	int64_t lease_ms = c->executor->o.lease_ms;
+	int64_t silent_ms = (loop_now_us() - channel_heard_us(c->channel)) / 1000;
+
+	if (!connection_is_heard(c))
+		return;
+	if (silent_ms >= lease_ms && silent_ms >= 2 * c->heartbeat_ms) {
+		c->lost = true;
+		connection_drop(c, "nothing was heard of it");
+		return;
+	}
+	if (silent_ms >= lease_ms / 3)
+		channel_ping(c->channel);
+	listen_on(c, silent_ms);
+}
+
+/* --- the handshake --- */
+
+enum { CLIENT_NAME, RESUME, HEARTBEAT, LABEL, MEMBERS };
+
+static void greet(struct connection *c, const struct reply *r)
+{
+	struct executor *x = c->executor;
+	struct emit j;
+
+	if (!reply_begin(r, &j))
+		return;
+	emit_str(&j, "sessionId", c->owner->id);
+	emit_raw(&j, "environmentInfo", x->info, strlen(x->info));
+	emit_open(&j, "killick", '{');
+	emit_str(&j, "version", KILLICK_VERSION);
+	emit_int(&j, "leaseMs", x->o.lease_ms);
+	emit_str(&j, "instance", x->instance);
+	emit_close(&j);
+	reply_end(r, &j);
+}
+
+/* The owner that it says it is. NULL: it was refused. */
+static struct owner *resume(struct connection *c, const struct reply *r, struct json id)
+{
+	struct owner *o = owner_find(c->executor, id);
+	char text[128];
+
+	json_string_into(id, text, sizeof(text));
+	if (!o)
+		reply_error(r, WIRE_INVALID_REQUEST, "unknown session id %s", text);
+	else if (o->connection && !owner_contest(o))
+		reply_error(r, WIRE_STILL_ATTACHED,
+			    "session %s is already attached to another connection", text);
+	else
+		return o;
+	return NULL;
+}
+
+static void initialize(struct connection *c, const struct reply *r, struct json params)
+{
+	struct param p[MEMBERS] = { [CLIENT_NAME] = { .name = "clientName" },
+				    [RESUME] = { .name = "resumeSessionId" },
+				    [HEARTBEAT] = { .name = "heartbeatMs" },
+				    [LABEL] = { .name = "label" } };
+	struct err e = ERR_INIT;
+	uint64_t heartbeat_ms = 0;
+	struct owner *o;
+
+	if (c->state != CONNECTION_FRESH || c->executor->closing) {
+		reply_error(r, WIRE_INVALID_REQUEST, "%s",
+			    c->executor->closing
+				    ? "the executor is ending"
+				    : "initialize may only be sent once per connection");
+		return;
+	}
+	if (params_read(params, p, MEMBERS, &e) < 0 ||
+	    param_is(&p[CLIENT_NAME], JSON_STRING, &e) < 0 ||
+	    (p[RESUME].value.at && param_is(&p[RESUME], JSON_STRING, &e) < 0) ||
+	    param_number_if(&p[HEARTBEAT], &heartbeat_ms, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	if (p[RESUME].value.at)
+		o = resume(c, r, p[RESUME].value);
+	else
+		o = owner_new(c->executor, p[CLIENT_NAME].value, p[LABEL].value);
+	if (!o)
+		return;
+	owner_attach(o, c);
+	c->state = CONNECTION_GREETED;
+	c->heartbeat_ms =
+		heartbeat_ms < HEARTBEAT_MAX_MS ? (int64_t)heartbeat_ms : HEARTBEAT_MAX_MS;
+	if (connection_is_heard(c) && !c->silence.slot)
+		listen_on(c, 0);
+	executor_log(c->executor, "event=%s client=%s peer=%s",
+		     p[RESUME].value.at ? "resumed" : "attached", executor_quote(o->client),
+		     executor_quote(channel_peer(c->channel)));
+	greet(c, r);
+}
+
+/* --- requests --- */
+
+typedef void (*handler_fn)(struct connection *c, const struct reply *r, struct json params);
+
+static void on_start(struct connection *c, const struct reply *r, struct json params)
+{
+	process_start(c->owner, r, params);
+}
+
+static void on_write(struct connection *c, const struct reply *r, struct json params)
+{
+	orders_write(c->owner, r, params);
+}
+
+static void on_read(struct connection *c, const struct reply *r, struct json params)
+{
+	reading_request(c->owner, r, params);
+}
+
+static void on_signal(struct connection *c, const struct reply *r, struct json params)
+{
+	orders_signal(c->owner, r, params);
+}
+
+static void on_terminate(struct connection *c, const struct reply *r, struct json params)
+{
+	orders_terminate(c->owner, r, params);
+}
+
+static void on_list(struct connection *c, const struct reply *r, struct json params)
+{
+	census_request(c->executor, r, params);
+}
+
+static void on_metadata(struct connection *c, const struct reply *r, struct json params)
+{
+	files_request(&c->files, FILES_METADATA, r, params);
+}
+
+static void on_read_file(struct connection *c, const struct reply *r, struct json params)
+{
+	files_request(&c->files, FILES_READ, r, params);
+}
+
+/* A result that is an object already. */
+static void on_info(struct connection *c, const struct reply *r, struct json params)
+{
+	struct err e = ERR_INIT;
+	struct emit j;
+	struct buf *b;
+
+	if (params_none(params, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	b = connection_begin(c);
+	if (!b)
+		return;
+	j = (struct emit)EMIT_INIT(b);
+	emit_open(&j, NULL, '{');
+	emit_raw(&j, "id", r->id.at, r->id.len);
+	emit_raw(&j, "result", c->executor->info, strlen(c->executor->info));
+	emit_close(&j);
+	emit_end(&j);
+	connection_commit(c, &j);
+}
+
+static void on_status(struct connection *c, const struct reply *r, struct json params)
+{
+	struct err e = ERR_INIT;
+	struct emit j;
+
+	(void)c;
+	if (params_none(params, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	if (!reply_begin(r, &j))
+		return;
+	emit_str(&j, "status", "ready");
+	reply_end(r, &j);
+}
+
+static const struct method {
+	const char *name, *family;
+	handler_fn fn;
+} methods[] = {
+	{ "process/write", "exec", on_write },
+	{ "process/start", "exec", on_start },
+	{ "process/terminate", "exec", on_terminate },
+	{ "process/read", "exec", on_read },
+	{ "process/signal", "exec", on_signal },
+	{ "process/list", "exec", on_list },
+	{ "fs/getMetadata", "filesystem", on_metadata },
+	{ "fs/readFile", "filesystem", on_read_file },
+	{ "environment/info", "environment info", on_info },
+	{ "environment/status", "environment status", on_status },
+};
+
+static const struct method *find_method(struct json name)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (json_is(name, methods[i].name))
+			return &methods[i];
+	return NULL;
+}
+
+static void handle(struct connection *c, const struct message *m)
+{
+	struct reply r = { c, m->id };
+	const struct method *method;
+	char name[128];
+
+	if (m->id.len > REPLY_ID_MAX) {
+		reply_error(&r, WIRE_INVALID_REQUEST, "the id is longer than %d bytes",
+			    REPLY_ID_MAX);
+		return;
+	}
+	if (json_is(m->method, "initialize")) {
+		initialize(c, &r, m->params);
+		return;
+	}
+	method = find_method(m->method);
+	if (!method) {
+		json_string_into(m->method, name, sizeof(name));
+		reply_error(&r, WIRE_UNKNOWN_METHOD, "exec-server stub does not implement `%s` yet",
+			    name);
+	} else if (c->state != CONNECTION_READY) {
+		reply_error(&r, WIRE_INVALID_REQUEST, "client must %s before using %s methods",
+			    c->state == CONNECTION_FRESH ? "call initialize" : "send initialized",
+			    method->family);
+	} else if (c->executor->closing && method->fn != on_terminate) {
+		reply_error(&r, WIRE_INVALID_REQUEST, "the executor is ending");
+	} else {
+		method->fn(c, &r, m->params);
+	}
+}
+
+static void notice(struct connection *c, const struct message *m)
+{
+	if (!json_is(m->method, "initialized") || c->state == CONNECTION_FRESH) {
+		connection_drop(c, "a notification that is not expected");
+		return;
+	}
+	if (c->state != CONNECTION_GREETED)
+		return;
+	c->state = CONNECTION_READY;
+	owner_push(c->owner);
+}
+
+/* --- what the channel tells --- */
+
+static void on_message(void *ctx, const char *text, size_t len)
+{
+	struct connection *c = ctx;
+	struct reply nobody = { c, JSON_NONE };
+	const char *reason = "";
+	struct message m;
+
+	if (c->state == CONNECTION_ENDED)
+		return;
+	if (message_parse_bare(text, len, &m, &reason) < 0)
+		reply_error(&nobody, WIRE_INVALID_REQUEST,
+			    "failed to parse JSON-RPC message from exec-server client: %s", reason);
+	else if (m.kind == MESSAGE_REQUEST)
+		handle(c, &m);
+	else if (m.kind == MESSAGE_NOTIFICATION)
+		notice(c, &m);
+	else
+		connection_drop(c, "an answer to nothing");
+}
+
+static void on_room(void *ctx)
+{
+	struct connection *c = ctx;
+
+	reading_room(c);
+	files_room(&c->files);
+	if (c->owner)
+		owner_push(c->owner);
+}
+
+static void drop_answers(struct connection *c)
+{
+	struct ring *first;
+
+	while ((first = ring_first(&c->answers)) != NULL) {
+		struct answer *a = RING_OF(first, struct answer, in_connection);
+
+		ring_remove(first);
+		a->reply.connection = NULL;
+		c->answer_count--;
+		if (a->on_gone)
+			a->on_gone(a->ctx);
+	}
+}
+
+static void on_closed(void *ctx, const struct err *why)
+{
+	struct connection *c = ctx;
+	struct executor *x = c->executor;
+	struct owner *o = c->owner;
+	/* who says goodbye is heard of now */
+	bool unheard = c->lost || why->code == -ETIMEDOUT;
+	int64_t heard_us = unheard ? channel_heard_us(c->channel) : loop_now_us();
+
+	c->state = CONNECTION_ENDED;
+	if (o)
+		executor_log(x, "event=away client=%s peer=%s why=%s", executor_quote(o->client),
+			     executor_quote(channel_peer(c->channel)), executor_quote(why->text));
+	loop_timer_stop(x->loop, &c->silence);
+	files_line_done(&c->files);
+	drop_answers(c);
+	assert(ring_is_empty(&c->reads));
+	ring_remove(&c->in_executor);
+	if (o && c->last) { /* its processes have to go first */
+		o->on_gone = c->on_gone;
+		o->on_gone_ctx = c->on_gone_ctx;
+		c->on_gone = NULL;
+	}
+	channel_free(c->channel);
+	if (o)
+		owner_detach(o, heard_us);
+	if (c->on_gone)
+		c->on_gone(c->on_gone_ctx);
+	free(c);
+	executor_settle(x);
+}
+
+static void on_open(void *ctx)
+{
+	(void)ctx;
+}
+
+struct connection *connection_new(struct executor *x, struct channel *channel, bool last)
+{
+	static const struct channel_events events = { .on_open = on_open,
+						      .on_message = on_message,
+						      .on_room = on_room,
+						      .on_closed = on_closed };
+	struct connection *c = mem_grow(NULL, 1, sizeof(*c));
+
+	*c = (struct connection){ .executor = x, .channel = channel, .last = last };
+	ring_init(&c->answers);
+	ring_init(&c->reads);
+	files_line_init(&c->files, x->files);
+	ring_add(&x->connections, &c->in_executor);
+	channel_set_limit(channel, WIRE_MESSAGE_MAX);
+	channel_listen(channel, &events, c);
+	if (connection_is_heard(c))
+		listen_on(c, 0);
+	return c;
+}

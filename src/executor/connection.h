@@ -1,0 +1,63 @@
+/* connection.h - one channel to a client: the handshake, its requests, and what is in flight.
+ *
+ *	fresh --initialize--> greeted --initialized--> ready --> ended
+ *
+ * What breaks the rules (an unexpected notification, an answer to nothing, a peer that does not
+ * read) ends the connection, and nothing else: its owner has its lease.
+ *
+ * Life: connection_new -> the channel's on_closed, which frees it.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/emit.h"
+#include "base/loop.h"
+#include "base/ring.h"
+#include "executor/files.h"
+#include "net/channel.h"
+
+struct executor;
+struct owner;
+
+enum connection_state {
+	CONNECTION_FRESH,
+	CONNECTION_GREETED, /* initialize was answered */
+	CONNECTION_READY,
+	CONNECTION_ENDED, /* nothing is said or heard any more */
+};
+
+struct connection {
+	struct executor *executor;
+	struct channel *channel;
+	struct owner *owner; /* from initialize on */
+	enum connection_state state;
+	bool last;
+	bool mute;            /* nothing can be sent any more; what comes is still heard */
+	bool lost;            /* it fell silent: its owner was last heard of when it was */
+	int64_t heartbeat_ms; /* what the client promised, 0: nothing */
+	void (*on_gone)(void *ctx);
+	void *on_gone_ctx;
+	struct ring in_executor;
+	struct ring answers; /* in flight */
+	unsigned answer_count;
+	struct ring reads; /* those that wait for room in the channel */
+	struct files_line files;
+	struct loop_timer silence;
+};
+
+struct connection *connection_new(struct executor *x, struct channel *c, bool last);
+/* Does its silence mean that the other side is gone? */
+bool connection_is_heard(const struct connection *c);
+/* May output be sent? */
+bool connection_has_room(const struct connection *c);
+/* Write one message: NULL when nothing can be sent. Who does not read what it is sent is dropped.
+ */
+struct buf *connection_begin(struct connection *c);
+bool connection_commit(struct connection *c, struct emit *j); /* false: it was not sent */
+/* End it now, with a line in the log. */
+void connection_drop(struct connection *c, const char *why);
+/* Let what is unsent go out, then end it. */
+void connection_finish(struct connection *c);

@@ -1,0 +1,284 @@
+/* envpolicy.c - see envpolicy.h */
+#include "executor/envpolicy.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "executor/params.h"
+#include "executor/wire.h"
+
+#define VARIABLES_MAX 4096
+#define STEPS_MAX     (8u << 20) /* of all comparisons of one policy: some milliseconds */
+
+struct list {
+	char **all; /* NAME=VALUE */
+	size_t count, room;
+	unsigned long steps;
+};
+
+static void list_drop(struct list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->all[i]);
+	free(l->all);
+	*l = (struct list){ .all = NULL };
+}
+
+static size_t name_length(const char *variable)
+{
+	return strcspn(variable, "=");
+}
+
+static bool has_name(const char *variable, const char *name, size_t len)
+{
+	return strncmp(variable, name, len) == 0 && variable[len] == '=';
+}
+
+/* Never handed on. */
+static bool is_forbidden(const char *name, size_t len)
+{
+	static const char *const names[] = {
+		"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN", "NODE_REPL_AUTH_TOKEN",
+		"OPENAI_FEDERATION_RULE_ID",          "OPENAI_IDENTITY_TOKEN_FILE",
+		"OPENAI_WORKLOAD_IDENTITY_CONTEXT",   "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
+	};
+
+	if (len >= 8 && strncasecmp(name, "KILLICK_", 8) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (len == strlen(names[i]) && strncasecmp(name, names[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* Takes the variable over. One of the same name gives way. */
+static int list_put(struct list *l, char *variable, struct err *e)
+{
+	size_t len = name_length(variable);
+
+	l->steps += l->count;
+	for (size_t i = 0; i < l->count; i++) {
+		if (has_name(l->all[i], variable, len)) {
+			free(l->all[i]);
+			l->all[i] = variable;
+			return 0;
+		}
+	}
+	if (l->count == VARIABLES_MAX) {
+		free(variable);
+		return err_set(e, WIRE_BAD_PARAMS, "more than %d variables", VARIABLES_MAX);
+	}
+	if (l->count == l->room) {
+		l->room = l->room ? 2 * l->room : 32;
+		l->all = mem_grow(l->all, l->room, sizeof(*l->all));
+	}
+	l->all[l->count++] = variable;
+	return 0;
+}
+
+/* Members of an object of strings. */
+static int put_object(struct list *l, struct json object, const char *where, struct err *e)
+{
+	struct json_iter it = json_iter(object);
+	int r = 0;
+
+	while (r == 0 && json_each(&it)) {
+		AUTO(mem_drop) char *name = NULL;
+		AUTO(mem_drop) char *value = NULL;
+		size_t name_len, value_len;
+		char *variable;
+
+		if (!json_string(it.key, &name) || !*name || strchr(name, '=') ||
+		    param_has_nul(it.key))
+			return err_set(e, WIRE_BAD_PARAMS, "%s: '%.100s' is no name of a variable",
+				       where, name ? name : "");
+		if (!json_string(it.value, &value) || param_has_nul(it.value))
+			return err_set(e, WIRE_BAD_PARAMS,
+				       "%s: %.100s must be a string, without NUL", where, name);
+		name_len = strlen(name);
+		if (is_forbidden(name, name_len))
+			continue;
+		value_len = strlen(value);
+		variable = mem_grow(NULL, name_len + value_len + 2, 1);
+		memcpy(variable, name, name_len);
+		variable[name_len] = '=';
+		memcpy(variable + name_len + 1, value, value_len + 1);
+		r = list_put(l, variable, e);
+	}
+	return r;
+}
+
+/* --- patterns --- */
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* '*' is anything, '?' one character; without regard to case. */
+static bool matches(struct list *l, const char *pattern, const char *text, size_t len)
+{
+	const char *end = text + len, *star = NULL, *resume = text;
+
+	while (text < end) {
+		l->steps++;
+		if (*pattern == '*') {
+			star = pattern++;
+			resume = text;
+		} else if (*pattern && (*pattern == '?' || lower(*pattern) == lower(*text))) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++resume;
+		} else {
+			return false;
+		}
+		if (l->steps > STEPS_MAX)
+			return false;
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool matches_any(struct list *l, char *const *patterns, const char *variable)
+{
+	for (; *patterns; patterns++)
+		if (matches(l, *patterns, variable, name_length(variable)))
+			return true;
+	return false;
+}
+
+/* Keep those that match, or those that do not. */
+static void filter(struct list *l, char *const *patterns, bool keep)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (matches_any(l, patterns, l->all[i]) == keep)
+			l->all[kept++] = l->all[i];
+		else
+			free(l->all[i]);
+	}
+	l->count = kept;
+}
+
+static int filter_list(struct list *l, const struct param *p, bool keep, struct err *e)
+{
+	struct json_iter it = json_iter(p->value);
+	size_t count = json_count(p->value), n = 0;
+	char **patterns;
+	int r = 0;
+
+	if (count == 0)
+		return 0;
+	patterns = mem_grow(NULL, count + 1, sizeof(*patterns));
+	while (json_each(&it) && r == 0) {
+		if (json_string(it.value, &patterns[n]))
+			n++;
+		else
+			r = err_set(e, WIRE_BAD_PARAMS, "%s: every pattern must be a string",
+				    p->name);
+	}
+	patterns[n] = NULL;
+	if (r == 0)
+		filter(l, patterns, keep);
+	for (size_t i = 0; i < n; i++)
+		free(patterns[i]);
+	free(patterns);
+	return r;
+}
+
+/* --- the policy --- */
+
+static int inherit(struct list *l, char *const *from, struct json how, struct err *e)
+{
+	static char *const core[] = { "PATH", "SHELL",  "TMPDIR",   "TEMP",    "TMP",  "HOME",
+				      "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER", NULL };
+	int r = 0;
+
+	if (json_is(how, "none"))
+		return 0;
+	if (!json_is(how, "all") && !json_is(how, "core"))
+		return err_set(e, WIRE_BAD_PARAMS,
+			       "envPolicy.inherit: expected `core`, `all` or `none`");
+	for (; *from && r == 0; from++) {
+		size_t len = name_length(*from);
+
+		if (len && (*from)[len] == '=' && !is_forbidden(*from, len))
+			r = list_put(l, mem_text(*from, strlen(*from)), e);
+	}
+	if (json_is(how, "core"))
+		filter(l, core, true);
+	return r;
+}
+
+enum { INHERIT, IGNORE_DEFAULTS, EXCLUDE, SET, INCLUDE_ONLY, MEMBERS };
+
+static int apply(struct list *l, struct json policy, char *const *inherited, struct err *e)
+{
+	static char *const secrets[] = { "*KEY*", "*SECRET*", "*TOKEN*", NULL };
+	struct param p[MEMBERS] = { [INHERIT] = { .name = "inherit" },
+				    [IGNORE_DEFAULTS] = { .name = "ignoreDefaultExcludes" },
+				    [EXCLUDE] = { .name = "exclude" },
+				    [SET] = { .name = "set" },
+				    [INCLUDE_ONLY] = { .name = "includeOnly" } };
+	bool ignore_defaults = false;
+	int r = params_read(policy, p, MEMBERS, e);
+
+	if (r == 0)
+		r = param_is(&p[INHERIT], JSON_STRING, e);
+	if (r == 0)
+		r = param_bool(&p[IGNORE_DEFAULTS], &ignore_defaults, e);
+	if (r == 0)
+		r = param_is(&p[EXCLUDE], JSON_ARRAY, e);
+	if (r == 0)
+		r = param_is(&p[SET], JSON_OBJECT, e);
+	if (r == 0)
+		r = param_is(&p[INCLUDE_ONLY], JSON_ARRAY, e);
+	if (r == 0)
+		r = inherit(l, inherited, p[INHERIT].value, e);
+	if (r == 0 && !ignore_defaults)
+		filter(l, secrets, false);
+	if (r == 0)
+		r = filter_list(l, &p[EXCLUDE], false, e);
+	if (r == 0)
+		r = put_object(l, p[SET].value, "envPolicy.set", e);
+	if (r == 0)
+		r = filter_list(l, &p[INCLUDE_ONLY], true, e);
+	return r;
+}
+
+int envpolicy_apply(struct json policy, struct json env, char *const *inherited, char ***out,
+		    struct err *e)
+{
+	AUTO(list_drop) struct list l = { .all = NULL };
+	int r = 0;
+
+	if (policy.at)
+		r = apply(&l, policy, inherited, e);
+	if (r == 0)
+		r = put_object(&l, env, "env", e);
+	if (r == 0 && l.steps > STEPS_MAX)
+		r = err_set(e, WIRE_BAD_PARAMS, "envPolicy is too large to be applied");
+	if (r < 0)
+		return r;
+	l.all = mem_grow(l.all, l.count + 1, sizeof(*l.all));
+	l.all[l.count] = NULL;
+	*out = l.all;
+	l.all = NULL;
+	l.count = 0;
+	return 0;
+}
+
+void envpolicy_free(char **list)
+{
+	for (char **v = list; v && *v; v++)
+		free(*v);
+	free(list);
+}

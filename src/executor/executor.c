@@ -1,0 +1,193 @@
+/* executor.c - see executor.h */
+#include "executor/executor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "executor/connection.h"
+#include "executor/executor_internal.h"
+#include "executor/files.h"
+#include "executor/info.h"
+#include "executor/owner.h"
+#include "executor/process.h"
+#include "executor/wire.h"
+
+#define MAX_PROCESSES 1024
+#define MAX_REQUESTS  1024
+#define WRITE_QUEUE   (8u << 20)
+#define QUOTED_MAX    200 /* bytes of others' text in a log */
+
+/* --- the log --- */
+
+void executor_log(struct executor *x, const char *fmt, ...)
+{
+	char line[2048];
+	va_list ap;
+
+	if (!x->o.on_log)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	x->o.on_log(x->o.ctx, line);
+}
+
+const char *executor_quote(const char *text)
+{
+	static char texts[4][6 * QUOTED_MAX + 3];
+	static unsigned next;
+	char *out = texts[next++ % 4];
+	struct buf b = BUF_INIT(6 * QUOTED_MAX + 2);
+	size_t len = strnlen(text, QUOTED_MAX);
+
+	while (len && text[len] && ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--; /* not in the middle of a character */
+	if (emit_quoted(&b, text, len) < 0)
+		buf_adds(&b, "\"\"");
+	memcpy(out, b.data, b.len + 1);
+	buf_done(&b);
+	return out;
+}
+
+/* --- life --- */
+
+static char **copy_list(char *const *list)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (list[count])
+		count++;
+	copy = mem_grow(NULL, count + 1, sizeof(*copy));
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_text(list[i], strlen(list[i]));
+	copy[count] = NULL;
+	return copy;
+}
+
+static void take_options(struct executor *x, const struct executor_options *o)
+{
+	x->o = *o;
+	x->o.keeper = mem_text(o->keeper, strlen(o->keeper));
+	x->o.contain = o->contain ? mem_text(o->contain, strlen(o->contain)) : NULL;
+	x->o.envp = copy_list(o->envp);
+	if (!x->o.lease_ms)
+		x->o.lease_ms = WIRE_LEASE_MS;
+	if (!x->o.retain_ms)
+		x->o.retain_ms = WIRE_RETAIN_MS;
+	if (!x->o.max_processes)
+		x->o.max_processes = MAX_PROCESSES;
+	if (!x->o.max_requests)
+		x->o.max_requests = MAX_REQUESTS;
+	if (!x->o.write_queue)
+		x->o.write_queue = WRITE_QUEUE;
+}
+
+static void drop_options(struct executor *x)
+{
+	for (char *const *v = x->o.envp; *v; v++)
+		free(*v);
+	free((void *)x->o.envp);
+	free((void *)x->o.keeper);
+	free((void *)x->o.contain);
+}
+
+int executor_open(struct loop *loop, const struct executor_options *options, struct executor **out,
+		  struct err *e)
+{
+	struct executor *x = mem_grow(NULL, 1, sizeof(*x));
+	struct {
+		uint64_t seed, instance[2];
+	} random;
+	int r;
+
+	*x = (struct executor){ .loop = loop, .scratch = BUF_INIT(WIRE_MESSAGE_MAX) };
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		r = err_set(e, -EIO, "no random numbers");
+	else
+		r = files_new(loop, &x->files, e);
+	if (r < 0) {
+		free(x);
+		return r;
+	}
+	take_options(x, options);
+	snprintf(x->instance, sizeof(x->instance), "%016llx%016llx",
+		 (unsigned long long)random.instance[0], (unsigned long long)random.instance[1]);
+	roster_init(&x->roster, random.seed);
+	ring_init(&x->owners);
+	ring_init(&x->connections);
+	x->info = info_make(x->o.envp);
+	*out = x;
+	return 0;
+}
+
+void executor_adopt(struct executor *x, struct channel *c, bool last, void (*on_gone)(void *ctx),
+		    void *ctx)
+{
+	struct connection *n = connection_new(x, c, last);
+
+	n->on_gone = on_gone;
+	n->on_gone_ctx = ctx;
+	if (x->closing)
+		connection_drop(n, "the executor is ending");
+}
+
+static void on_all_closed(struct loop_timer *t)
+{
+	struct executor *x = RING_OF(t, struct executor, closed);
+
+	if (x->o.on_closed)
+		x->o.on_closed(x->o.ctx);
+}
+
+void executor_settle(struct executor *x)
+{
+	if (!x->closing || x->process_count)
+		return;
+	if (!x->channels_closing) {
+		x->channels_closing = true;
+		RING_EACH(at, &x->connections)
+			connection_finish(RING_OF(at, struct connection, in_executor));
+	}
+	if (ring_is_empty(&x->connections) && ring_is_empty(&x->owners) && !x->closed.slot)
+		loop_timer_set(x->loop, &x->closed, 0, on_all_closed);
+}
+
+/* Clients that are here hear of the end of their processes. */
+static void stop_all(struct owner *o, unsigned grace_ms)
+{
+	RING_EACH(at, &o->processes)
+		process_stop(RING_OF(at, struct process, in_owner), LINK_STOP_TERM, grace_ms);
+}
+
+void executor_close(struct executor *x, unsigned grace_ms)
+{
+	x->closing = true;
+	RING_EACH(at, &x->owners) {
+		struct owner *o = RING_OF(at, struct owner, in_executor);
+
+		if (o->connection)
+			stop_all(o, grace_ms);
+		else
+			owner_end(o, grace_ms);
+	}
+	executor_settle(x);
+}
+
+void executor_free(struct executor *x)
+{
+	assert(ring_is_empty(&x->connections) && ring_is_empty(&x->owners) && !x->process_count);
+	loop_timer_stop(x->loop, &x->closed);
+	files_free(x->files);
+	roster_done(&x->roster);
+	drop_options(x);
+	buf_done(&x->scratch);
+	free(x->info);
+	free(x);
+}

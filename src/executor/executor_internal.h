@@ -1,0 +1,36 @@
+/* executor_internal.h - what the parts of an executor share. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "base/ring.h"
+#include "executor/executor.h"
+#include "executor/roster.h"
+
+struct files;
+
+struct executor {
+	struct loop *loop;
+	struct executor_options o; /* its texts are ours */
+	char instance[33];         /* hexadecimal */
+	char *info;                /* the result of environment/info */
+	struct roster roster;
+	struct ring owners, connections;
+	unsigned process_count; /* links that have not ended */
+	unsigned idle_away;     /* owners that are away and have no process */
+	struct buf scratch;     /* for bytes that are used at once */
+	struct files *files;
+	bool closing, channels_closing;
+	struct loop_timer closed;
+};
+
+/* One line: "event=start process=...". */
+void executor_log(struct executor *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Text of others for a log, quoted and cut; lives until the next but three calls. */
+const char *executor_quote(const char *text);
+/* Something ended: is that all? */
+void executor_settle(struct executor *x);

@@ -1,0 +1,152 @@
+/* orders.c - see orders.h */
+#include "executor/orders.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/base64.h"
+#include "executor/executor_internal.h"
+#include "executor/owner.h"
+#include "executor/params.h"
+#include "executor/process.h"
+#include "executor/wire.h"
+
+#define GRACE_MAX_MS 3600000u /* the keeper's */
+
+/* Base64 into the executor's scratch; escapes are rare, but JSON. */
+static int decode(struct buf *out, struct json chunk)
+{
+	AUTO(mem_drop) char *text = NULL;
+
+	buf_reset(out, WIRE_CHUNK_MAX);
+	if (!memchr(chunk.at, '\\', chunk.len))
+		return base64_decode(out, chunk.at + 1, chunk.len - 2);
+	json_string(chunk, &text);
+	return base64_decode(out, text, strlen(text));
+}
+
+static void write_status(const struct reply *r, const char *status)
+{
+	struct emit j;
+
+	if (!reply_begin(r, &j))
+		return;
+	emit_str(&j, "status", status);
+	reply_end(r, &j);
+}
+
+static void write_to(struct process *p, const struct reply *r, const char *write_id)
+{
+	struct executor *x = p->owner->executor;
+	struct input_write w = { write_id, x->scratch.data, x->scratch.len };
+	struct input_limits limits = { x->o.write_queue, 4 * x->o.write_queue,
+				       &p->owner->held_bytes };
+
+	if (p->stdio == LINK_NO_STDIN)
+		write_status(r, "stdinClosed");
+	else if (p->state >= PROCESS_EXITED || !p->link)
+		reply_error(r, WIRE_INTERNAL, "failed to write to process stdin");
+	else
+		input_write(&p->input, p->link, &w, &limits, r);
+}
+
+void orders_write(struct owner *o, const struct reply *r, struct json params)
+{
+	struct param list[] = { { .name = "processId" },
+				{ .name = "chunk" },
+				{ .name = "writeId" } };
+	struct buf *scratch = &o->executor->scratch;
+	AUTO(mem_drop) char *write_id = NULL;
+	char id[PROCESS_ID_MAX + 8];
+	struct err e = ERR_INIT;
+	struct process *p;
+
+	if (params_read(params, list, 3, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0 ||
+	    param_is(&list[1], JSON_STRING, &e) < 0 || param_text(&list[2], &write_id, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	if (!*write_id) {
+		reply_error(r, WIRE_BAD_PARAMS, "writeId must not be empty");
+		return;
+	}
+	if (decode(scratch, list[1].value) < 0) {
+		reply_error(r, WIRE_BAD_PARAMS, "chunk is not base64");
+		return;
+	}
+	p = process_find(o, list[0].value, id);
+	if (p)
+		write_to(p, r, write_id);
+	else
+		write_status(r, "unknownProcess");
+	buf_reset(scratch, WIRE_CHUNK_MAX);
+}
+
+void orders_signal(struct owner *o, const struct reply *r, struct json params)
+{
+	struct param list[] = { { .name = "processId" }, { .name = "signal" } };
+	AUTO(mem_drop) char *name = NULL;
+	char id[PROCESS_ID_MAX + 8];
+	struct err e = ERR_INIT;
+	struct process *p;
+	struct emit j;
+
+	if (params_read(params, list, 2, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0 ||
+	    param_text(&list[1], &name, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	if (strcmp(name, "interrupt") != 0) {
+		reply_error(r, WIRE_BAD_PARAMS, "unknown variant `%s`, expected `interrupt`", name);
+		return;
+	}
+	p = process_find(o, list[0].value, id);
+	if (p && p->link && p->state <= PROCESS_RUNNING)
+		link_interrupt(p->link);
+	if (reply_begin(r, &j))
+		reply_end(r, &j);
+}
+
+/* A closed one whose leftovers linger is left alone: they are background jobs, and clients
+ * terminate what has ended as a matter of course. */
+static bool terminate(struct process *p, bool nicely, unsigned grace_ms)
+{
+	bool running = p->state <= PROCESS_RUNNING;
+
+	if (p->state == PROCESS_STARTING) {
+		process_abandon(p, 0);
+		return true;
+	}
+	if (!p->link || p->state >= PROCESS_CLOSED)
+		return running;
+	if (!nicely)
+		process_stop(p, LINK_STOP_KILL, 0);
+	else
+		process_stop(p, p->stdio == LINK_PIPES ? LINK_STOP_EOF : LINK_STOP_TERM, grace_ms);
+	return running;
+}
+
+void orders_terminate(struct owner *o, const struct reply *r, struct json params)
+{
+	struct param list[] = { { .name = "processId" }, { .name = "graceMs" } };
+	char id[PROCESS_ID_MAX + 8];
+	struct err e = ERR_INIT;
+	uint64_t grace_ms = 0;
+	struct process *p;
+	bool running;
+	struct emit j;
+
+	if (params_read(params, list, 2, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0 ||
+	    param_number_if(&list[1], &grace_ms, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	if (grace_ms > GRACE_MAX_MS)
+		grace_ms = GRACE_MAX_MS;
+	p = process_find(o, list[0].value, id);
+	running = p && terminate(p, list[1].value.at != NULL, (unsigned)grace_ms);
+	if (!reply_begin(r, &j))
+		return;
+	emit_bool(&j, "running", running);
+	reply_end(r, &j);
+}

@@ -1,0 +1,220 @@
+/* owner.c - see owner.h */
+#include "executor/owner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "executor/connection.h"
+#include "executor/executor_internal.h"
+#include "executor/process.h"
+
+#define IDLE_AWAY_MAX 1024 /* owners that are away and have no process */
+#define CONTEST_MS    2000 /* an answer to a ping takes less */
+#define LOST_GRACE_MS 500  /* between SIGTERM and SIGKILL, when nobody is there any more */
+
+#define OWNER_OF(ptr, member) RING_OF(ptr, struct owner, member)
+
+static void make_id(char out[OWNER_ID_SIZE])
+{
+	unsigned char b[16];
+
+	/* whoever knows it has the processes: it must not be guessed */
+	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+		abort();
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	snprintf(out, OWNER_ID_SIZE,
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		 b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+		 b[15]);
+}
+
+struct owner *owner_new(struct executor *x, struct json client, struct json label)
+{
+	struct owner *o = mem_grow(NULL, 1, sizeof(*o));
+	size_t used;
+
+	*o = (struct owner){ .executor = x };
+	make_id(o->id);
+	json_string_into(client, o->client, sizeof(o->client));
+	used = strlen(o->client);
+	if (json_type(label) == JSON_STRING && used + 2 < sizeof(o->client)) {
+		o->client[used++] = ' ';
+		json_string_into(label, o->client + used, sizeof(o->client) - used);
+	}
+	ring_init(&o->processes);
+	ring_init(&o->due);
+	ring_init(&o->closed);
+	ring_add(&x->owners, &o->in_executor);
+	return o;
+}
+
+struct owner *owner_find(struct executor *x, struct json id)
+{
+	RING_EACH(at, &x->owners) {
+		struct owner *o = OWNER_OF(at, in_executor);
+
+		if (!o->ended && json_is(id, o->id))
+			return o;
+	}
+	return NULL;
+}
+
+static void stop_counting(struct owner *o)
+{
+	if (o->idle_away)
+		o->executor->idle_away--;
+	o->idle_away = false;
+}
+
+void owner_attach(struct owner *o, struct connection *c)
+{
+	assert(!o->connection && !o->ended && !c->owner);
+	stop_counting(o);
+	loop_timer_stop(o->executor->loop, &o->lease);
+	o->connection = c;
+	o->contest_us = 0;
+	c->owner = o;
+}
+
+bool owner_contest(struct owner *o)
+{
+	struct connection *c = o->connection;
+	int64_t now = loop_now_us();
+
+	if (c->last) /* with it the owner ends */
+		return false;
+	if (c->state == CONNECTION_ENDED || c->mute) {
+		owner_detach(o, now);
+		return true;
+	}
+	if (!connection_is_heard(c))
+		return false;
+	if (!o->contest_us || channel_heard_us(c->channel) > o->contest_us) {
+		o->contest_us = now;
+		channel_ping(c->channel);
+		return false;
+	}
+	if (now - o->contest_us < (int64_t)CONTEST_MS * 1000)
+		return false;
+	connection_drop(c, "another connection took its session over");
+	owner_detach(o, now);
+	return true;
+}
+
+/* Those that left nothing behind and may not come back: the one that is away longest goes first. */
+static void crowd_out(struct executor *x)
+{
+	RING_EACH(at, &x->owners) {
+		struct owner *o = OWNER_OF(at, in_executor);
+
+		if (x->idle_away <= IDLE_AWAY_MAX)
+			return;
+		if (o->idle_away)
+			owner_end(o, 0);
+	}
+}
+
+static void on_lease(struct loop_timer *t)
+{
+	struct owner *o = OWNER_OF(t, lease);
+
+	executor_log(o->executor, "event=lease client=%s ms=%lld", executor_quote(o->client),
+		     (long long)((loop_now_us() - o->away_us) / 1000));
+	owner_end(o, LOST_GRACE_MS);
+}
+
+void owner_detach(struct owner *o, int64_t heard_us)
+{
+	struct executor *x = o->executor;
+	struct connection *c = o->connection;
+	int64_t left;
+
+	assert(c && c->owner == o);
+	c->owner = NULL;
+	o->connection = NULL;
+	o->contest_us = 0;
+	o->away_us = heard_us;
+	if (o->ended)
+		return;
+	if (c->last || x->closing) {
+		owner_end(o, LOST_GRACE_MS);
+		return;
+	}
+	/* those that are away are in the order in which they left */
+	ring_remove(&o->in_executor);
+	ring_add(&x->owners, &o->in_executor);
+	left = x->o.lease_ms - (loop_now_us() - heard_us) / 1000;
+	loop_timer_set(x->loop, &o->lease, left > 0 ? left : 0, on_lease);
+	if (ring_is_empty(&o->processes)) {
+		o->idle_away = true;
+		x->idle_away++;
+		crowd_out(x);
+	}
+}
+
+int64_t owner_lease_ms(const struct owner *o)
+{
+	int64_t left;
+
+	if (o->connection)
+		return -1;
+	left = o->executor->o.lease_ms - (loop_now_us() - o->away_us) / 1000;
+	return left > 0 && !o->ended ? left : 0;
+}
+
+void owner_end(struct owner *o, unsigned grace_ms)
+{
+	if (o->ended)
+		return;
+	o->ended = true;
+	stop_counting(o);
+	loop_timer_stop(o->executor->loop, &o->lease);
+	/* the last one may take the owner with it; a link that is left keeps its process here */
+	RING_EACH(at, &o->processes) {
+		bool last = at_next == &o->processes;
+
+		process_abandon(RING_OF(at, struct process, in_owner), grace_ms);
+		if (last)
+			return;
+	}
+	owner_settle(o);
+}
+
+void owner_settle(struct owner *o)
+{
+	struct executor *x = o->executor;
+
+	if (!o->ended || o->connection || !ring_is_empty(&o->processes))
+		return;
+	executor_log(x, "event=gone client=%s", executor_quote(o->client));
+	ring_remove(&o->in_executor);
+	if (o->on_gone)
+		o->on_gone(o->on_gone_ctx);
+	free(o);
+	executor_settle(x);
+}
+
+void owner_due(struct owner *o, struct process *p)
+{
+	if (!ring_is_in(&p->due))
+		ring_add(&o->due, &p->due);
+}
+
+void owner_push(struct owner *o)
+{
+	struct connection *c = o->connection;
+	struct ring *first;
+
+	while (c && connection_has_room(c) && (first = ring_first(&o->due)) != NULL) {
+		struct process *p = RING_OF(first, struct process, due);
+
+		ring_remove(&p->due);
+		if (process_push(p, c))
+			ring_add(&o->due, &p->due);
+	}
+}

@@ -1,0 +1,69 @@
+/* owner.h - a remote owner: whoever called `initialize`, known by the session's id.
+ *
+ *	attached <--> away --lease is over--> ended
+ *
+ * It has processes. While it is attached their output is pushed, one piece of each in turn; while
+ * it is away they go on until what they say fills the retention. Its lease runs from when it was
+ * last heard of; when that is over all its processes are ended, and then there is no owner any
+ * more.
+ *
+ * Life: owner_new -> owner_attach, owner_detach ... -> owner_end; frees itself when its last
+ * process is gone.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/ring.h"
+
+#define OWNER_ID_SIZE     37 /* a uuid and a NUL */
+#define OWNER_CLIENT_SIZE 64
+
+struct executor;
+struct connection;
+struct process;
+
+struct owner {
+	struct executor *executor;
+	struct ring in_executor;
+	struct connection *connection; /* NULL: away */
+	bool ended;
+	bool idle_away; /* counted among those that have nothing to lose */
+	char id[OWNER_ID_SIZE];
+	char client[OWNER_CLIENT_SIZE]; /* its name, and its label behind it */
+	struct ring processes;          /* all whose link or entry is left */
+	struct ring due;                /* those that have something to push */
+	struct ring closed;             /* those that may be forgotten, the oldest first */
+	size_t closed_count, closed_bytes;
+	size_t held_bytes; /* of writes that wait */
+	int64_t away_us;   /* when it was last heard of */
+	struct loop_timer lease;
+	int64_t contest_us;         /* somebody else claims to be it since then; 0: nobody */
+	void (*on_gone)(void *ctx); /* told when it is freed */
+	void *on_gone_ctx;
+};
+
+struct owner *owner_new(struct executor *x, struct json client, struct json label);
+struct owner *owner_find(struct executor *x, struct json id);
+void owner_attach(struct owner *o, struct connection *c);
+/* Somebody claims to be this owner while it is attached. True: it is gone, as far as we can tell,
+ * and was detached. */
+bool owner_contest(struct owner *o);
+/* The connection ended; the owner was last heard of at heard_us. */
+void owner_detach(struct owner *o, int64_t heard_us);
+/* Milliseconds that are left of its lease, -1: it is attached. */
+int64_t owner_lease_ms(const struct owner *o);
+/* Every process is ended: SIGTERM, grace_ms later SIGKILL. It may be gone when this returns. */
+void owner_end(struct owner *o, unsigned grace_ms);
+/* It has ended: go, if nothing is left. */
+void owner_settle(struct owner *o);
+
+/* p has something to push. */
+void owner_due(struct owner *o, struct process *p);
+/* Push what is due, as long as there is room. */
+void owner_push(struct owner *o);

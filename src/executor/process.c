@@ -1,0 +1,447 @@
+/* process.c - see process.h */
+#include "executor/process.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "executor/connection.h"
+#include "executor/executor_internal.h"
+#include "executor/owner.h"
+#include "executor/params.h"
+#include "executor/reading.h"
+#include "executor/spec.h"
+#include "executor/wire.h"
+
+#define CLOSED_MAX       1024        /* of one owner that are kept after their end, */
+#define CLOSED_BYTES_MAX (32u << 20) /* and what they said */
+
+#define PROCESS_OF(ptr, member) RING_OF(ptr, struct process, member)
+
+static struct executor *executor_of(const struct process *p)
+{
+	return p->owner->executor;
+}
+
+/* --- states --- */
+
+static void go(struct process *p, enum process_state state)
+{
+	assert(state > p->state);
+	p->state = state;
+}
+
+static void destroy(struct process *p)
+{
+	struct owner *o = p->owner;
+
+	assert(p->state == PROCESS_FORGOTTEN && !p->link && !p->start);
+	ring_remove(&p->in_owner);
+	output_done(&p->output);
+	input_done(&p->input);
+	free(p->report);
+	free(p->argv);
+	free(p->name);
+	free(p->session);
+	free(p);
+	owner_settle(o);
+}
+
+void process_stop(struct process *p, enum link_stop how, unsigned grace_ms)
+{
+	if (!p->link)
+		return;
+	input_break(&p->input, &p->owner->held_bytes);
+	link_stop_within(p->link, how, grace_ms);
+}
+
+/* Its id is free, and nobody hears of it any more. */
+static void hide(struct process *p)
+{
+	struct owner *o = p->owner;
+
+	roster_remove(&executor_of(p)->roster, p);
+	loop_timer_stop(executor_of(p)->loop, &p->retain);
+	reading_forget(p);
+	ring_remove(&p->due);
+	if (ring_is_in(&p->closed)) {
+		ring_remove(&p->closed);
+		o->closed_count--;
+		o->closed_bytes -= p->closed_bytes;
+	}
+	output_done(&p->output);
+	go(p, PROCESS_FORGOTTEN);
+}
+
+void process_forget(struct process *p)
+{
+	hide(p);
+	if (p->link)
+		process_stop(p, LINK_STOP_KILL, 0);
+	else
+		destroy(p);
+}
+
+void process_abandon(struct process *p, unsigned grace_ms)
+{
+	if (p->start) {
+		reply_error(&p->start->reply, WIRE_INVALID_REQUEST,
+			    "process %s start was cancelled", p->id);
+		answer_free(p->start);
+		p->start = NULL;
+	}
+	if (p->state != PROCESS_FORGOTTEN)
+		hide(p);
+	if (p->link)
+		process_stop(p, LINK_STOP_TERM, grace_ms);
+	else
+		destroy(p);
+}
+
+static void on_retained(struct loop_timer *t)
+{
+	process_forget(PROCESS_OF(t, retain));
+}
+
+/* Its end was pushed: keep it for a while, but not more of them than is good. */
+static void retain(struct process *p)
+{
+	struct owner *o = p->owner;
+
+	output_trim(&p->output);
+	p->closed_bytes = p->output.kept;
+	ring_add(&o->closed, &p->closed);
+	o->closed_count++;
+	o->closed_bytes += p->closed_bytes;
+	loop_timer_set(executor_of(p)->loop, &p->retain, executor_of(p)->o.retain_ms, on_retained);
+	while (o->closed_count > CLOSED_MAX || o->closed_bytes > CLOSED_BYTES_MAX)
+		process_forget(PROCESS_OF(ring_first(&o->closed), closed));
+}
+
+/* Something was said, or it exited, or closed. */
+static void happened(struct process *p)
+{
+	reading_wake(p);
+	owner_due(p->owner, p);
+	owner_push(p->owner);
+}
+
+static void exit_with(struct process *p, int code, int sig)
+{
+	go(p, PROCESS_EXITED);
+	p->exit_code = sig ? 128 + sig : code;
+	output_exited(&p->output);
+	input_break(&p->input, &p->owner->held_bytes);
+}
+
+static void close_it(struct process *p)
+{
+	go(p, PROCESS_CLOSED);
+	output_closed(&p->output);
+}
+
+/* What it left behind may linger, but has nothing more to say to us. */
+static void close_if_silent(struct process *p)
+{
+	if (p->state != PROCESS_EXITED || p->stdio == LINK_PIPES || !p->out_eof)
+		return;
+	if (!p->err_eof && p->stdio != LINK_TERMINAL)
+		return;
+	close_it(p);
+	happened(p);
+}
+
+/* --- what the link tells --- */
+
+static void on_started(void *ctx, pid_t pid, const char *level)
+{
+	struct process *p = ctx;
+	struct emit j;
+
+	p->pid = pid;
+	snprintf(p->level, sizeof(p->level), "%s", level);
+	if (p->state != PROCESS_STARTING)
+		return;
+	go(p, PROCESS_RUNNING);
+	executor_log(executor_of(p), "event=start process=%s pid=%d level=%s client=%s argv=%s",
+		     executor_quote(p->id), pid, level, executor_quote(p->owner->client),
+		     executor_quote(p->argv));
+	if (reply_begin(&p->start->reply, &j)) {
+		emit_text(&j, "processId", p->id, strlen(p->id));
+		emit_str(&j, "sandboxType", "none");
+		emit_int(&j, "pid", pid);
+		emit_str(&j, "level", level);
+		reply_end(&p->start->reply, &j);
+	}
+	answer_free(p->start);
+	p->start = NULL;
+}
+
+static void take(struct process *p, enum stream s, const char *bytes, size_t len)
+{
+	if (p->state >= PROCESS_CLOSED || !len)
+		return;
+	output_add(&p->output, s, bytes, len);
+	happened(p);
+	if (!p->paused && output_is_full(&p->output)) {
+		p->paused = true;
+		link_pause(p->link, true);
+	}
+}
+
+static void on_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct process *p = ctx;
+
+	take(p, p->stdio == LINK_TERMINAL ? STREAM_PTY : STREAM_STDOUT, bytes, len);
+}
+
+static void on_stderr(void *ctx, const char *bytes, size_t len)
+{
+	take(ctx, STREAM_STDERR, bytes, len);
+}
+
+static void on_eof(void *ctx)
+{
+	struct process *p = ctx;
+
+	p->out_eof = true;
+	close_if_silent(p);
+}
+
+static void on_stderr_eof(void *ctx)
+{
+	struct process *p = ctx;
+
+	p->err_eof = true;
+	close_if_silent(p);
+}
+
+static void on_exited(void *ctx, int exit_code, int exit_signal)
+{
+	struct process *p = ctx;
+
+	if (p->state != PROCESS_RUNNING)
+		return;
+	exit_with(p, exit_code, exit_signal);
+	happened(p);
+	close_if_silent(p);
+}
+
+static void on_room(void *ctx)
+{
+	struct process *p = ctx;
+
+	if (!p->input.broken)
+		input_flush(&p->input, p->link, &p->owner->held_bytes);
+}
+
+static void log_end(struct process *p, const struct link_end *end)
+{
+	executor_log(executor_of(p),
+		     "event=end process=%s pid=%d client=%s exit=%d why=%s step=%s proof=%s "
+		     "survivors=%d ms=%lld",
+		     executor_quote(p->id), p->pid, executor_quote(p->owner->client),
+		     end->exit_signal ? 128 + end->exit_signal : end->exit_code, end->why,
+		     end->step, end->proof, end->survivors,
+		     (long long)((loop_now_us() - p->started_us) / 1000));
+}
+
+static void refuse_start(struct process *p, const struct link_end *end)
+{
+	const char *text = end->text[0] ? end->text : "the process could not be started";
+
+	executor_log(executor_of(p), "event=refused process=%s client=%s argv=%s text=%s",
+		     executor_quote(p->id), executor_quote(p->owner->client),
+		     executor_quote(p->argv), executor_quote(text));
+	reply_error(&p->start->reply, WIRE_INTERNAL, "%s", text);
+	answer_free(p->start);
+	p->start = NULL;
+	hide(p);
+}
+
+static void on_ended(void *ctx, const struct link_end *end)
+{
+	struct process *p = ctx;
+	struct executor *x = executor_of(p);
+	struct link *link = p->link; /* `end` is part of it */
+
+	p->link = NULL;
+	x->process_count--;
+	if (p->pid)
+		log_end(p, end);
+	if (end->report[0])
+		p->report = mem_text(end->report, strlen(end->report));
+	if (p->state == PROCESS_STARTING)
+		refuse_start(p, end);
+	if (p->state == PROCESS_RUNNING)
+		exit_with(p, end->exit_code, end->exit_signal);
+	input_break(&p->input, &p->owner->held_bytes);
+	if (p->state == PROCESS_EXITED) {
+		close_it(p);
+		happened(p);
+	} else if (p->state == PROCESS_FORGOTTEN) {
+		destroy(p);
+	}
+	link_free(link);
+	executor_settle(x);
+}
+
+static const struct link_events link_events = {
+	.on_started = on_started,
+	.on_bytes = on_bytes,
+	.on_stderr = on_stderr,
+	.on_eof = on_eof,
+	.on_ended = on_ended,
+	.on_stderr_eof = on_stderr_eof,
+	.on_exited = on_exited,
+	.on_room = on_room,
+};
+
+/* --- process/start --- */
+
+static struct process *make(struct owner *o, struct spec *s)
+{
+	size_t len = strlen(s->id);
+	struct process *p = mem_grow(NULL, sizeof(*p) + len + 1, 1);
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*p = (struct process){
+		.owner = o,
+		.stdio = s->link.stdio,
+		.started_us = loop_now_us(),
+		.started_ms = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+		.argv = s->argv_json,
+		.name = s->name,
+		.session = s->session,
+	};
+	s->argv_json = s->name = s->session = NULL;
+	memcpy(p->id, s->id, len + 1);
+	ring_init(&p->readers);
+	input_init(&p->input);
+	ring_add(&o->processes, &p->in_owner);
+	roster_add(&o->executor->roster, p);
+	return p;
+}
+
+static int open_link(struct process *p, struct spec *s, struct err *e)
+{
+	struct executor *x = executor_of(p);
+	int r;
+
+	s->link.keeper = x->o.keeper;
+	s->link.name = p->name;
+	s->link.session = p->session;
+	if (!s->link.contain)
+		s->link.contain = x->o.contain;
+	if (s->link.stdio != LINK_PIPES)
+		s->link.linger_ms = (unsigned)x->o.retain_ms;
+	s->link.no_sweep = x->process_count > 0;
+	r = link_open(x->loop, &s->link, &link_events, p, &p->link, e);
+	if (r == 0)
+		x->process_count++;
+	return r;
+}
+
+static bool may_start(struct owner *o, const struct spec *s, const struct reply *r)
+{
+	struct executor *x = o->executor;
+
+	if (roster_find(&x->roster, o, s->id))
+		reply_error(r, WIRE_INVALID_REQUEST, "process %s already exists", s->id);
+	else if (x->process_count >= x->o.max_processes)
+		reply_error(r, WIRE_INVALID_REQUEST, "too many processes (%u)", x->o.max_processes);
+	else
+		return true;
+	return false;
+}
+
+void process_start(struct owner *o, const struct reply *r, struct json params)
+{
+	AUTO(spec_done) struct spec s;
+	struct err e = ERR_INIT;
+	struct answer *a;
+	struct process *p;
+
+	if (spec_read(&s, params, o->executor->o.envp, &e) < 0) {
+		reply_error(r, e.code, "%s", e.text);
+		return;
+	}
+	if (!may_start(o, &s, r))
+		return;
+	a = answer_new(r, NULL, NULL);
+	if (!a)
+		return;
+	p = make(o, &s);
+	p->start = a;
+	if (open_link(p, &s, &e) == 0)
+		return;
+	reply_error(&a->reply, WIRE_INTERNAL, "%s", e.text);
+	answer_free(a);
+	p->start = NULL;
+	hide(p);
+	destroy(p);
+}
+
+/* --- for others --- */
+
+struct process *process_find(struct owner *o, struct json id, char out_id[PROCESS_ID_MAX + 8])
+{
+	json_string_into(id, out_id, PROCESS_ID_MAX + 8);
+	if (strlen(out_id) > PROCESS_ID_MAX)
+		return NULL;
+	return roster_find(&o->executor->roster, o, out_id);
+}
+
+static void write_event(const struct process *p, enum output_event what,
+			const struct output_piece *piece, struct buf *b, struct emit *j)
+{
+	static const char *const methods[] = { [OUTPUT_PIECE] = "process/output",
+					       [OUTPUT_EXITED] = "process/exited",
+					       [OUTPUT_CLOSED] = "process/closed" };
+
+	wire_notification(b, j, methods[what]);
+	emit_text(j, "processId", p->id, strlen(p->id));
+	emit_int(j, "seq", (long long)piece->seq);
+	if (what == OUTPUT_PIECE) {
+		emit_str(j, "stream", stream_name(piece->stream));
+		wire_chunk(j, "chunk", piece->bytes, piece->len);
+	} else if (what == OUTPUT_EXITED) {
+		emit_int(j, "exitCode", p->exit_code);
+		emit_bool(j, "sandboxDenied", false);
+	} else if (p->report) {
+		emit_raw(j, "report", p->report, strlen(p->report));
+	}
+	wire_end(j);
+}
+
+bool process_push(struct process *p, struct connection *c)
+{
+	struct output_piece piece;
+	enum output_event what = output_next(&p->output, &piece);
+	struct buf *b;
+	struct emit j;
+
+	if (what == OUTPUT_NONE)
+		return false;
+	b = connection_begin(c);
+	if (!b)
+		return true;
+	write_event(p, what, &piece, b, &j);
+	if (!connection_commit(c, &j))
+		return true;
+	output_pushed(&p->output);
+	if (p->paused && output_has_room(&p->output)) {
+		p->paused = false;
+		if (p->link)
+			link_pause(p->link, false);
+	}
+	if (what == OUTPUT_CLOSED)
+		retain(p);
+	return output_next(&p->output, &piece) != OUTPUT_NONE;
+}

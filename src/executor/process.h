@@ -1,0 +1,79 @@
+/* process.h - one process of an owner: a local link, what it said, what it is told.
+ *
+ *	starting --> running --> exited --> closed --> forgotten
+ *	    |                                              ^
+ *	    +---- terminated, or its owner ended ----------+
+ *
+ * `closed` comes when the keeper has proved the tree gone; for one without a piped stdin, whose
+ * leftovers may linger, already when the main process has exited and both its pipes are at their
+ * end. A closed one is kept for the retention time, so that what it said can be read, then its id
+ * is free. A forgotten one is only here until its link has ended.
+ *
+ * Life: process_start; frees itself when it is forgotten and its link has ended.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/loop.h"
+#include "base/ring.h"
+#include "executor/input.h"
+#include "executor/output.h"
+#include "executor/reply.h"
+#include "link/link.h"
+
+#define PROCESS_ID_MAX 1024 /* bytes */
+
+struct owner;
+struct connection;
+
+enum process_state {
+	PROCESS_STARTING,
+	PROCESS_RUNNING,
+	PROCESS_EXITED,
+	PROCESS_CLOSED,
+	PROCESS_FORGOTTEN,
+};
+
+struct process {
+	struct owner *owner;
+	struct process *next; /* in the roster */
+	uint32_t hash;
+	enum process_state state;
+	struct ring in_owner, due, closed;
+	struct link *link; /* NULL: it has ended */
+	enum link_stdio stdio;
+	bool paused, out_eof, err_eof;
+	struct answer *start; /* to be answered when it runs */
+	struct output output;
+	struct input input;
+	struct ring readers;
+	struct loop_timer retain;
+	pid_t pid;
+	int exit_code;
+	size_t closed_bytes; /* as counted in owner */
+	int64_t started_us;
+	long long started_ms; /* since 1970 */
+	char level[16];
+	char *report;         /* the keeper's; NULL: not yet */
+	char *argv;           /* JSON */
+	char *name, *session; /* session may be NULL */
+	char id[];
+};
+
+/* process/start: answered when it runs, or cannot. */
+void process_start(struct owner *o, const struct reply *r, struct json params);
+
+/* The process that params name. NULL: there is none, and *out_id says which (to be shown). */
+struct process *process_find(struct owner *o, struct json id, char out_id[PROCESS_ID_MAX + 8]);
+/* Begin its end, if it has not come. */
+void process_stop(struct process *p, enum link_stop how, unsigned grace_ms);
+/* Its owner ended. It may be gone when this returns. */
+void process_abandon(struct process *p, unsigned grace_ms);
+void process_forget(struct process *p);
+/* Push the next event to c, which has room; true: there is another. p may not be forgotten by it.
+ */
+bool process_push(struct process *p, struct connection *c);

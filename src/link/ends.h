@@ -1,0 +1,23 @@
+/* ends.h - the pipes, or the terminal, and the control socket between us and a server to be.
+ *
+ * Ours do not block; all of them are closed on exec, and are numbers that spawn.h takes.
+ */
+#pragma once
+
+#include "link/link.h"
+#include "link/spawn.h"
+
+struct ends { /* of stdin, stdout, stderr and control; -1: none */
+	int ours[SPAWN_FDS], theirs[SPAWN_FDS];
+};
+#define ENDS_INIT                                                                                  \
+	{                                                                                          \
+		{ -1, -1, -1, -1 },                                                                \
+		{                                                                                  \
+			-1, -1, -1, -1                                                             \
+		}                                                                                  \
+	}
+
+/* 0 or -errno; ends_drop in either case. */
+int ends_make(struct ends *ends, enum link_stdio kind);
+void ends_drop(struct ends *ends);

@@ -1,0 +1,422 @@
+/* connect.c - the client's side of a channel until it is open.
+ *
+ *	look up the name -> connect, one address after the other -> TLS -> upgrade
+ *
+ * A unix socket speaks lines at once, unless there is a token to show.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/base64.h"
+#include "base/mem.h"
+#include "net/channel_internal.h"
+#include "net/http.h"
+#include "net/resolve.h"
+#include "net/socket.h"
+#include "net/tls.h"
+
+#define TRY_MS 2500 /* for one address when there are others */
+
+struct dial {
+	struct channel *c;
+	struct url url;
+	char *token;               /* NULL: none */
+	struct tls_context *trust; /* wss, until the stream has it */
+	struct resolve *lookup;
+	struct address list[RESOLVE_MAX];
+	unsigned count, next;
+	struct loop_watch socket; /* until it is connected */
+	struct loop_timer slow;   /* the address that is tried is */
+	struct stream *stream;
+	bool greeted; /* TLS is done, or not used */
+	char key[WS_KEY_SIZE];
+	struct buf request; /* what is to be written of it */
+	size_t written;
+	struct buf head; /* what has come of the answer */
+};
+
+#define DIAL_OF(ptr, member) ((struct dial *)((char *)(ptr)-offsetof(struct dial, member)))
+
+static void drop_socket(struct dial *d)
+{
+	int fd = d->socket.fd;
+
+	loop_watch_stop(d->c->loop, &d->socket);
+	if (fd >= 0)
+		close(fd);
+}
+
+void dial_free(struct dial *d)
+{
+	if (!d)
+		return;
+	resolve_cancel(d->lookup);
+	drop_socket(d);
+	loop_timer_stop(d->c->loop, &d->slow);
+	stream_free(d->stream);
+	tls_context_free(d->trust);
+	buf_done(&d->request);
+	buf_done(&d->head);
+	free(d->token);
+	free(d);
+}
+
+static void give_up(struct dial *d, int code, const char *text)
+{
+	channel_set_why(d->c, code, "%s", text);
+	channel_end(d->c); /* frees us */
+}
+
+/* --- the upgrade --- */
+
+static void write_request(struct dial *d)
+{
+	bool six = strchr(d->url.host, ':') != NULL, local = d->url.kind == URL_UNIX;
+	unsigned usual = d->url.kind == URL_WSS ? 443 : 80;
+	unsigned char random[16];
+	struct buf *b = &d->request;
+
+	(void)!getrandom(random, sizeof(random), 0);
+	base64_encode(d->key, random, sizeof(random));
+	d->key[WS_KEY_SIZE - 1] = '\0';
+	buf_addf(b, "GET %s HTTP/1.1\r\nHost: ", local ? "/" : d->url.path);
+	buf_addf(b, six ? "[%s]" : "%s", local ? "localhost" : d->url.host);
+	if (!local && d->url.port != usual)
+		buf_addf(b, ":%u", d->url.port);
+	buf_addf(b,
+		 "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+		 "Sec-WebSocket-Key: %s\r\n",
+		 d->key);
+	if (d->token)
+		buf_addf(b, "Authorization: Bearer %s\r\n", d->token);
+	buf_adds(b, "\r\n");
+}
+
+static int check_answer(struct dial *d, const struct http_head *h, struct err *e)
+{
+	char accept[WS_ACCEPT_SIZE];
+
+	if (h->status == 401 || h->status == 403)
+		return err_set(e, -EACCES, "%s (%d)",
+			       d->token ? "the server refused us: is the token right?"
+					: "the server refused us: it wants a token",
+			       h->status);
+	if (h->status == 503)
+		return err_set(e, -EBUSY, "the server has too many connections (503)");
+	if (h->status != 101)
+		return err_set(e, -EPROTO, "the server answered %d: it is no WebSocket here",
+			       h->status);
+	ws_accept(d->key, strlen(d->key), accept);
+	if (!http_is(h->upgrade, "websocket") || !http_has_word(h->connection, "upgrade") ||
+	    h->accept.len != strlen(accept) || memcmp(h->accept.at, accept, h->accept.len) != 0)
+		return err_set(e, -EPROTO, "the server's answer to the upgrade is wrong");
+	if (h->extensions.len || h->protocol.len)
+		return err_set(e, -EPROTO, "the server uses an extension that was not asked for");
+	return 0;
+}
+
+/* From now on the channel has the stream; we are gone. */
+static void hand_over(struct dial *d, size_t head_len)
+{
+	struct channel *c = d->c;
+	struct stream *s = d->stream;
+	struct buf rest = d->head;
+
+	d->stream = NULL;
+	d->head = (struct buf)BUF_INIT(0);
+	c->dial = NULL;
+	dial_free(d);
+	channel_use_stream(c, s);
+	if (c->state == CHANNEL_OPENING)
+		channel_opened(c);
+	if (rest.len > head_len)
+		channel_feed(c, rest.data + head_len, rest.len - head_len);
+	buf_done(&rest);
+}
+
+static void read_answer(struct dial *d)
+{
+	size_t size;
+	char *chunk = loop_scratch(d->c->loop, &size);
+	ssize_t n = stream_read(d->stream, chunk, HTTP_HEAD_MAX);
+	struct err e = ERR_INIT;
+	struct http_head head;
+	long len;
+
+	if (n == -EAGAIN)
+		return;
+	if (n <= 0) {
+		give_up(d, n < 0 ? (int)n : -ECONNRESET,
+			"the server hung up instead of becoming a WebSocket");
+		return;
+	}
+	buf_add(&d->head, chunk, (size_t)n); /* has room for as much again */
+	len = http_response(d->head.data, d->head.len, &head);
+	if (len == 0)
+		return;
+	if (len < 0)
+		give_up(d, -EPROTO, "what the server answered is no HTTP");
+	else if (check_answer(d, &head, &e) < 0)
+		give_up(d, e.code, e.text);
+	else
+		hand_over(d, (size_t)len);
+}
+
+/* False: we are gone. */
+static bool write_more(struct dial *d)
+{
+	while (d->written < d->request.len) {
+		ssize_t n = stream_write(d->stream, d->request.data + d->written,
+					 d->request.len - d->written);
+
+		if (n == -EAGAIN)
+			break;
+		if (n < 0) {
+			give_up(d, (int)n, "the server hung up before it was asked anything");
+			return false;
+		}
+		d->written += (size_t)n;
+	}
+	stream_want(d->stream, true, d->written < d->request.len);
+	return true;
+}
+
+static void on_ready(void *ctx, bool readable, bool writable)
+{
+	struct dial *d = ctx;
+	struct err e = ERR_INIT;
+	int r = d->greeted ? 1 : stream_handshake(d->stream, &e);
+
+	(void)writable;
+	if (r < 0) {
+		give_up(d, r, e.text);
+		return;
+	}
+	if (r == 0)
+		return;
+	d->greeted = true;
+	if (write_more(d) && readable && d->written == d->request.len)
+		read_answer(d);
+}
+
+/* --- the connection --- */
+
+static void try_next(struct dial *d);
+
+static void on_connected(struct dial *d)
+{
+	struct channel *c = d->c;
+	struct err e = ERR_INIT;
+	struct tls *tls;
+	int fd = d->socket.fd, r;
+
+	loop_watch_stop(c->loop, &d->socket);
+	loop_timer_stop(c->loop, &d->slow);
+	d->stream = stream_new(c->loop, fd, fd);
+	if (c->kind == CHANNEL_LINES) {
+		hand_over(d, 0);
+		return;
+	}
+	if (d->trust) {
+		r = tls_open(d->trust, fd, d->url.host, &tls, &e);
+		if (r < 0) {
+			give_up(d, r, e.text);
+			return;
+		}
+		stream_use_tls(d->stream, tls, d->trust);
+		d->trust = NULL;
+	}
+	write_request(d);
+	r = stream_listen(d->stream, on_ready, d);
+	if (r < 0)
+		give_up(d, r, "cannot wait for the connection");
+	else
+		on_ready(d, false, true);
+}
+
+/* This address is no good. */
+static void no_luck(struct dial *d, int error)
+{
+	char where[64];
+
+	drop_socket(d);
+	loop_timer_stop(d->c->loop, &d->slow);
+	if (d->next < d->count) {
+		try_next(d);
+		return;
+	}
+	if (d->url.kind == URL_UNIX) {
+		channel_set_why(d->c, error, "cannot connect to %s: %s", d->url.path,
+				strerror(-error));
+	} else {
+		address_text(&d->list[d->count - 1], where, sizeof(where));
+		channel_set_why(d->c, error, "cannot connect to %s: %s", where, strerror(-error));
+	}
+	channel_end(d->c);
+}
+
+static void on_socket(struct loop_watch *w, uint32_t events)
+{
+	struct dial *d = DIAL_OF(w, socket);
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	(void)events;
+	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		error = errno;
+	if (error)
+		no_luck(d, -error);
+	else
+		on_connected(d);
+}
+
+static void on_slow(struct loop_timer *t)
+{
+	no_luck(DIAL_OF(t, slow), -ETIMEDOUT);
+}
+
+static void try_next(struct dial *d)
+{
+	const struct address *a = &d->list[d->next++];
+	int fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? -errno : 0;
+
+	assert(d->next <= d->count);
+	if (r == 0 && a->at.ss_family != AF_UNIX)
+		socket_tune(fd, SOCKET_CLIENT_MS);
+	if (r == 0 && connect(fd, (const struct sockaddr *)&a->at, a->len) < 0 &&
+	    errno != EINPROGRESS)
+		r = -errno;
+	/* when it is connected already that is told at once */
+	if (r == 0)
+		r = loop_watch(d->c->loop, &d->socket, fd, EPOLLOUT, on_socket);
+	if (r < 0) {
+		if (fd >= 0)
+			close(fd);
+		no_luck(d, r);
+		return;
+	}
+	if (d->next < d->count)
+		loop_timer_set(d->c->loop, &d->slow, TRY_MS, on_slow);
+}
+
+static void on_found(void *ctx, const struct address *list, unsigned count, const struct err *why)
+{
+	struct dial *d = ctx;
+
+	d->lookup = NULL;
+	if (!count) {
+		give_up(d, why->code, why->text);
+		return;
+	}
+	memcpy(d->list, list, count * sizeof(*list));
+	d->count = count;
+	try_next(d);
+}
+
+static void on_late(struct loop_timer *t)
+{
+	struct channel *c = (struct channel *)((char *)t - offsetof(struct channel, timer));
+	struct dial *d = c->dial;
+	const char *what = d->lookup     ? "the name server did not answer"
+			   : !d->stream  ? "nobody answered"
+			   : !d->greeted ? "TLS took too long"
+					 : "the server did not become a WebSocket";
+
+	give_up(d, -ETIMEDOUT, what);
+}
+
+/* --- the beginning --- */
+
+/* Where to; 0, 1: a name has to be looked up, or -errno. */
+static int find_address(struct dial *d, struct err *e)
+{
+	struct sockaddr_un local;
+
+	if (d->url.kind == URL_UNIX) {
+		if (!socket_unix_address(d->url.path, &local))
+			return err_set(e, -ENAMETOOLONG, "the path of the socket is too long: %s",
+				       d->url.path);
+		memcpy(&d->list[0].at, &local, sizeof(local));
+		d->list[0].len = sizeof(local);
+		d->count = 1;
+		return 0;
+	}
+	d->count = (unsigned)resolve_literal(d->url.host, d->url.port, &d->list[0]);
+	return d->count ? 0 : 1;
+}
+
+static bool is_plain(const char *token)
+{
+	for (const char *p = token; *p; p++)
+		if (*p <= ' ' || *p > '~')
+			return false;
+	return *token != '\0';
+}
+
+static void on_begin(struct loop_timer *t)
+{
+	try_next(DIAL_OF(t, slow));
+}
+
+static int begin(struct dial *d, const struct channel_target *to, struct err *e)
+{
+	int r = 0;
+
+	if (to->token && !is_plain(to->token))
+		return err_set(e, -EINVAL, "the token has characters that cannot be sent");
+	if (to->url->kind == URL_WSS)
+		r = tls_client(to->ca_file, &d->trust, e);
+	if (r == 0)
+		r = find_address(d, e);
+	if (r == 0) /* from the loop, because it may fail at once */
+		loop_timer_set(d->c->loop, &d->slow, 0, on_begin);
+	else if (r == 1)
+		r = resolve_begin(d->c->loop, d->url.host, d->url.port, on_found, d, &d->lookup, e);
+	return r;
+}
+
+int channel_connect(struct loop *loop, const struct channel_target *to,
+		    const struct channel_events *ev, void *ctx, struct channel **out, struct err *e)
+{
+	bool lines = to->url->kind == URL_UNIX && !to->token;
+	struct channel *c =
+		channel_new(loop, lines ? CHANNEL_LINES : CHANNEL_WS, WS_CLIENT, to->send_limit);
+	struct dial *d = mem_grow(NULL, 1, sizeof(*d));
+	int r;
+
+	assert(to->url->kind != URL_STDIO);
+	*d = (struct dial){ .c = c,
+			    .url = *to->url,
+			    .socket.fd = -1,
+			    .request = BUF_INIT(BUF_ANY_SIZE),
+			    .head = BUF_INIT(2 * HTTP_HEAD_MAX) };
+	if (to->token)
+		d->token = mem_text(to->token, strlen(to->token));
+	channel_listen(c, ev, ctx);
+	if (to->url->kind == URL_UNIX)
+		snprintf(c->peer, sizeof(c->peer), "%.60s", to->url->path);
+	else
+		snprintf(c->peer, sizeof(c->peer),
+			 strchr(to->url->host, ':') ? "[%.50s]:%u" : "%.50s:%u", to->url->host,
+			 to->url->port);
+	r = begin(d, to, e);
+	if (r < 0) {
+		dial_free(d);
+		free(c);
+		return r;
+	}
+	c->dial = d;
+	loop_timer_set(loop, &c->timer, to->timeout_ms, on_late);
+	*out = c;
+	return 0;
+}

@@ -1,0 +1,290 @@
+/* greet.c - see greet.h */
+#include "net/greet.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "net/channel_internal.h"
+#include "net/http.h"
+
+#define LINGER_MS 1000 /* for an answer to be read */
+
+struct greet {
+	struct ring ring;
+	struct greet_rules *rules;
+	struct stream *stream;
+	struct loop_timer timer;
+	bool greeted;    /* TLS is done, or not used */
+	bool answered;   /* what comes is of no interest any more */
+	struct buf head; /* what has come of it */
+	char peer[64];
+};
+
+#define GREET_OF(ptr, member) ((struct greet *)((char *)(ptr)-offsetof(struct greet, member)))
+
+static void greet_free(struct greet *g)
+{
+	ring_remove(&g->ring);
+	loop_timer_stop(g->rules->loop, &g->timer);
+	buf_done(&g->head);
+	stream_free(g->stream); /* last: it may be the end of the listener */
+	free(g);
+}
+
+void greet_end_all(struct greet_rules *rules)
+{
+	for (struct ring *r; (r = ring_first(&rules->all));)
+		greet_free(GREET_OF(r, ring));
+}
+
+static void on_over(struct loop_timer *t)
+{
+	greet_free(GREET_OF(t, timer));
+}
+
+static void on_late(struct loop_timer *t)
+{
+	struct greet *g = GREET_OF(t, timer);
+
+	g->rules->on_note(g->rules->ctx, g->peer, "said too little for too long");
+	greet_free(g);
+}
+
+/* --- answers --- */
+
+static const struct answer {
+	int status;
+	const char *name, *headers, *text;
+} answers[] = {
+	{ 200, "OK", "", "" },
+	{ 400, "Bad Request", "", "this is a WebSocket: an upgrade is expected\n" },
+	{ 401, "Unauthorized", "WWW-Authenticate: Bearer\r\n", "a token is expected\n" },
+	{ 403, "Forbidden", "", "requests from web pages are refused\n" },
+	{ 404, "Not Found", "", "there is nothing here; the WebSocket is at /\n" },
+	{ 426, "Upgrade Required", "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+	  "only version 13 of WebSocket is spoken here\n" },
+	{ 431, "Request Header Fields Too Large", "", "the head is too long\n" },
+	{ 503, "Service Unavailable", "Retry-After: 1\r\n", "there are too many connections\n" },
+};
+
+/* Answer and hang up: not before it was read, because bytes of the other side that we have not read
+ * would make the kernel take it back. */
+static void answer(struct greet *g, int status)
+{
+	const struct answer *a = answers;
+	char text[512], note[80];
+	ssize_t n;
+
+	while (a->status != status)
+		a++;
+	n = snprintf(text, sizeof(text),
+		     "HTTP/1.1 %d %s\r\n%sContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+		     "Connection: close\r\n\r\n%s",
+		     status, a->name, a->headers, strlen(a->text), a->text);
+	assert(n > 0 && n < (ssize_t)sizeof(text));
+	if (status != 200) {
+		snprintf(note, sizeof(note), "refused: %d %s", status, a->name);
+		g->rules->on_note(g->rules->ctx, g->peer, note);
+	}
+	g->answered = true;
+	buf_done(&g->head);
+	n = stream_write(g->stream, text, (size_t)n); /* nothing was written before: it has room */
+	if (n > 0)
+		shutdown(stream_fd(g->stream), SHUT_WR);
+	loop_timer_set(g->rules->loop, &g->timer, n > 0 ? LINGER_MS : 0, on_over);
+}
+
+/* --- what is asked --- */
+
+/* Takes the same time whatever is wrong with it. */
+static bool token_is_right(const struct greet_rules *rules, struct http_text authorization)
+{
+	static const char scheme[] = "Bearer ";
+	const size_t skip = sizeof(scheme) - 1;
+	unsigned char digest[SHA256_SIZE], differs = 0;
+	struct sha256 hash;
+
+	if (!rules->token_sha256)
+		return true;
+	if (!authorization.at || authorization.len <= skip ||
+	    !http_is((struct http_text){ authorization.at, skip }, scheme))
+		return false;
+	sha256_init(&hash);
+	sha256_add(&hash, authorization.at + skip, authorization.len - skip);
+	sha256_end(&hash, digest);
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		differs |= digest[i] ^ rules->token_sha256[i];
+	return differs == 0;
+}
+
+static bool path_is(struct http_text target, const char *path)
+{
+	const char *query = memchr(target.at, '?', target.len);
+	size_t len = query ? (size_t)(query - target.at) : target.len;
+
+	return len == strlen(path) && memcmp(target.at, path, len) == 0;
+}
+
+/* 101: it becomes a WebSocket. */
+static int judge(const struct greet *g, const struct http_head *h, char accept[WS_ACCEPT_SIZE])
+{
+	if (h->origin.at)
+		return 403;
+	if (g->rules->is_full(g->rules->ctx))
+		return 503;
+	if (path_is(h->target, "/readyz") && http_is(h->method, "GET"))
+		return 200;
+	if (!path_is(h->target, "/"))
+		return 404;
+	if (!token_is_right(g->rules, h->authorization))
+		return 401;
+	if (!http_is(h->method, "GET") || !http_has_word(h->connection, "upgrade") ||
+	    !http_has_word(h->upgrade, "websocket") || (h->length.at && !http_is(h->length, "0")))
+		return 400;
+	if (!http_is(h->version, "13"))
+		return 426;
+	if (!h->key.at || !ws_accept(h->key.at, h->key.len, accept))
+		return 400;
+	return 101;
+}
+
+/* The stream becomes a channel; we are gone. reply: NULL for lines. What came behind the head is
+ * the channel's. */
+static void hand_over(struct greet *g, const char *reply, size_t head_len)
+{
+	struct greet_rules *rules = g->rules;
+	struct channel *c = channel_new(rules->loop, reply ? CHANNEL_WS : CHANNEL_LINES, WS_SERVER,
+					rules->send_limit);
+	struct stream *s = g->stream;
+	struct buf rest = g->head;
+
+	g->stream = NULL;
+	g->head = (struct buf)BUF_INIT(0);
+	memcpy(c->peer, g->peer, sizeof(c->peer));
+	greet_free(g);
+	c->state = CHANNEL_OPEN;
+	channel_use_stream(c, s);
+	if (reply && c->state == CHANNEL_OPEN)
+		channel_send_raw(c, reply, strlen(reply));
+	rules->on_channel(rules->ctx, c);
+	if (rest.len > head_len)
+		channel_feed(c, rest.data + head_len, rest.len - head_len);
+	buf_done(&rest);
+}
+
+static void on_head(struct greet *g, const struct http_head *h, size_t head_len)
+{
+	char accept[WS_ACCEPT_SIZE], reply[256];
+	int status = judge(g, h, accept);
+
+	if (status != 101) {
+		answer(g, status);
+		return;
+	}
+	snprintf(reply, sizeof(reply),
+		 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+		 "Sec-WebSocket-Accept: %s\r\n\r\n",
+		 accept);
+	hand_over(g, reply, head_len);
+}
+
+static void on_lines(struct greet *g)
+{
+	const char *wrong = g->rules->token_sha256 ? "refused: lines cannot show a token"
+			    : g->rules->is_full(g->rules->ctx)
+				    ? "refused: there are too many connections"
+				    : NULL;
+
+	if (!wrong) {
+		hand_over(g, NULL, 0);
+		return;
+	}
+	g->rules->on_note(g->rules->ctx, g->peer, wrong);
+	greet_free(g);
+}
+
+/* Is it worth a look? Not at every byte of a head that comes byte by byte. */
+static bool has_end(const struct buf *head, size_t before)
+{
+	size_t from = before > 3 ? before - 3 : 0;
+
+	return before == 0 || head->len >= HTTP_HEAD_MAX ||
+	       memmem(head->data + from, head->len - from, "\n\r\n", 3) != NULL;
+}
+
+static void on_bytes(struct greet *g, const char *bytes, size_t len)
+{
+	size_t before = g->head.len;
+	struct http_head head;
+	long n;
+
+	buf_add(&g->head, bytes, len); /* has room for as much again */
+	if (g->rules->lines && g->head.data[0] == '{') {
+		on_lines(g);
+		return;
+	}
+	if (!has_end(&g->head, before))
+		return;
+	n = http_request(g->head.data, g->head.len, &head);
+	if (n > 0)
+		on_head(g, &head, (size_t)n);
+	else if (n < 0)
+		answer(g, n == -E2BIG ? 431 : 400);
+}
+
+static void on_ready(void *ctx, bool readable, bool writable)
+{
+	struct greet *g = ctx;
+	size_t size;
+	char *chunk = loop_scratch(g->rules->loop, &size);
+	struct err e = ERR_INIT;
+	int r = g->greeted ? 1 : stream_handshake(g->stream, &e);
+	ssize_t n;
+
+	(void)writable;
+	if (r < 0) {
+		g->rules->on_note(g->rules->ctx, g->peer, e.text);
+		greet_free(g);
+		return;
+	}
+	g->greeted = r == 1;
+	if (r == 0 || !readable)
+		return;
+	n = stream_read(g->stream, chunk, HTTP_HEAD_MAX);
+	if (n == -EAGAIN)
+		return;
+	if (n <= 0)
+		greet_free(g);
+	else if (!g->answered)
+		on_bytes(g, chunk, (size_t)n);
+}
+
+void greet_begin(struct greet_rules *rules, struct stream *s, const char *peer)
+{
+	struct greet *g = mem_grow(NULL, 1, sizeof(*g));
+	struct err e = ERR_INIT;
+	struct tls *tls = NULL;
+	int r = 0;
+
+	*g = (struct greet){ .rules = rules, .stream = s, .head = BUF_INIT(2 * HTTP_HEAD_MAX) };
+	snprintf(g->peer, sizeof(g->peer), "%s", peer);
+	ring_add(&rules->all, &g->ring);
+	if (rules->tls)
+		r = tls_open(rules->tls, stream_fd(s), NULL, &tls, &e);
+	if (tls)
+		stream_use_tls(s, tls, NULL);
+	if (r == 0)
+		r = stream_listen(s, on_ready, g);
+	if (r < 0) {
+		rules->on_note(rules->ctx, peer, e.code ? e.text : strerror(-r));
+		greet_free(g);
+		return;
+	}
+	loop_timer_set(rules->loop, &g->timer, GREET_MS, on_late);
+}

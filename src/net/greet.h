@@ -1,0 +1,36 @@
+/* greet.h - one connection to a listener until it is a channel, or refused.
+ *
+ *	TLS -> head (10 s, 8 KiB) -> a channel
+ *	                          -> an answer, a moment for it to be read, the end
+ *
+ * Life: greet_begin -> on_greeted or its end, by itself; greet_free before that.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "base/ring.h"
+#include "net/channel.h"
+#include "net/stream.h"
+
+#define GREET_MS 10000
+
+struct greet;
+
+struct greet_rules { /* of the listener; borrowed */
+	struct loop *loop;
+	struct tls_context *tls;           /* NULL: none */
+	const unsigned char *token_sha256; /* NULL: none is asked for */
+	bool lines;                        /* may speak them right away */
+	size_t send_limit;
+	struct ring all; /* of greets */
+	bool (*is_full)(void *ctx);
+	void (*on_channel)(void *ctx, struct channel *c);
+	void (*on_note)(void *ctx, const char *peer, const char *text);
+	void *ctx;
+};
+
+/* The stream is ours now. */
+void greet_begin(struct greet_rules *rules, struct stream *s, const char *peer);
+/* End all that are under way. */
+void greet_end_all(struct greet_rules *rules);

@@ -1,0 +1,366 @@
+/* listen.c - see listen.h */
+#include "net/listen.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "net/greet.h"
+#include "net/resolve.h"
+#include "net/socket.h"
+#include "net/tls.h"
+
+#define BACKLOG  1024
+#define BATCH    64  /* connections taken at once */
+#define OVERFLOW 64  /* connections past the limit that are told so; more are cut */
+#define WAIT_MS  200 /* after an accept that failed: descriptors may be free again */
+#define NOTES    20  /* in NOTES_US */
+#define NOTES_US 10000000
+
+struct listener {
+	struct loop *loop;
+	struct greet_rules rules;
+	unsigned char token_sha256[SHA256_SIZE];
+	struct listen_events ev;
+	void *ctx;
+	struct loop_watch socket;
+	struct loop_timer again; /* accept */
+	unsigned seats;          /* streams that live */
+	unsigned max;
+	bool closed;
+	enum url_kind kind;
+	char url[160];
+	char *made; /* the file of the socket, if we made it; */
+	dev_t dev;  /* and only if it is still that one ... */
+	ino_t ino;  /* ... it is removed */
+	unsigned notes, unsaid;
+	int64_t notes_since_us;
+};
+
+#define LISTENER_OF(ptr, member)                                                                   \
+	((struct listener *)((char *)(ptr)-offsetof(struct listener, member)))
+
+/* --- what is told --- */
+
+static void note(struct listener *l, const char *peer, const char *text)
+{
+	char line[400];
+	int64_t now = loop_now_us();
+	int n;
+
+	if (now - l->notes_since_us > NOTES_US) {
+		l->notes_since_us = now;
+		l->notes = 0;
+	}
+	if (l->notes >= NOTES) {
+		l->unsaid++;
+		return;
+	}
+	l->notes++;
+	n = snprintf(line, sizeof(line), "%s: %s", peer, text);
+	if (l->unsaid && n > 0 && (size_t)n < sizeof(line))
+		snprintf(line + n, sizeof(line) - (size_t)n, " (and %u more before)", l->unsaid);
+	l->unsaid = 0;
+	if (l->ev.on_note)
+		l->ev.on_note(l->ctx, line);
+}
+
+static void on_greet_note(void *ctx, const char *peer, const char *text)
+{
+	note(ctx, peer, text);
+}
+
+static void on_channel(void *ctx, struct channel *c)
+{
+	struct listener *l = ctx;
+
+	l->ev.on_channel(l->ctx, c);
+}
+
+/* The connection that asks has a seat already. */
+static bool is_full(void *ctx)
+{
+	const struct listener *l = ctx;
+
+	return l->seats > l->max;
+}
+
+/* --- connections --- */
+
+static void destroy(struct listener *l)
+{
+	assert(l->closed && l->seats == 0);
+	tls_context_free(l->rules.tls);
+	free(l->made);
+	free(l);
+}
+
+static void on_stream_freed(void *ctx)
+{
+	struct listener *l = ctx;
+
+	assert(l->seats > 0);
+	l->seats--;
+	if (l->closed && l->seats == 0)
+		destroy(l);
+}
+
+static void name_peer(int fd, enum url_kind kind, const struct address *from, char *out,
+		      size_t size)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	if (kind != URL_UNIX)
+		address_text(from, out, size);
+	else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
+		snprintf(out, size, "pid %d uid %u", (int)who.pid, (unsigned)who.uid);
+	else
+		snprintf(out, size, "unix");
+}
+
+static void take(struct listener *l, int fd, const struct address *from)
+{
+	int size = SOCKET_SEND_BUFFER;
+	struct stream *s;
+	char peer[64];
+
+	name_peer(fd, l->kind, from, peer, sizeof(peer));
+	if (l->seats >= l->max + OVERFLOW) {
+		close(fd);
+		note(l, peer, "cut: there are too many connections");
+		return;
+	}
+	/* what is pushed and not yet read is limited: it must be there to be asked for again */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	if (l->kind != URL_UNIX)
+		socket_tune(fd, SOCKET_SERVER_MS);
+	s = stream_new(l->loop, fd, fd);
+	l->seats++;
+	stream_on_freed(s, on_stream_freed, l);
+	greet_begin(&l->rules, s, peer);
+}
+
+static void on_again(struct loop_timer *t)
+{
+	struct listener *l = LISTENER_OF(t, again);
+
+	loop_watch_change(l->loop, &l->socket, EPOLLIN);
+}
+
+/* Connections that are over before they were taken are nobody's trouble. For want of descriptors or
+ * memory we wait: the connection does, too, and would be told again and again. */
+static void accept_failed(struct listener *l, int error)
+{
+	switch (error) {
+	case EAGAIN:
+	case EINTR:
+	case ECONNABORTED:
+	case EPROTO:
+	case EPERM:
+		return;
+	default:
+		note(l, l->url, strerror(error));
+		loop_watch_change(l->loop, &l->socket, EPOLLERR);
+		loop_timer_set(l->loop, &l->again, WAIT_MS, on_again);
+	}
+}
+
+static void on_connection(struct loop_watch *w, uint32_t events)
+{
+	struct listener *l = LISTENER_OF(w, socket);
+
+	(void)events;
+	for (int i = 0; i < BATCH && w->fd >= 0; i++) {
+		struct address from = { .len = sizeof(from.at) };
+		int fd = accept4(w->fd, (struct sockaddr *)&from.at, &from.len,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0) {
+			accept_failed(l, errno);
+			return;
+		}
+		take(l, fd, &from);
+	}
+}
+
+/* --- the beginning --- */
+
+/* A socket whose file nobody listens on was left behind by somebody who was killed. */
+static bool is_left_behind(const struct sockaddr_un *address)
+{
+	AUTO(fd_drop) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct stat st;
+
+	return fd >= 0 && lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	       connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+	       errno == ECONNREFUSED;
+}
+
+static int bind_unix(struct listener *l, int fd, const char *path, struct err *e)
+{
+	struct sockaddr_un address;
+	struct stat st;
+	int r;
+
+	if (!socket_unix_address(path, &address))
+		return err_set(e, -ENAMETOOLONG, "the path of the socket is too long: %s", path);
+	r = bind(fd, (struct sockaddr *)&address, sizeof(address));
+	if (r < 0 && errno == EADDRINUSE && is_left_behind(&address)) {
+		unlink(path);
+		r = bind(fd, (struct sockaddr *)&address, sizeof(address));
+	}
+	if (r < 0)
+		return err_set(e, -errno, "cannot listen on unix:%s: %s", path, strerror(errno));
+	l->made = mem_text(path, strlen(path));
+	/* nobody can connect before we listen */
+	if (chmod(path, 0600) < 0 || lstat(path, &st) < 0)
+		return err_set(e, -errno, "cannot set up unix:%s: %s", path, strerror(errno));
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	return 0;
+}
+
+static int bind_tcp(int fd, const struct address *at, const struct url *u, struct err *e)
+{
+	int one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (const struct sockaddr *)&at->at, at->len) < 0)
+		return err_set(e, -errno, "cannot listen on %s port %u: %s", u->host, u->port,
+			       strerror(errno));
+	return 0;
+}
+
+static int make_socket(struct listener *l, const struct url *u, int *out, struct err *e)
+{
+	AUTO(fd_drop) int fd = -1;
+	struct address at = { .at.ss_family = AF_UNIX };
+	int r;
+
+	if (u->kind != URL_UNIX && !resolve_literal(u->host, u->port, &at))
+		return err_set(e, -EINVAL, "to listen needs an IP address, not '%s'", u->host);
+	fd = socket(at.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_set(e, -errno, "cannot make a socket: %s", strerror(errno));
+	r = u->kind == URL_UNIX ? bind_unix(l, fd, u->path, e) : bind_tcp(fd, &at, u, e);
+	if (r == 0 && listen(fd, BACKLOG) < 0)
+		r = err_set(e, -errno, "cannot listen: %s", strerror(errno));
+	if (r == 0)
+		*out = TAKE_FD(fd);
+	return r;
+}
+
+static void name_url(struct listener *l, int fd, const struct url *u)
+{
+	struct address at = { .len = sizeof(at.at) };
+	char where[64];
+
+	if (u->kind == URL_UNIX) {
+		snprintf(l->url, sizeof(l->url), "unix:%.120s", u->path);
+		return;
+	}
+	getsockname(fd, (struct sockaddr *)&at.at, &at.len);
+	address_text(&at, where, sizeof(where));
+	snprintf(l->url, sizeof(l->url), "%s://%s", u->kind == URL_WSS ? "wss" : "ws", where);
+}
+
+static void remove_file(struct listener *l)
+{
+	struct stat st;
+
+	if (l->made && lstat(l->made, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
+		unlink(l->made);
+}
+
+/* Everything that can fail. */
+static int set_up(struct listener *l, const struct listen_spec *spec, struct err *e)
+{
+	AUTO(fd_drop) int fd = -1;
+	int r = 0;
+
+	if (spec->url->kind == URL_WSS)
+		r = tls_server(spec->cert_file, spec->key_file, &l->rules.tls, e);
+	if (r == 0 && spec->fd < 0)
+		r = make_socket(l, spec->url, &fd, e);
+	if (r < 0)
+		return r;
+	if (spec->fd >= 0) { /* from now on it is ours, whatever happens */
+		fd = spec->fd;
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+	name_url(l, fd, spec->url);
+	r = loop_watch(l->loop, &l->socket, fd, EPOLLIN, on_connection);
+	if (r < 0)
+		return err_set(e, r, "cannot wait for connections: %s", strerror(-r));
+	(void)TAKE_FD(fd);
+	return 0;
+}
+
+int listener_open(struct loop *loop, const struct listen_spec *spec, const struct listen_events *ev,
+		  void *ctx, struct listener **out, struct err *e)
+{
+	struct listener *l = mem_grow(NULL, 1, sizeof(*l));
+	int r;
+
+	assert(spec->url->kind != URL_STDIO && spec->max_connections > 0);
+	*l = (struct listener){ .loop = loop,
+				.rules = { .loop = loop,
+					   .lines = spec->url->kind == URL_UNIX,
+					   .send_limit = spec->send_limit,
+					   .is_full = is_full,
+					   .on_channel = on_channel,
+					   .on_note = on_greet_note,
+					   .ctx = l },
+				.ev = *ev,
+				.ctx = ctx,
+				.socket.fd = -1,
+				.max = spec->max_connections,
+				.kind = spec->url->kind };
+	ring_init(&l->rules.all);
+	if (spec->token_sha256) {
+		memcpy(l->token_sha256, spec->token_sha256, SHA256_SIZE);
+		l->rules.token_sha256 = l->token_sha256;
+	}
+	r = set_up(l, spec, e);
+	if (r < 0) {
+		remove_file(l);
+		l->closed = true;
+		destroy(l);
+		return r;
+	}
+	*out = l;
+	return 0;
+}
+
+const char *listener_url(const struct listener *l)
+{
+	return l->url;
+}
+
+void listener_close(struct listener *l)
+{
+	int fd = l->socket.fd;
+
+	assert(!l->closed);
+	loop_watch_stop(l->loop, &l->socket);
+	loop_timer_stop(l->loop, &l->again);
+	close(fd);
+	remove_file(l);
+	l->seats++; /* until the greetings are over */
+	l->closed = true;
+	greet_end_all(&l->rules);
+	on_stream_freed(l);
+}

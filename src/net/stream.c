@@ -1,0 +1,286 @@
+/* stream.c - see stream.h */
+#include "net/stream.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/quiet.h"
+
+struct stream {
+	struct loop *loop;
+	struct loop_watch in, out; /* of a socket only in is used */
+	int in_fd, out_fd;         /* the same for a socket */
+	bool in_is_socket, out_is_socket;
+	bool in_is_file;       /* always ready: `again` stands in for its watch */
+	bool reading, writing; /* what is to be told */
+	bool handshaking;
+	struct tls *tls;
+	struct tls_context *tls_context; /* NULL: not ours */
+	/* What TLS waits for before it can read, write or greet. */
+	enum tls_want read_wants, write_wants, greeting_wants;
+	struct loop_timer again; /* there is something to read that epoll does not know of */
+	stream_fn on_ready;
+	void *ctx;
+	void (*on_freed)(void *ctx);
+	void *freed_ctx;
+};
+
+#define STREAM_OF(ptr, member) ((struct stream *)((char *)(ptr)-offsetof(struct stream, member)))
+
+static bool is_socket(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* A pipe or terminal that we were given may be shared with others, who do not expect it to become
+ * non-blocking: an open file of our own takes its place, where one can be had. A file keeps its
+ * place in it. */
+static void unblock(int fd, int mode)
+{
+	struct stat st;
+	char path[32];
+	int own;
+
+	if (fstat(fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (own >= 0) {
+		dup3(own, fd, O_CLOEXEC);
+		close(own);
+	} else {
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	}
+}
+
+struct stream *stream_new(struct loop *loop, int in, int out)
+{
+	struct stream *s = mem_grow(NULL, 1, sizeof(*s));
+
+	assert(in >= 0 && out >= 0);
+	*s = (struct stream){ .loop = loop,
+			      .in.fd = -1,
+			      .out.fd = -1,
+			      .in_fd = in,
+			      .out_fd = out,
+			      .in_is_socket = is_socket(in),
+			      .reading = true };
+	s->out_is_socket = in == out ? s->in_is_socket : is_socket(out);
+	if (!s->in_is_socket)
+		unblock(in, in == out ? O_RDWR : O_RDONLY);
+	if (!s->out_is_socket && in != out)
+		unblock(out, O_WRONLY);
+	return s;
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	loop_watch_stop(s->loop, &s->in);
+	loop_watch_stop(s->loop, &s->out);
+	loop_timer_stop(s->loop, &s->again);
+	if (s->tls) {
+		tls_bye(s->tls);
+		tls_free(s->tls);
+	}
+	tls_context_free(s->tls_context);
+	close(s->in_fd);
+	if (s->out_fd != s->in_fd)
+		close(s->out_fd);
+	if (s->on_freed)
+		s->on_freed(s->freed_ctx);
+	free(s);
+}
+
+int stream_fd(const struct stream *s)
+{
+	return s->in_fd;
+}
+
+void stream_on_freed(struct stream *s, void (*fn)(void *ctx), void *ctx)
+{
+	s->on_freed = fn;
+	s->freed_ctx = ctx;
+}
+
+/* --- readiness --- */
+
+static void on_again(struct loop_timer *t)
+{
+	struct stream *s = STREAM_OF(t, again);
+
+	if (s->in_is_file && s->reading)
+		loop_timer_set(s->loop, t, 0, on_again);
+	s->on_ready(s->ctx, true, false);
+}
+
+static uint32_t epoll_of(enum tls_want want, uint32_t otherwise)
+{
+	return want == TLS_READ ? EPOLLIN : want == TLS_WRITE ? EPOLLOUT : otherwise;
+}
+
+/* A hang-up is told with whatever is asked; EPOLLERR asks for nothing else. */
+static uint32_t wanted(const struct stream *s)
+{
+	uint32_t events = EPOLLERR;
+
+	if (s->handshaking)
+		return events | epoll_of(s->greeting_wants, EPOLLIN | EPOLLOUT);
+	if (s->reading)
+		events |= epoll_of(s->read_wants, EPOLLIN);
+	if (s->writing && s->in_fd == s->out_fd)
+		events |= epoll_of(s->write_wants, EPOLLOUT);
+	return events;
+}
+
+static void on_in(struct loop_watch *w, uint32_t events)
+{
+	struct stream *s = STREAM_OF(w, in);
+	bool broken = events & (EPOLLERR | EPOLLHUP);
+
+	s->on_ready(s->ctx, broken || (events & epoll_of(s->read_wants, EPOLLIN)),
+		    s->writing && (broken || (events & epoll_of(s->write_wants, EPOLLOUT))));
+}
+
+static void on_out(struct loop_watch *w, uint32_t events)
+{
+	struct stream *s = STREAM_OF(w, out);
+
+	if (s->writing || (events & (EPOLLERR | EPOLLHUP))) /* whoever writes finds out */
+		s->on_ready(s->ctx, false, true);
+}
+
+static void watch_again(struct stream *s)
+{
+	if (s->in_fd != s->out_fd && !s->reading) /* or the end of a pipe would be told for ever */
+		loop_watch_stop(s->loop, &s->in);
+	else if (s->in.fd >= 0)
+		loop_watch_change(s->loop, &s->in, wanted(s));
+	if (s->out.fd >= 0)
+		loop_watch_change(s->loop, &s->out, s->writing ? EPOLLOUT : EPOLLERR);
+}
+
+int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
+{
+	int r = 0;
+
+	s->on_ready = on_ready;
+	s->ctx = ctx;
+	if (s->in.fd < 0 && !s->in_is_file)
+		r = loop_watch(s->loop, &s->in, s->in_fd, wanted(s), on_in);
+	if (r == -EPERM) { /* epoll's word for a file */
+		s->in_is_file = true;
+		loop_timer_set(s->loop, &s->again, 0, on_again);
+		r = 0;
+	}
+	if (r == 0 && s->out_fd != s->in_fd && s->out.fd < 0) {
+		r = loop_watch(s->loop, &s->out, s->out_fd, EPOLLERR, on_out);
+		if (r == -EPERM)
+			r = 0; /* it takes everything */
+	}
+	return r;
+}
+
+void stream_want(struct stream *s, bool reading, bool writing)
+{
+	if (s->reading == reading && s->writing == writing)
+		return;
+	s->reading = reading;
+	s->writing = writing;
+	watch_again(s);
+}
+
+/* --- moving bytes --- */
+
+void stream_use_tls(struct stream *s, struct tls *t, struct tls_context *own)
+{
+	assert(!s->tls && s->in_fd == s->out_fd);
+	s->tls = t;
+	s->tls_context = own;
+	s->handshaking = true;
+}
+
+int stream_handshake(struct stream *s, struct err *e)
+{
+	int r = s->handshaking ? tls_handshake(s->tls, &s->greeting_wants, e) : 1;
+
+	if (r == 1)
+		s->handshaking = false;
+	watch_again(s);
+	return r;
+}
+
+/* Until it is full, because each call gives one record of 16 KiB at most. */
+static ssize_t read_tls(struct stream *s, char *out, size_t size)
+{
+	enum tls_want before = s->read_wants;
+	size_t got = 0;
+	ssize_t n;
+
+	do {
+		n = tls_read(s->tls, out + got, size - got, &s->read_wants);
+		if (n > 0)
+			got += (size_t)n;
+	} while (n > 0 && got < size);
+	if (s->read_wants == TLS_READ) /* which is nothing special */
+		s->read_wants = TLS_NOTHING;
+	if (before != s->read_wants)
+		watch_again(s);
+	if ((got && n != -EAGAIN) || tls_pending(s->tls)) /* there is more, or an end to tell of */
+		loop_timer_set(s->loop, &s->again, 0, on_again);
+	return got ? (ssize_t)got : n;
+}
+
+ssize_t stream_read(struct stream *s, char *out, size_t size)
+{
+	ssize_t n;
+
+	if (s->tls)
+		return read_tls(s, out, size);
+	n = s->in_is_socket ? recv(s->in_fd, out, size, MSG_DONTWAIT) : read(s->in_fd, out, size);
+	if (n < 0 && errno == EINTR)
+		return -EAGAIN;
+	if (n < 0 && errno == EIO && !s->in_is_socket)
+		return 0; /* a terminal that hung up */
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t write_tls(struct stream *s, const char *bytes, size_t len)
+{
+	enum tls_want before = s->write_wants;
+	ssize_t n = tls_write(s->tls, bytes, len, &s->write_wants);
+
+	if (s->write_wants == TLS_WRITE)
+		s->write_wants = TLS_NOTHING;
+	if (before != s->write_wants)
+		watch_again(s);
+	return n;
+}
+
+ssize_t stream_write(struct stream *s, const char *bytes, size_t len)
+{
+	ssize_t n;
+
+	if (s->tls)
+		return write_tls(s, bytes, len);
+	if (s->out_is_socket)
+		n = send(s->out_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else if (loop_is_mine(s->loop)) /* which has every signal blocked */
+		n = write(s->out_fd, bytes, len);
+	else
+		n = quiet_write(s->out_fd, bytes, len);
+	if (n < 0 && errno == EINTR)
+		return -EAGAIN;
+	return n < 0 ? -errno : n;
+}

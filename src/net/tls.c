@@ -1,0 +1,446 @@
+/* tls.c - see tls.h
+ *
+ * No header of OpenSSL is needed to build this: its types are opaque, and the functions and numbers
+ * below are the same in 1.1.1 and in all of 3.x (its ABI). A BIO of our own moves the bytes,
+ * because OpenSSL's writes with write(), which raises SIGPIPE in a host's thread.
+ */
+#include "net/tls.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+
+#define ERR_SYSTEM_FLAG 0x80000000ul
+/* Numbers from ssl.h, bio.h, tls1.h and x509_vfy.h, under their names there. */
+enum {
+	SSL_FILETYPE_PEM = 1,
+	SSL_VERIFY_PEER = 1,
+	SSL_ERROR_SSL = 1,
+	SSL_ERROR_WANT_READ = 2,
+	SSL_ERROR_WANT_WRITE = 3,
+	SSL_ERROR_ZERO_RETURN = 6,
+	SSL_CTRL_MODE = 33,
+	SSL_CTRL_SET_TLSEXT_HOSTNAME = 55,
+	SSL_CTRL_SET_MIN_PROTO_VERSION = 123,
+	SSL_MODE_ENABLE_PARTIAL_WRITE = 1,
+	SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER = 2,
+	SSL_MODE_RELEASE_BUFFERS = 16, /* an idle connection has none */
+	TLS1_2_VERSION = 0x0303,
+	X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS = 4,
+	BIO_TYPE_SOURCE_SINK = 0x0400,
+	BIO_CTRL_FLUSH = 11,
+	BIO_FLAGS_READ = 1,
+	BIO_FLAGS_WRITE = 2,
+	BIO_FLAGS_RWS = 7,
+	BIO_FLAGS_SHOULD_RETRY = 8,
+};
+
+typedef int (*bio_read_fn)(void *bio, char *out, int size);
+typedef int (*bio_write_fn)(void *bio, const char *bytes, int len);
+typedef long (*bio_ctrl_fn)(void *bio, int cmd, long number, void *pointer);
+
+#define FUNCTIONS(X)                                                                               \
+	X(const void *, TLS_client_method, (void))                                                 \
+	X(const void *, TLS_server_method, (void))                                                 \
+	X(void *, SSL_CTX_new, (const void *method))                                               \
+	X(void, SSL_CTX_free, (void *ctx))                                                         \
+	X(long, SSL_CTX_ctrl, (void *ctx, int cmd, long number, void *pointer))                    \
+	X(int, SSL_CTX_set_num_tickets, (void *ctx, size_t count))                                 \
+	X(int, SSL_CTX_use_certificate_chain_file, (void *ctx, const char *file))                  \
+	X(int, SSL_CTX_use_PrivateKey_file, (void *ctx, const char *file, int type))               \
+	X(int, SSL_CTX_check_private_key, (const void *ctx))                                       \
+	X(int, SSL_CTX_load_verify_locations, (void *ctx, const char *file, const char *dir))      \
+	X(int, SSL_CTX_set_default_verify_paths, (void *ctx))                                      \
+	X(void, SSL_CTX_set_verify, (void *ctx, int mode, void *callback))                         \
+	X(void *, SSL_new, (void *ctx))                                                            \
+	X(void, SSL_free, (void *ssl))                                                             \
+	X(void, SSL_set_bio, (void *ssl, void *in, void *out))                                     \
+	X(void, SSL_set_connect_state, (void *ssl))                                                \
+	X(void, SSL_set_accept_state, (void *ssl))                                                 \
+	X(long, SSL_ctrl, (void *ssl, int cmd, long number, void *pointer))                        \
+	X(int, SSL_set1_host, (void *ssl, const char *host))                                       \
+	X(void, SSL_set_hostflags, (void *ssl, unsigned flags))                                    \
+	X(void *, SSL_get0_param, (void *ssl))                                                     \
+	X(int, SSL_do_handshake, (void *ssl))                                                      \
+	X(int, SSL_read, (void *ssl, void *out, int size))                                         \
+	X(int, SSL_write, (void *ssl, const void *bytes, int len))                                 \
+	X(int, SSL_pending, (const void *ssl))                                                     \
+	X(int, SSL_shutdown, (void *ssl))                                                          \
+	X(int, SSL_get_error, (const void *ssl, int result))                                       \
+	X(long, SSL_get_verify_result, (const void *ssl))                                          \
+	X(const char *, X509_verify_cert_error_string, (long result))                              \
+	X(int, X509_VERIFY_PARAM_set1_ip_asc, (void *param, const char *ip))                       \
+	X(unsigned long, ERR_get_error, (void))                                                    \
+	X(void, ERR_clear_error, (void))                                                           \
+	X(const char *, ERR_reason_error_string, (unsigned long error))                            \
+	X(int, BIO_get_new_index, (void))                                                          \
+	X(void *, BIO_meth_new, (int type, const char *name))                                      \
+	X(int, BIO_meth_set_read, (void *method, bio_read_fn fn))                                  \
+	X(int, BIO_meth_set_write, (void *method, bio_write_fn fn))                                \
+	X(int, BIO_meth_set_ctrl, (void *method, bio_ctrl_fn fn))                                  \
+	X(void *, BIO_new, (const void *method))                                                   \
+	X(void, BIO_set_init, (void *bio, int init))                                               \
+	X(void, BIO_set_data, (void *bio, void *data))                                             \
+	X(void *, BIO_get_data, (void *bio))                                                       \
+	X(void, BIO_set_flags, (void *bio, int flags))                                             \
+	X(void, BIO_clear_flags, (void *bio, int flags))
+
+#define MEMBER(result, name, args) result(*name) args;
+static struct {
+	FUNCTIONS(MEMBER)
+	void *bio; /* the methods of ours */
+	struct err failed;
+} lib;
+
+struct tls_context {
+	void *ctx;
+	bool server;
+};
+
+struct tls {
+	void *ssl;
+	int fd;
+	int error;  /* errno of the last call that moved bytes, 0: none; */
+	bool eof;   /* or nothing more comes */
+	bool fatal; /* not even a goodbye may be said */
+	bool greeted;
+};
+
+/* --- the library --- */
+
+static int bio_read(void *bio, char *out, int size)
+{
+	struct tls *t = lib.BIO_get_data(bio);
+	ssize_t n = recv(t->fd, out, (size_t)size, MSG_DONTWAIT);
+
+	lib.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+	t->error = n < 0 ? errno : 0;
+	t->eof = n == 0;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		lib.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
+	return (int)n;
+}
+
+static int bio_write(void *bio, const char *bytes, int len)
+{
+	struct tls *t = lib.BIO_get_data(bio);
+	ssize_t n = send(t->fd, bytes, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	lib.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+	t->error = n < 0 ? errno : 0;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		lib.BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY);
+	return (int)n;
+}
+
+static long bio_ctrl(void *bio, int cmd, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return cmd == BIO_CTRL_FLUSH; /* nothing is ever held back */
+}
+
+static void load(void)
+{
+	void *so = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
+	const char *missing = NULL;
+
+	if (!so)
+		so = dlopen("libssl.so.1.1", RTLD_NOW | RTLD_LOCAL);
+	if (!so) {
+		err_set(&lib.failed, -ENOPKG,
+			"wss:// needs OpenSSL, which is not installed (Debian, Ubuntu: package "
+			"libssl3; Fedora: openssl-libs)");
+		return;
+	}
+#define LOOK_UP(result, name, args)                                                                \
+	if (!(*(void **)&lib.name = dlsym(so, #name)))                                             \
+		missing = #name;
+	FUNCTIONS(LOOK_UP)
+	if (!missing) {
+		lib.bio =
+			lib.BIO_meth_new(lib.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "killick");
+		if (!lib.bio)
+			missing = "BIO_meth_new";
+	}
+	if (missing) {
+		err_set(&lib.failed, -ENOPKG,
+			"the OpenSSL that is installed lacks %s: wss:// "
+			"needs 1.1.1 or newer",
+			missing);
+		return;
+	}
+	lib.BIO_meth_set_read(lib.bio, bio_read);
+	lib.BIO_meth_set_write(lib.bio, bio_write);
+	lib.BIO_meth_set_ctrl(lib.bio, bio_ctrl);
+}
+
+static int need_library(struct err *e)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	if (lib.failed.code && e)
+		*e = lib.failed;
+	return lib.failed.code;
+}
+
+/* What the library has to say about its last failure. */
+static const char *reason(void)
+{
+	unsigned long error = lib.ERR_get_error();
+	const char *text = error ? lib.ERR_reason_error_string(error) : NULL;
+
+	if (!text && (error & ERR_SYSTEM_FLAG)) /* 3.x leaves these to us */
+		text = strerror((int)(error & (ERR_SYSTEM_FLAG - 1)));
+
+	lib.ERR_clear_error();
+	return text ? text : "no reason given";
+}
+
+/* --- contexts --- */
+
+static void *new_ctx(bool server, struct err *e)
+{
+	void *ctx;
+
+	lib.ERR_clear_error();
+	ctx = lib.SSL_CTX_new(server ? lib.TLS_server_method() : lib.TLS_client_method());
+	if (!ctx) {
+		err_set(e, -EIO, "cannot begin TLS: %s", reason());
+		return NULL;
+	}
+	lib.SSL_CTX_ctrl(ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+	lib.SSL_CTX_ctrl(ctx, SSL_CTRL_MODE,
+			 SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+				 SSL_MODE_RELEASE_BUFFERS,
+			 NULL);
+	return ctx;
+}
+
+static struct tls_context *new_context(void *ctx, bool server)
+{
+	struct tls_context *c = mem_grow(NULL, 1, sizeof(*c));
+
+	*c = (struct tls_context){ .ctx = ctx, .server = server };
+	return c;
+}
+
+int tls_server(const char *cert_file, const char *key_file, struct tls_context **out, struct err *e)
+{
+	int r = need_library(e);
+	void *ctx;
+
+	if (r < 0)
+		return r;
+	ctx = new_ctx(true, e);
+	if (!ctx)
+		return -EIO;
+	lib.SSL_CTX_set_num_tickets(ctx, 0); /* nobody resumes, and unasked bytes are a nuisance */
+	if (lib.SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1)
+		r = err_set(e, -EINVAL, "cannot use the certificate '%s': %s", cert_file, reason());
+	else if (lib.SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1)
+		r = err_set(e, -EINVAL, "cannot use the key '%s': %s", key_file, reason());
+	else if (lib.SSL_CTX_check_private_key(ctx) != 1)
+		r = err_set(e, -EINVAL, "the key '%s' is not that of the certificate '%s'",
+			    key_file, cert_file);
+	if (r < 0) {
+		lib.SSL_CTX_free(ctx);
+		return r;
+	}
+	*out = new_context(ctx, true);
+	return 0;
+}
+
+int tls_client(const char *ca_file, struct tls_context **out, struct err *e)
+{
+	int r = need_library(e);
+	void *ctx;
+
+	if (r < 0)
+		return r;
+	ctx = new_ctx(false, e);
+	if (!ctx)
+		return -EIO;
+	lib.SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	if (ca_file && lib.SSL_CTX_load_verify_locations(ctx, ca_file, NULL) != 1)
+		r = err_set(e, -EINVAL, "cannot use the certificates in '%s': %s", ca_file,
+			    reason());
+	else if (!ca_file && lib.SSL_CTX_set_default_verify_paths(ctx) != 1)
+		r = err_set(e, -EINVAL, "cannot use the system's certificates: %s", reason());
+	if (r < 0) {
+		lib.SSL_CTX_free(ctx);
+		return r;
+	}
+	*out = new_context(ctx, false);
+	return 0;
+}
+
+void tls_context_free(struct tls_context *c)
+{
+	if (!c)
+		return;
+	lib.SSL_CTX_free(c->ctx);
+	free(c);
+}
+
+/* --- connections --- */
+
+/* Whom the certificate must name. */
+static int expect(struct tls *t, const char *host, struct err *e)
+{
+	if (lib.X509_VERIFY_PARAM_set1_ip_asc(lib.SSL_get0_param(t->ssl), host) == 1)
+		return 0;
+	lib.ERR_clear_error();
+	lib.SSL_set_hostflags(t->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	if (lib.SSL_set1_host(t->ssl, host) != 1 ||
+	    lib.SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, 0, (void *)host) != 1)
+		return err_set(e, -EINVAL, "TLS does not take '%s' for a host's name: %s", host,
+			       reason());
+	return 0;
+}
+
+int tls_open(struct tls_context *c, int fd, const char *host, struct tls **out, struct err *e)
+{
+	AUTO(mem_drop) struct tls *t = mem_grow(NULL, 1, sizeof(*t));
+	void *bio;
+	int r = 0;
+
+	assert(c->server || (host && host[0]));
+	lib.ERR_clear_error();
+	*t = (struct tls){ .ssl = lib.SSL_new(c->ctx), .fd = fd };
+	bio = t->ssl ? lib.BIO_new(lib.bio) : NULL;
+	if (!bio) {
+		r = err_set(e, -EIO, "cannot begin TLS: %s", reason());
+		lib.SSL_free(t->ssl);
+		return r;
+	}
+	lib.BIO_set_data(bio, t);
+	lib.BIO_set_init(bio, 1);
+	lib.SSL_set_bio(t->ssl, bio, bio); /* takes the one reference */
+	if (c->server)
+		lib.SSL_set_accept_state(t->ssl);
+	else
+		lib.SSL_set_connect_state(t->ssl);
+	if (!c->server)
+		r = expect(t, host, e);
+	if (r < 0) {
+		lib.SSL_free(t->ssl);
+		return r;
+	}
+	*out = t;
+	t = NULL;
+	return 0;
+}
+
+void tls_free(struct tls *t)
+{
+	if (!t)
+		return;
+	lib.SSL_free(t->ssl);
+	free(t);
+}
+
+/* What a call came to that moved nothing: -EAGAIN with *want, 0: goodbye, -errno. */
+static int failure(struct tls *t, int result, enum tls_want *want)
+{
+	switch (lib.SSL_get_error(t->ssl, result)) {
+	case SSL_ERROR_WANT_READ:
+		*want = TLS_READ;
+		return -EAGAIN;
+	case SSL_ERROR_WANT_WRITE:
+		*want = TLS_WRITE;
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	case SSL_ERROR_SSL:
+		t->fatal = true;
+		return t->eof ? -ECONNRESET : -EPROTO; /* 3.x calls a missing goodbye this */
+	default:
+		t->fatal = true;
+		return t->error ? -t->error : -ECONNRESET;
+	}
+}
+
+int tls_handshake(struct tls *t, enum tls_want *want, struct err *e)
+{
+	long verified;
+	int n, r;
+
+	*want = TLS_NOTHING;
+	lib.ERR_clear_error();
+	n = lib.SSL_do_handshake(t->ssl);
+	if (n == 1) {
+		t->greeted = true;
+		return 1;
+	}
+	r = failure(t, n, want);
+	if (r == -EAGAIN)
+		return 0;
+	verified = lib.SSL_get_verify_result(t->ssl); /* 0 is X509_V_OK */
+	if (r == -EPROTO && verified != 0)
+		return err_set(e, -EACCES, "its certificate is not trusted: %s",
+			       lib.X509_verify_cert_error_string(verified));
+	if (r == -EPROTO)
+		return err_set(e, r, "no TLS with it: %s", reason());
+	if (r == 0 || r == -ECONNRESET)
+		return err_set(e, -ECONNRESET, "it hung up during the TLS handshake");
+	return err_set(e, r, "the TLS handshake failed: %s", strerror(-r));
+}
+
+/* SSL_read and SSL_write count in int. */
+static int at_most(size_t len)
+{
+	return len > 1 << 30 ? 1 << 30 : (int)len;
+}
+
+ssize_t tls_read(struct tls *t, void *out, size_t size, enum tls_want *want)
+{
+	int n;
+
+	*want = TLS_NOTHING;
+	if (t->fatal)
+		return -ECONNRESET;
+	lib.ERR_clear_error();
+	n = lib.SSL_read(t->ssl, out, at_most(size));
+	return n > 0 ? n : failure(t, n, want);
+}
+
+ssize_t tls_write(struct tls *t, const void *bytes, size_t len, enum tls_want *want)
+{
+	int n;
+
+	assert(len > 0); /* OpenSSL says that writing nothing is undefined */
+	*want = TLS_NOTHING;
+	if (t->fatal)
+		return -ECONNRESET;
+	lib.ERR_clear_error();
+	n = lib.SSL_write(t->ssl, bytes, at_most(len));
+	if (n > 0)
+		return n;
+	n = failure(t, n, want);
+	return n == 0 ? -EPIPE : n;
+}
+
+size_t tls_pending(const struct tls *t)
+{
+	return (size_t)lib.SSL_pending(t->ssl);
+}
+
+void tls_bye(struct tls *t)
+{
+	if (!t->greeted || t->fatal)
+		return;
+	lib.ERR_clear_error();
+	lib.SSL_shutdown(t->ssl);
+	lib.ERR_clear_error();
+}

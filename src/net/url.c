@@ -1,0 +1,215 @@
+/* url.c - see url.h */
+#include "url.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/un.h>
+
+#define LABEL_MAX 63 /* RFC 1035 */
+
+/* The text itself is not said again: it may hold a secret. */
+static int refuse(struct err *e, enum url_use use, const char *what)
+{
+	return err_set(e, -EINVAL, "%s: %s", what,
+		       use == URL_LISTEN
+			       ? "an address to listen on is ws://IP:PORT, wss://IP:PORT, "
+				 "unix:PATH or stdio"
+			       : "an address to connect to is ws://HOST:PORT, wss://HOST:PORT "
+				 "(with /PATH or not) or unix:PATH");
+}
+
+/* What is behind the prefix, or NULL. */
+static const char *behind(const char *text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncasecmp(text, prefix, len) == 0 ? text + len : NULL;
+}
+
+static bool is_ip(const char *host, int family)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	return inet_pton(family, host, address) == 1;
+}
+
+static bool is_name_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '_';
+}
+
+/* A name of labels with dots between. One whose last label is a number would be taken for an
+ * address by the resolver, in forms that nobody means (127.1, 0x7f000001). */
+static bool is_name(const char *host)
+{
+	size_t label = 0;
+	bool number = true;
+
+	for (const char *p = host;; p++) {
+		if (*p != '.' && *p != '\0') {
+			if (!is_name_character(*p) || ++label > LABEL_MAX)
+				return false;
+			number = number && *p >= '0' && *p <= '9';
+			continue;
+		}
+		if (label == 0 || p[-1] == '-' || *(p - label) == '-')
+			return false;
+		if (!*p)
+			return !number && !behind(p - label, "0x");
+		label = 0;
+		number = true;
+	}
+}
+
+/* Digits up to end: a port, or -1. */
+static int port_of(const char *digits, const char *end)
+{
+	int port = 0;
+
+	if (digits == end || end - digits > 5)
+		return -1;
+	for (; digits < end; digits++) {
+		if (*digits < '0' || *digits > '9')
+			return -1;
+		port = port * 10 + (*digits - '0');
+	}
+	return port <= 65535 ? port : -1;
+}
+
+/* The host of text, which ends before end; *out_port: at its colon, or end. NULL, or what is wrong.
+ */
+static const char *host_of(const char *text, const char *end, enum url_use use, struct url *out,
+			   const char **out_port)
+{
+	bool brackets = *text == '[';
+	const char *host = text + brackets;
+	const char *stop = memchr(host, brackets ? ']' : ':', (size_t)(end - host));
+	size_t len;
+
+	if (brackets && !stop)
+		return "a '[' without a ']'";
+	len = (size_t)((stop ? stop : end) - host);
+	*out_port = host + len + brackets;
+	if (len == 0)
+		return "there is no host";
+	if (len >= sizeof(out->host))
+		return "the host is too long";
+	memcpy(out->host, host, len);
+	out->host[len] = '\0';
+	if (*out_port != end && **out_port != ':')
+		return "something between host and port";
+	if (brackets)
+		return is_ip(out->host, AF_INET6) ? NULL : "no IPv6 address between '[' and ']'";
+	if (is_ip(out->host, AF_INET))
+		return NULL;
+	if (use == URL_LISTEN)
+		return "the host is no IP address";
+	return is_name(out->host) ? NULL : "the host is no name and no IP address (IPv6: in [])";
+}
+
+/* What follows the host and port. NULL, or what is wrong. */
+static const char *path_of(const char *text, enum url_use use, struct url *out)
+{
+	size_t slash = *text != '/', len = strlen(text);
+
+	if (use == URL_LISTEN && *text)
+		return "there is something behind the port";
+	if (strchr(text, '#'))
+		return "there is a fragment";
+	for (const char *p = text; *p; p++) {
+		if (*p <= ' ' || *p > '~') /* beyond ASCII, too, whatever the sign of char */
+			return "the path has a character that must be written %XX";
+	}
+	if (slash + len >= sizeof(out->path))
+		return "the path is too long";
+	out->path[0] = '/';
+	memcpy(out->path + slash, text, len + 1);
+	return NULL;
+}
+
+/* Behind ws:// or wss://. */
+static const char *parse_ws(const char *text, enum url_use use, struct url *out)
+{
+	const char *end = text + strcspn(text, "/?#"), *colon, *wrong;
+	int port = out->kind == URL_WS ? 80 : 443;
+
+	if (memchr(text, '@', (size_t)(end - text)))
+		return "there is a user or password";
+	wrong = host_of(text, end, use, out, &colon);
+	if (wrong)
+		return wrong;
+	if (colon != end)
+		port = port_of(colon + 1, end);
+	else if (use == URL_LISTEN)
+		return "there is no port";
+	if (use == URL_LISTEN && port < 0)
+		return "the port is no number from 0 to 65535";
+	if (use == URL_CONNECT && port < 1)
+		return "the port is no number from 1 to 65535";
+	out->port = (unsigned)port;
+	return path_of(end, use, out);
+}
+
+/* Behind unix: */
+static const char *parse_unix(const char *text, struct url *out)
+{
+	struct sockaddr_un address;
+
+	if (strncmp(text, "///", 3) == 0) /* unix:///PATH, as others write it */
+		text += 2;
+	else if (strncmp(text, "//", 2) == 0)
+		return "there is a host";
+	if (!*text)
+		return "there is no path";
+	if (strlen(text) >= sizeof(address.sun_path))
+		return "the path is too long for a socket (107 bytes)";
+	memcpy(out->path, text, strlen(text) + 1);
+	return NULL;
+}
+
+int url_parse(const char *text, enum url_use use, struct url *out, struct err *e)
+{
+	struct url u = { .kind = URL_STDIO };
+	const char *rest, *wrong = NULL;
+
+	for (const char *p = text; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return refuse(e, use, "there is a control character");
+	}
+	if ((rest = behind(text, "ws://"))) {
+		u.kind = URL_WS;
+		wrong = parse_ws(rest, use, &u);
+	} else if ((rest = behind(text, "wss://"))) {
+		u.kind = URL_WSS;
+		wrong = parse_ws(rest, use, &u);
+	} else if ((rest = behind(text, "unix:"))) {
+		u.kind = URL_UNIX;
+		wrong = parse_unix(rest, &u);
+	} else if (strcasecmp(text, "stdio") != 0 && strcasecmp(text, "stdio://") != 0) {
+		wrong = "no such kind of address";
+	} else if (use == URL_CONNECT) {
+		wrong = "stdio is nothing to connect to";
+	}
+	if (wrong)
+		return refuse(e, use, wrong);
+	*out = u;
+	return 0;
+}
+
+bool url_is_loopback(const struct url *u)
+{
+	struct in6_addr six;
+	struct in_addr four;
+
+	if (u->kind == URL_UNIX || u->kind == URL_STDIO)
+		return true;
+	if (inet_pton(AF_INET, u->host, &four) == 1)
+		return ntohl(four.s_addr) >> 24 == 127;
+	if (inet_pton(AF_INET6, u->host, &six) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&six) ||
+		       (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
+	return strcasecmp(u->host, "localhost") == 0;
+}

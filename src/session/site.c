@@ -1,0 +1,111 @@
+/* site.c - see site.h */
+#include "session/site.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "executor/environment.h"
+#include "session/runtime.h"
+
+static void on_freed(void *ctx)
+{
+	struct site *s = ctx;
+	struct killick *k = s->k;
+
+	assert(s->leaving);
+	ring_remove(&s->in_runtime);
+	free(s);
+	loop_notify(k->loop); /* a close may wait for it */
+}
+
+static void on_unused(struct loop_timer *t)
+{
+	struct site *s = RING_OF(t, struct site, timer);
+
+	assert(s->users == 0 && !s->leaving && environment_users(s->env) == 0);
+	s->leaving = true;
+	environment_free(s->env, on_freed, s);
+	s->env = NULL;
+}
+
+static struct site *find(struct killick *k, const struct config_place *p)
+{
+	RING_EACH(r, &k->sites) {
+		struct site *s = RING_OF(r, struct site, in_runtime);
+
+		if (!s->leaving && strcmp(s->fingerprint, p->fingerprint) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+/* Who we are, for the logs and lists of the executor. It puts "killick" in front. */
+static void label(const struct killick *k, char *out, size_t size)
+{
+	bool named = strcmp(k->client_name, "killick") != 0;
+	char host[65] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(out, size, "%.40s%spid %d on %s", named ? k->client_name : "", named ? ", " : "",
+		 (int)getpid(), host);
+}
+
+static struct site *site_new(struct killick *k, const struct config_place *p)
+{
+	struct site *s = mem_grow(NULL, 1, sizeof(*s));
+	char who[160];
+	const struct environment_spec spec = {
+		.name = p->name,
+		.url = p->url,
+		.program = p->program,
+		.program_env = p->program_env,
+		.token = p->token,
+		.ca_file = p->ca_file,
+		.keeper = k->keeper,
+		.label = who,
+	};
+
+	assert(!p->problem && !p->url == !!p->program);
+	label(k, who, sizeof(who));
+	*s = (struct site){ .k = k };
+	memcpy(s->fingerprint, p->fingerprint, sizeof(s->fingerprint));
+	s->env = environment_new(k->loop, &spec);
+	ring_add(&k->sites, &s->in_runtime);
+	return s;
+}
+
+struct site *site_use(struct killick *k, const struct config_place *p)
+{
+	struct site *s = find(k, p);
+
+	if (!s)
+		s = site_new(k, p);
+	site_use_again(s);
+	return s;
+}
+
+void site_use_again(struct site *s)
+{
+	assert(!s->leaving);
+	s->users++;
+	loop_timer_stop(s->k->loop, &s->timer);
+}
+
+void site_leave(struct site *s)
+{
+	assert(s->users > 0);
+	if (--s->users == 0)
+		loop_timer_set(s->k->loop, &s->timer, 0, on_unused);
+}
+
+bool sites_are_leaving(const struct killick *k)
+{
+	RING_EACH(r, &k->sites)
+		if (RING_OF(r, struct site, in_runtime)->users == 0)
+			return true;
+	return false;
+}

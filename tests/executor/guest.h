@@ -1,0 +1,83 @@
+/* guest.h - a client of an executor that does what a test tells it, byte for byte.
+ *
+ * It speaks lines over a unix socket, or over the executor's stdin and stdout, and shares no code
+ * with killick's own client but the JSON reader.
+ *
+ * Life: host_start -> guest_open -> guest_ask ... -> guest_close -> host_stop. Every wait has a
+ * deadline and fails the test.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+
+#define GUEST_MS 8000 /* for what should take milliseconds */
+
+struct host { /* an exec-server */
+	pid_t pid;
+	char url[300];
+	int in, out; /* of --listen stdio; -1 */
+};
+
+/* killick exec-server --listen WHERE and more words, NULL at the end. `where` NULL: a unix socket.
+ */
+void host_start(struct host *h, const char *where, const char *const *words);
+#define HOST(h_, where_, ...) host_start(h_, where_, (const char *const[]){ __VA_ARGS__, NULL })
+/* SIGTERM, and its end; the exit status must be 0. */
+void host_stop(struct host *h);
+/* SIGKILL, and its end. */
+void host_kill(struct host *h);
+/* It ends by itself, and its keepers with it: its wait status. */
+int host_end(struct host *h);
+
+#define GUEST_QUEUE 4096
+struct guest {
+	int in, out;
+	char *bytes; /* what was read */
+	size_t len, room;
+	char *queue[GUEST_QUEUE]; /* messages that nobody asked for yet */
+	size_t queued;
+	long last_id;
+	char session[64];
+};
+
+void guest_connect(struct guest *g, const struct host *h); /* no handshake */
+void guest_open(struct guest *g, const struct host *h);    /* with it */
+void guest_resume(struct guest *g, const struct host *h, const char *session);
+void guest_close(struct guest *g); /* hangs up */
+
+void guest_say(struct guest *g, const char *text); /* a line */
+/* The next line; to be given to free(). NULL: the other side hung up. */
+char *guest_hear(struct guest *g);
+/* Send a request; its id. */
+long guest_send(struct guest *g, const char *method, const char *params_fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Wait for the answer to id; what comes before it is kept. To be given to free(). */
+char *guest_answer(struct guest *g, long id);
+/* Both: the answer must be a result. */
+char *guest_ask(struct guest *g, const char *method, const char *params_fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The answer must be an error with this code. */
+void guest_refused(struct guest *g, int code, const char *method, const char *params_fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The next notification of this method for this process; to be given to free(). */
+char *guest_await(struct guest *g, const char *method, const char *process);
+/* Is there one, among those that came? Reads nothing. */
+bool guest_has(struct guest *g, const char *method, const char *process);
+/* Output of a process until `text` is in it. */
+void guest_await_output(struct guest *g, const char *process, const char *text);
+
+/* process/start: `as` is "\"pipeStdin\":true" and the like; the command is given to sh -c. It has
+ * the executor's whole environment, and so the auditor's tag. */
+void guest_start(struct guest *g, const char *process, const char *as, const char *script);
+#define PIPED "\"tty\":false,\"pipeStdin\":true"
+#define SHELL "\"tty\":false,\"pipeStdin\":false"
+#define TTY   "\"tty\":true,\"pipeStdin\":false"
+
+/* A member of a message, by path. */
+struct json guest_find(const char *message, const char *path);
+long long guest_number(const char *message, const char *path); /* fails the test if it is none */
+bool guest_true(const char *message, const char *path);

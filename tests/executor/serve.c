@@ -1,0 +1,300 @@
+/* serve.c - `killick exec-server` as a program: where it listens, what it refuses, as a service and
+ * as process 1.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "t.h"
+
+/* Run it to its end; what it said on stderr. */
+static int run(char *said, size_t size, const char *const *words)
+{
+	const char *argv[32] = { t_program("KILLICK", "build/killick"), "exec-server" };
+	int err[2], n = 2, status;
+	ssize_t got;
+	size_t len = 0;
+	pid_t pid;
+
+	while (*words)
+		argv[n++] = *words++;
+	EQ(pipe2(err, O_CLOEXEC), 0);
+	pid = t_spawn((char *const *)argv, (int[]){ -1, err[1], err[1] });
+	close(err[1]);
+	while ((got = read(err[0], said + len, size - len - 1)) > 0)
+		len += (size_t)got;
+	said[len] = '\0';
+	close(err[0]);
+	status = t_wait_child(pid, GUEST_MS);
+	OK(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void refused(const char *why, const char *const *words)
+{
+	char said[4000];
+
+	EQ(run(said, sizeof(said), words), 64);
+	if (!strstr(said, why))
+		FAIL("'%s' is not in: %s", why, said);
+}
+#define REFUSED(why_, ...) refused(why_, (const char *const[]){ __VA_ARGS__, NULL })
+
+TEST(an_address_that_others_can_reach)
+{
+	REFUSED("--insecure", "--listen", "ws://0.0.0.0:0");
+	REFUSED("--insecure", "--listen", "ws://[::]:0");
+	REFUSED("--insecure", "--listen", "ws://0.0.0.0:0", "--token-sha256",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+	REFUSED("--insecure", "--listen", "wss://0.0.0.0:0", "--tls-cert", "a", "--tls-key", "b");
+}
+
+TEST(words_that_make_no_sense)
+{
+	REFUSED("--listen", "--listen", "http://127.0.0.1:1");
+	REFUSED("--listen", "--listen", "ws://localhost:1");
+	REFUSED("--listen", "--listen", "ws://127.0.0.1");
+	REFUSED("--tls-cert", "--listen", "wss://127.0.0.1:0");
+	REFUSED("wss://", "--tls-cert", "x", "--tls-key", "y");
+	REFUSED("64 hexadecimal", "--token-sha256", "abc");
+	REFUSED("/no/such/file", "--token-file", "/no/such/file");
+	REFUSED("--lease", "--lease", "soon");
+	REFUSED("--max-processes", "--max-processes", "0");
+	REFUSED("--contain", "--contain", "bottle");
+	REFUSED("try 'killick exec-server --help'", "--colour");
+}
+
+/* --- HTTP --- */
+
+static int connect_to(const struct host *h)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	unsigned port;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	EQ(sscanf(h->url, "ws://127.0.0.1:%u", &port), 1);
+	OK(port > 0);
+	at.sin_port = htons((uint16_t)port);
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	EQ(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static int status_of(const struct host *h, const char *path, const char *headers)
+{
+	char text[2000];
+	int fd = connect_to(h), status = 0;
+	ssize_t n;
+
+	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, headers);
+	EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	OK(t_wait_fd(fd, POLLIN, GUEST_MS));
+	n = read(fd, text, sizeof(text) - 1);
+	OK(n > 0);
+	text[n] = '\0';
+	EQ(sscanf(text, "HTTP/1.1 %d ", &status), 1);
+	close(fd);
+	return status;
+}
+
+#define UPGRADE                                                                                    \
+	"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"               \
+	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+TEST(what_http_is_answered)
+{
+	struct host h;
+
+	HOST(&h, "ws://127.0.0.1:0", "--quiet");
+	EQ(status_of(&h, "/readyz", ""), 200);
+	EQ(status_of(&h, "/", UPGRADE), 101);
+	EQ(status_of(&h, "/", ""), 400);
+	EQ(status_of(&h, "/elsewhere", UPGRADE), 404);
+	EQ(status_of(&h, "/healthz", ""), 404);
+	EQ(status_of(&h, "/readyz", "Origin: http://evil.example\r\n"), 403);
+	EQ(status_of(&h, "/", UPGRADE "Origin: null\r\n"), 403);
+	host_stop(&h);
+}
+
+TEST(a_token)
+{
+	char file[200];
+	struct host h;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s/token", t_audit.dir);
+	f = fopen(file, "we");
+	fputs("correct horse battery staple\n", f);
+	fclose(f);
+	HOST(&h, "ws://127.0.0.1:0", "--quiet", "--token-file", file);
+	EQ(status_of(&h, "/readyz", ""), 200);
+	EQ(status_of(&h, "/", UPGRADE), 401);
+	EQ(status_of(&h, "/", UPGRADE "Authorization: Bearer wrong\r\n"), 401);
+	EQ(status_of(&h, "/", UPGRADE "Authorization: Basic correct horse battery staple\r\n"),
+	   401);
+	EQ(status_of(&h, "/", UPGRADE "Authorization: Bearer correct horse battery staple\r\n"),
+	   101);
+	host_stop(&h);
+	REFUSED("shorter than 16", "--token-file", "/dev/null");
+}
+
+/* A head that never ends keeps nobody else waiting, and gives up its place. */
+TEST(slow_heads)
+{
+	struct host h;
+	int slow[20];
+
+	HOST(&h, "ws://127.0.0.1:0", "--quiet");
+	for (int i = 0; i < 20; i++) {
+		slow[i] = connect_to(&h);
+		EQ(write(slow[i], "GET / HT", 8), 8);
+	}
+	EQ(status_of(&h, "/", UPGRADE), 101);
+	for (int i = 0; i < 20; i++)
+		close(slow[i]);
+	host_stop(&h);
+}
+
+/* --- as a service --- */
+
+TEST(a_unix_socket_is_private_and_goes_away)
+{
+	struct host h;
+	struct stat st;
+
+	HOST(&h, NULL, "--quiet");
+	EQ(stat(h.url + 5, &st), 0);
+	EQ(st.st_mode & 0777, 0600);
+	host_stop(&h);
+	EQ(stat(h.url + 5, &st), -1);
+}
+
+/* As a service manager does it: a listening socket as descriptor 3. */
+TEST(a_socket_from_the_service_manager)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const char *killick = t_program("KILLICK", "build/killick");
+	struct host h = { .in = -1, .out = -1 };
+	struct guest g;
+	char script[400];
+	char *const argv[] = { "sh", "-c", script, NULL };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/given", t_audit.dir);
+	snprintf(h.url, sizeof(h.url), "unix:%s", at.sun_path);
+	EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	EQ(listen(fd, 5), 0);
+	snprintf(script, sizeof(script),
+		 "exec 3<&0 </dev/null >/dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec %s exec-server "
+		 "--quiet",
+		 killick);
+	h.pid = t_spawn(argv, (int[]){ fd, -1, -1 });
+	close(fd);
+	guest_open(&g, &h);
+	guest_start(&g, "p", PIPED, "echo \"<$LISTEN_FDS$LISTEN_PID>\"; exec cat");
+	guest_await_output(&g, "p", "<>");
+	guest_close(&g);
+	host_stop(&h);
+	unlink(at.sun_path);
+}
+
+static int zombies_of(pid_t parent)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *entry;
+	int count = 0;
+
+	while ((entry = readdir(d)) != NULL) {
+		char path[300], state;
+		int ppid;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		f = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? fopen(path, "re") : NULL;
+		if (f && fscanf(f, "%*d (%*[^)]) %c %d", &state, &ppid) == 2 && ppid == parent)
+			count += state == 'Z';
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	return count;
+}
+
+static pid_t only_child_of(pid_t parent)
+{
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%d", &child) != 1)
+		child = 0;
+	if (f)
+		fclose(f);
+	return child;
+}
+
+/* In a pid namespace of its own everything that loses its parent is its child. */
+TEST(process_one_of_a_container, .timeout_ms = 20000)
+{
+	char url[200];
+	char *argv[] = { "unshare",
+			 geteuid() == 0 ? "-p" : "-Urp",
+			 "-f",
+			 "--mount-proc",
+			 (char *)t_program("KILLICK", "build/killick"),
+			 "exec-server",
+			 "--quiet",
+			 "--listen",
+			 url,
+			 NULL };
+	struct host h = { .in = -1, .out = -1 };
+	struct guest g;
+	struct stat st;
+	double until = t_now_ms() + GUEST_MS;
+	int status;
+	pid_t first;
+
+	snprintf(url, sizeof(url), "unix:%s/one", t_audit.dir);
+	snprintf(h.url, sizeof(h.url), "%s", url);
+	h.pid = t_spawn(argv, (int[]){ -1, -1, -1 });
+	while (stat(url + 5, &st) < 0) {
+		if (waitpid(h.pid, &status, WNOHANG) == h.pid)
+			SKIP("no pid namespace can be made here");
+		OK(t_now_ms() < until);
+		t_wait_fd(-1, 0, 5);
+	}
+	first = only_child_of(h.pid);
+	OK(first > 0);
+	guest_open(&g, &h);
+	for (int i = 0; i < 5; i++) {
+		char id[8];
+
+		snprintf(id, sizeof(id), "p%d", i);
+		guest_start(&g, id, PIPED, "sleep 60 & setsid sleep 60 & exit 0");
+		free(guest_await(&g, "process/closed", id));
+	}
+	while (zombies_of(first) > 0) {
+		OK(t_now_ms() < until);
+		t_wait_fd(-1, 0, 5);
+	}
+	guest_start(&g, "last", PIPED, "exec cat");
+	kill(first, SIGTERM);
+	EQ(host_end(&h), 0);
+	guest_close(&g);
+}

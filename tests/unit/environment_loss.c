@@ -1,0 +1,641 @@
+/* environment_loss.c - the connection to an executor breaks, in every state, and comes back or not
+ */
+#include "t.h"
+
+#include "base/auto.h"
+#include "unit/fake_executor.h"
+
+#define NOTHING_NEW(next)                                                                          \
+	"{\"chunks\":[],\"nextSeq\":" #next                                                        \
+	",\"exited\":false,\"exitCode\":null,\"closed\":false,\"failure\":null}"
+
+static void lose(void)
+{
+	fake_break(-ECONNRESET, "connection reset");
+}
+
+/* The way back, up to the first request of a link. */
+static void come_back(struct far *f)
+{
+	fake_pass(100);
+	OK(fake.channel);
+	far_connected();
+	far_answer(far_asked(f, "initialize"), FAR_KILLICK);
+	OK(far_says(f, "resumeSessionId", "S1"));
+	far_asked(f, "initialized");
+	OK(json_is(f->m.method, "initialized"));
+}
+
+TEST(lost_and_back)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	AUTO(user_done) struct user late = { .link = NULL };
+	struct far f;
+	uint64_t id;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	far_output("k1", 1, "stdout", "a");
+	lose();
+	EQ(u.lost, 1);
+	STREQ(u.why_lost,
+	      "the connection to environment 'far' (ws://10.0.0.1:9) was lost: connection reset");
+	EQ(far_link(&f, &late), -ENOTCONN); /* at once */
+	OK(strstr(f.e.text, "is lost (connection reset)"));
+	EQ(environment_list(f.env, NULL, NULL, &f.e), -ENOTCONN);
+	EQ(fake.connects, 1);
+	fake_pass(100);
+	EQ(fake.connects, 2);
+	fake_break(-ECONNREFUSED, "Connection refused");
+	EQ(far_link(&f, &late), -ENOTCONN);
+	fake_pass(100);
+	EQ(fake.connects, 3);
+	far_connected();
+	id = far_asked(&f, "initialize");
+	OK(far_says(&f, "resumeSessionId", "S1"));
+	far_refuse(id, -32010, "still attached");
+	fake_pass(0);
+	EQ(u.ended + u.back, 0);
+	come_back(&f);
+	id = far_asked(&f, "process/read");
+	OK(strstr(f.line, "\"afterSeq\":1,"));
+	EQ(u.back, 0);
+	far_output("k1", 4, "stdout", "d"); /* what is new is pushed already */
+	far_answer(id, "{\"chunks\":[{\"seq\":2,\"stream\":\"stdout\",\"chunk\":\"Yg==\"},"
+		       "{\"seq\":3,\"stream\":\"stdout\",\"chunk\":\"Yw==\"}],\"nextSeq\":4,"
+		       "\"exited\":false,\"exitCode\":null,\"closed\":false}");
+	STREQ(user_out(&u), "abcd");
+	EQ(u.back, 0); /* there may be more */
+	far_answer(far_asked(&f, "process/read"), NOTHING_NEW(5));
+	EQ(u.back, 1);
+	STREQ(far_sent(&f), "");
+	far_closed("k1", 5, FAR_REPORT);
+	EQ(u.ended, 1);
+	EQ(late.ended + late.lost, 0);
+	far_close(&f);
+}
+
+TEST(twice_lost)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	for (unsigned i = 1; i <= 3; i++) {
+		lose();
+		EQ(u.lost, i);
+		fake_pass(20000); /* each time it has all the time again */
+		while (fake.channel && fake.channel->open)
+			fake_pass(100);
+		if (!fake.channel)
+			fake_pass(100);
+		far_connected();
+		far_answer(far_asked(&f, "initialize"), FAR_KILLICK);
+		far_asked(&f, "initialized");
+		if (i < 3) {
+			far_answer(far_asked(&f, "process/read"), NOTHING_NEW(1));
+			EQ(u.back, i);
+		}
+	}
+	lose(); /* before it was read */
+	EQ(u.lost, 4);
+	EQ(u.back, 2);
+	come_back(&f);
+	far_answer(far_asked(&f, "process/read"), NOTHING_NEW(1));
+	EQ(u.back, 3);
+	far_closed("k1", 1, FAR_REPORT);
+	EQ(u.ended, 1);
+	far_close(&f);
+}
+
+TEST(input_that_was_not_acknowledged)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	uint64_t a, b, c;
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	EQ(link_write(u.link, "aa", 2), 0);
+	EQ(link_write(u.link, "bb", 2), 0);
+	EQ(link_write(u.link, "cc", 2), 0);
+	a = far_asked(&f, "process/write");
+	b = far_asked(&f, "process/write");
+	c = far_asked(&f, "process/write");
+	far_answer(a, "{\"status\":\"accepted\"}");
+	OK(b && c);
+	lose();
+	EQ(link_write(u.link, "dd", 2), 0); /* waits */
+	EQ(link_unwritten(u.link), 2);
+	come_back(&f);
+	OK(far_asked(&f, "process/read"));
+	b = far_asked(&f, "process/write");
+	OK(far_says(&f, "writeId", "2"));
+	OK(far_says(&f, "chunk", "YmI="));
+	c = far_asked(&f, "process/write");
+	OK(far_says(&f, "writeId", "3"));
+	OK(far_says(&f, "chunk", "Y2M="));
+	a = far_asked(&f, "process/write");
+	OK(far_says(&f, "writeId", "4"));
+	OK(far_says(&f, "chunk", "ZGQ="));
+	EQ(u.rooms, 1);
+	far_answer(b, "{\"status\":\"accepted\"}");
+	far_answer(c, "{\"status\":\"accepted\"}");
+	far_answer(a, "{\"status\":\"accepted\"}");
+	STREQ(far_sent(&f), "");
+	far_closed("k1", 1, FAR_REPORT);
+	EQ(u.ended, 1);
+	far_close(&f);
+}
+
+TEST(the_session_is_not_known_any_more)
+{
+	AUTO(user_done) struct user a = { .link = NULL };
+	AUTO(user_done) struct user b = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &a, FAR_KILLICK));
+	OK(far_run(&f, &b, FAR_KILLICK));
+	lose();
+	fake_pass(100);
+	far_connected();
+	far_refuse(far_asked(&f, "initialize"), -32600, "unknown session id S1");
+	fake_pass(0);
+	EQ(a.ended, 1);
+	EQ(b.ended, 1);
+	STREQ(a.end.proof, "lease");
+	OK(!a.end.refused);
+	EQ(a.end.pid, 77);
+	OK(strstr(a.end.text, "the connection to environment 'far' (ws://10.0.0.1:9) was lost and "
+			      "could not be resumed; its executor has ended the server or does so "
+			      "within 30 s"));
+	a.ended = b.ended = a.started = 0; /* and now a new one */
+	free(a.report);
+	OK(far_link(&f, &a) == 0);
+	far_connected();
+	OK(far_asked(&f, "initialize"));
+	OK(json_type(json_get(f.m.params, "resumeSessionId")) == JSON_NULL);
+	fake_break(0, "gone");
+	EQ(a.ended, 1);
+	STREQ(a.end.proof, "never");
+	far_close(&f);
+}
+
+TEST(it_does_not_come_back)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+	int64_t began;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	began = fake_now_us;
+	while (!u.ended) {
+		fake_pass(100);
+		if (fake.channel)
+			fake_break(-ECONNREFUSED, "Connection refused");
+	}
+	EQ((fake_now_us - began) / 1000, 25000);
+	STREQ(u.end.proof, "lease");
+	OK(strstr(u.end.text, "or does so within 5 s"));
+	EQ(u.lost, 1);
+	EQ(u.back, 0);
+	EQ(fake_timer_count(), 0);
+	far_close(&f);
+}
+
+TEST(it_does_not_answer_any_more)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	fake_pass(100);
+	EQ(fake.timeout_ms, 3000); /* shorter than the first time: there may be a way soon */
+	far_connected();
+	OK(far_asked(&f, "initialize"));
+	fake_pass(24899);
+	EQ(u.ended, 0);
+	fake_pass(1);
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "lease");
+	OK(!fake.channel);
+	far_close(&f);
+}
+
+TEST(another_session_is_none)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	fake_pass(100);
+	far_connected();
+	far_answer(far_asked(&f, "initialize"), "{\"sessionId\":\"S2\"}");
+	fake_pass(0);
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "lease");
+	far_close(&f);
+}
+
+TEST(a_token_that_is_refused_ends_the_attempts)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	fake_pass(100);
+	fake_break(-EACCES, "the token was refused (401)");
+	EQ(u.ended, 1);
+	far_close(&f);
+}
+
+TEST(stop_while_it_is_lost)
+{
+	AUTO(user_done) struct user u = { .stop_on_lost = true };
+	AUTO(user_done) struct user other = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	EQ(u.ended, 0);
+	fake_pass(1999);
+	EQ(u.ended, 0);
+	fake_pass(1);
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "lease");
+	STREQ(u.end.text, "environment 'far' cannot be reached (connection reset); its executor "
+			  "ends the server by itself within 28 s");
+	EQ(environment_users(f.env), 0);
+	EQ(far_link(&f, &other), -ENOTCONN);
+	/* but the process is not forgotten */
+	OK(fake.channel);
+	far_connected();
+	far_answer(far_asked(&f, "initialize"), FAR_KILLICK);
+	OK(far_says(&f, "resumeSessionId", "S1"));
+	far_asked(&f, "initialized");
+	far_answer(far_asked(&f, "process/terminate"), "{\"running\":true}");
+	OK(far_says(&f, "processId", "k1"));
+	far_answer(far_asked(&f, "process/read"),
+		   "{\"chunks\":[{\"seq\":1,\"stream\":\"stdout\",\"chunk\":\"YQ==\"}],"
+		   "\"nextSeq\":2,\"exited\":false,\"exitCode\":null,\"closed\":false}");
+	STREQ(user_out(&u), ""); /* nobody listens */
+	fake_pass(1500);
+	OK(fake.channel); /* it is not over */
+	far_closed("k1", 2, FAR_REPORT);
+	fake_pass(1000);
+	OK(!fake.channel);
+	far_close(&f);
+}
+
+TEST(stop_while_it_is_lost_and_it_comes_back_soon)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	link_stop(u.link, LINK_STOP_TERM);
+	come_back(&f);
+	far_answer(far_asked(&f, "process/terminate"), "{\"running\":true}");
+	OK(strstr(f.line, "graceMs"));
+	far_answer(far_asked(&f, "process/read"), NOTHING_NEW(1));
+	EQ(u.back, 1);
+	fake_pass(2500);
+	EQ(u.ended, 0); /* the time counts anew */
+	far_exited("k1", 1, 0);
+	far_closed("k1", 2, FAR_REPORT);
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "waitid,cgroup");
+	far_close(&f);
+}
+
+TEST(lost_while_it_is_being_stopped)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	link_stop(u.link, LINK_STOP_EOF);
+	OK(far_asked(&f, "process/terminate"));
+	lose();
+	come_back(&f);
+	far_answer(far_asked(&f, "process/terminate"), "{\"running\":false}");
+	far_answer(far_asked(&f, "process/read"),
+		   "{\"chunks\":[],\"nextSeq\":3,\"exited\":true,\"exitCode\":0,\"closed\":true,"
+		   "\"report\":" FAR_REPORT "}");
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "waitid,cgroup");
+	far_close(&f);
+}
+
+TEST(lost_before_the_start_is_answered)
+{
+	for (int arrived = 0; arrived < 2; arrived++) {
+		AUTO(user_done) struct user u = { .link = NULL };
+		struct far f;
+
+		far_open(&f);
+		EQ(far_link(&f, &u), 0);
+		EQ(link_write(u.link, "hello", 5), 0);
+		OK(far_attach(&f, FAR_KILLICK));
+		OK(far_asked(&f, "process/start"));
+		OK(far_asked(&f, "process/write"));
+		lose();
+		EQ(u.lost, 1);
+		come_back(&f);
+		far_answer(far_asked(&f, "process/terminate"),
+			   arrived ? "{\"running\":true}" : "{\"running\":false}");
+		OK(!strstr(f.line, "graceMs"));
+		EQ(u.ended, 0);
+		if (arrived) {
+			far_answer(far_asked(&f, "process/read"), NOTHING_NEW(1));
+			far_closed("k1", 1, FAR_REPORT);
+		} else {
+			far_refuse(far_asked(&f, "process/read"), -32600, "unknown process id k1");
+		}
+		EQ(u.ended, 1);
+		EQ(u.started, 0);
+		OK(u.end.refused);
+		STREQ(u.end.proof, arrived ? "waitid,cgroup" : "never");
+		OK(strstr(u.end.text, "was lost while it was being started"));
+		STREQ(far_sent(&f), ""); /* it was not sent again */
+		far_close(&f);
+	}
+}
+
+TEST(lost_when_all_is_over)
+{
+	AUTO(user_done) struct user u = { .keep = true };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	far_closed("k1", 1, FAR_REPORT);
+	lose();
+	EQ(u.lost, 0);
+	fake_pass(1000);
+	EQ(fake.connects, 1); /* there is nothing to come back to */
+	link_free(u.link);
+	far_close(&f);
+}
+
+TEST(the_last_process_ends_while_it_is_lost)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	link_stop(u.link, LINK_STOP_KILL);
+	fake_pass(2000);
+	EQ(u.ended, 1);
+	far_close(&f); /* does not wait for the way back */
+}
+
+TEST(freed_with_a_connection_that_is_being_made)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	EQ(far_link(&f, &u), 0);
+	link_stop(u.link, LINK_STOP_EOF);
+	fake_pass(0);
+	far_close(&f);
+}
+
+TEST(it_does_not_take_what_is_sent)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	fake.commit_error = -ENOBUFS;
+	EQ(link_write(u.link, "a", 1), 0);
+	EQ(u.lost, 0); /* not from inside */
+	EQ(link_write(u.link, "b", 1), 0);
+	link_interrupt(u.link);
+	fake_pass(0);
+	EQ(u.lost, 1);
+	fake.commit_error = 0;
+	come_back(&f);
+	far_answer(far_asked(&f, "process/read"), NOTHING_NEW(1));
+	OK(far_asked(&f, "process/write"));
+	OK(far_says(&f, "writeId", "1"));
+	OK(far_asked(&f, "process/write"));
+	OK(far_says(&f, "chunk", "Yg=="));
+	far_closed("k1", 1, FAR_REPORT);
+	EQ(u.ended, 1);
+	far_close(&f);
+}
+
+TEST(it_dies_while_we_greet)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	EQ(far_link(&f, &u), 0);
+	fake.commit_error = -ENOBUFS;
+	far_connected();
+	fake.commit_error = 0;
+	fake_pass(0);
+	EQ(u.ended, 1);
+	OK(u.end.refused);
+	far_close(&f);
+}
+
+TEST(a_program_cannot_be_resumed)
+{
+	static char *argv[] = { "ssh", "host", "killick", NULL }, *envp[] = { NULL };
+	const struct environment_spec spec = {
+		.name = "far", .program = argv, .program_env = envp, .keeper = "/k"
+	};
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open_with(&f, &spec);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	STREQ(fake.program, "ssh");
+	fake_break(-ECONNRESET, "ssh exited with status 255: Connection closed by host");
+	EQ(u.lost, 0);
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "lease");
+	STREQ(u.end.text, "environment 'far' (ssh host killick) has ended, and everything on it: "
+			  "ssh exited with status 255: Connection closed by host");
+	fake_pass(30000);
+	EQ(fake.connects, 1);
+	far_close(&f);
+}
+
+TEST(a_program_that_does_not_start)
+{
+	static char *argv[] = { "ssh", "host", NULL }, *envp[] = { NULL };
+	const struct environment_spec spec = {
+		.name = "far", .program = argv, .program_env = envp, .keeper = "/k"
+	};
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open_with(&f, &spec);
+	EQ(far_link(&f, &u), 0);
+	fake_break(-ENOENT, "cannot start ssh: No such file or directory");
+	EQ(u.ended, 1);
+	OK(u.end.refused);
+	STREQ(u.end.text, "environment 'far' (ssh host) cannot be reached: cannot start ssh: No "
+			  "such file or directory");
+	far_close(&f);
+}
+
+/* --- a stream with losses at random places: every byte once, in order, both ways --- */
+
+struct play {
+	struct far f;
+	struct user u;
+	struct buf wrote, arrived, produced, answer;
+	int pushed;         /* of what was produced, a letter each */
+	int64_t last_write; /* writeId */
+	bool lossy;
+};
+
+static void play_read(struct play *p, uint64_t id)
+{
+	int64_t after = 0;
+
+	json_int(json_get(p->f.m.params, "afterSeq"), &after);
+	buf_reset(&p->answer, BUF_ANY_SIZE);
+	buf_adds(&p->answer, "{\"chunks\":[");
+	for (size_t i = (size_t)after; i < p->produced.len; i++) {
+		char chunk[5] = "";
+
+		base64_encode(chunk, &p->produced.data[i], 1);
+		buf_addf(&p->answer, "%s{\"seq\":%zu,\"stream\":\"stdout\",\"chunk\":\"%s\"}",
+			 i > (size_t)after ? "," : "", i + 1, chunk);
+	}
+	buf_addf(&p->answer,
+		 "],\"nextSeq\":%zu,\"exited\":false,\"exitCode\":null,\"closed\":false}",
+		 p->produced.len + 1);
+	far_answer(id, p->answer.data);
+}
+
+/* Taken once, and the answer may be lost. */
+static void play_write(struct play *p, uint64_t id)
+{
+	struct json chunk = json_get(p->f.m.params, "chunk");
+	char write_id[24] = "";
+
+	json_string_into(json_get(p->f.m.params, "writeId"), write_id, sizeof(write_id));
+	OK(atoll(write_id) <= p->last_write + 1);
+	if (atoll(write_id) > p->last_write) {
+		p->last_write++;
+		EQ(base64_decode(&p->arrived, chunk.at + 1, chunk.len - 2), 0);
+	}
+	if (p->lossy && t_random() % 4 == 0)
+		lose();
+	else
+		far_answer(id, "{\"status\":\"accepted\"}");
+}
+
+/* Answer all that was asked. */
+static void play_serve(struct play *p)
+{
+	while (fake.channel && *far_sent(&p->f)) {
+		int64_t id = 0;
+
+		json_int(p->f.m.id, &id);
+		if (json_is(p->f.m.method, "initialize"))
+			far_answer((uint64_t)id, FAR_KILLICK);
+		else if (json_is(p->f.m.method, "process/read"))
+			play_read(p, (uint64_t)id);
+		else if (json_is(p->f.m.method, "process/write"))
+			play_write(p, (uint64_t)id);
+	}
+}
+
+static void play_push(struct play *p)
+{
+	char text[2] = "";
+
+	if ((size_t)p->pushed == p->produced.len)
+		return;
+	text[0] = p->produced.data[p->pushed++];
+	far_output("k1", p->pushed, "stdout", text);
+}
+
+static bool is_connected(void)
+{
+	return fake.channel && fake.channel->open;
+}
+
+static void play_step(struct play *p, char letter)
+{
+	unsigned what = (unsigned)(t_random() % 20);
+
+	if (what < 6) {
+		buf_add(&p->produced, &letter, 1);
+	} else if (what < 9) {
+		EQ(link_write(p->u.link, &letter, 1), 0);
+		buf_add(&p->wrote, &letter, 1);
+	} else if (what < 13 && is_connected()) {
+		play_push(p);
+	} else if (what == 13 && is_connected()) {
+		p->pushed += (size_t)p->pushed < p->produced.len; /* is under way, and lost */
+		lose();
+	} else if (what < 16 && !is_connected()) {
+		fake_pass(100);
+		far_connected();
+	} else {
+		play_serve(p);
+	}
+}
+
+TEST(no_byte_is_lost_or_doubled)
+{
+	struct play p = { .wrote = BUF_INIT(BUF_ANY_SIZE),
+			  .arrived = BUF_INIT(BUF_ANY_SIZE),
+			  .produced = BUF_INIT(BUF_ANY_SIZE),
+			  .answer = BUF_INIT(BUF_ANY_SIZE),
+			  .lossy = true };
+
+	far_open(&p.f);
+	OK(far_run(&p.f, &p.u, FAR_KILLICK));
+	for (int step = 0; step < 5000; step++)
+		play_step(&p, (char)('a' + step % 26));
+	OK(p.u.lost > 20);
+	p.lossy = false;
+	if (!is_connected()) {
+		fake_pass(100);
+		far_connected();
+	}
+	play_serve(&p);
+	while ((size_t)p.pushed < p.produced.len)
+		play_push(&p);
+	play_serve(&p);
+	EQ(p.u.ended, 0);
+	EQ(link_unwritten(p.u.link), 0);
+	STREQ(p.arrived.data, p.wrote.data);
+	STREQ(user_out(&p.u), p.produced.data);
+	far_closed("k1", (int)p.produced.len + 1, FAR_REPORT);
+	EQ(p.u.ended, 1);
+	far_close(&p.f);
+	user_done(&p.u);
+	buf_done(&p.wrote);
+	buf_done(&p.arrived);
+	buf_done(&p.produced);
+	buf_done(&p.answer);
+}
