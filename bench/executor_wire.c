@@ -90,6 +90,22 @@ void wire_open(struct wire *w, unsigned short port)
 	upgrade(w, port);
 }
 
+static void mask_into(char *out, const char *text, size_t len, const unsigned char mask[4])
+{
+	uint64_t wide, word;
+	size_t i = 0;
+
+	memcpy(&wide, mask, 4);
+	memcpy((char *)&wide + 4, mask, 4);
+	for (; i + 8 <= len; i += 8) {
+		memcpy(&word, text + i, 8);
+		word ^= wide;
+		memcpy(out + i, &word, 8);
+	}
+	for (; i < len; i++)
+		out[i] = (char)(text[i] ^ mask[i % 4]);
+}
+
 static void send_frame(struct wire *w, enum opcode op, const char *text, size_t len)
 {
 	static const unsigned char mask[4] = { 0x37, 0xfa, 0x21, 0x3d };
@@ -112,8 +128,7 @@ static void send_frame(struct wire *w, enum opcode op, const char *text, size_t 
 	}
 	memcpy(out + n, mask, sizeof(mask));
 	n += sizeof(mask);
-	for (size_t i = 0; i < len; i++)
-		out[n + i] = (char)(text[i] ^ mask[i % 4]);
+	mask_into(out + n, text, len, mask);
 	put(w, out, n + len);
 	w->heard = false;
 }

@@ -466,8 +466,7 @@ static int exit_status(const struct run_on *r)
 	const struct link_end *end = &r->end;
 
 	if (end->refused) {
-		cli_say(VERB, "'%.100s' could not be started in '%.60s': %s", r->o.run.argv[0],
-			r->place.name, end->text);
+		cli_say(VERB, "%s", end->text);
 		return EXIT_UNAVAILABLE;
 	}
 	if (strcmp(end->proof, "lease") == 0) {

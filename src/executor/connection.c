@@ -137,7 +137,7 @@ static struct owner *resume(struct connection *c, const struct reply *r, struct 
 	json_string_into(id, text, sizeof(text));
 	if (!o)
 		reply_error(r, WIRE_INVALID_REQUEST, "unknown session id %s", text);
-	else if (o->connection && !owner_contest(o))
+	else if (o->connection && !owner_yields(o))
 		reply_error(r, WIRE_STILL_ATTACHED,
 			    "session %s is already attached to another connection", text);
 	else

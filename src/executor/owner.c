@@ -13,7 +13,7 @@
 #include "executor/process.h"
 
 #define IDLE_AWAY_MAX 1024 /* owners that are away and have no process */
-#define CONTEST_MS    2000 /* an answer to a ping takes less */
+#define SILENT_MS     2000 /* then another connection may take over */
 #define LOST_GRACE_MS 500  /* between SIGTERM and SIGKILL, when nobody is there any more */
 
 #define OWNER_OF(ptr, member) RING_OF(ptr, struct owner, member)
@@ -77,32 +77,19 @@ void owner_attach(struct owner *o, struct connection *c)
 	stop_counting(o);
 	loop_timer_stop(o->executor->loop, &o->lease);
 	o->connection = c;
-	o->contest_us = 0;
 	c->owner = o;
 }
 
-bool owner_contest(struct owner *o)
+bool owner_yields(struct owner *o)
 {
 	struct connection *c = o->connection;
-	int64_t now = loop_now_us();
+	int64_t silent_us = loop_now_us() - channel_heard_us(c->channel);
+	bool ended = c->state == CONNECTION_ENDED || c->mute;
 
-	if (c->last) /* with it the owner ends */
-		return false;
-	if (c->state == CONNECTION_ENDED || c->mute) {
-		owner_detach(o, now);
-		return true;
-	}
-	if (!connection_is_heard(c))
-		return false;
-	if (!o->contest_us || channel_heard_us(c->channel) > o->contest_us) {
-		o->contest_us = now;
-		channel_ping(c->channel);
-		return false;
-	}
-	if (now - o->contest_us < (int64_t)CONTEST_MS * 1000)
+	if (c->last || (!ended && silent_us < (int64_t)SILENT_MS * 1000))
 		return false;
 	connection_drop(c, "another connection took its session over");
-	owner_detach(o, now);
+	owner_detach(o, loop_now_us());
 	return true;
 }
 
@@ -137,7 +124,6 @@ void owner_detach(struct owner *o, int64_t heard_us)
 	assert(c && c->owner == o);
 	c->owner = NULL;
 	o->connection = NULL;
-	o->contest_us = 0;
 	o->away_us = heard_us;
 	if (o->ended)
 		return;

@@ -43,7 +43,6 @@ struct owner {
 	size_t held_bytes; /* of writes that wait */
 	int64_t away_us;   /* when it was last heard of */
 	struct loop_timer lease;
-	int64_t contest_us;         /* somebody else claims to be it since then; 0: nobody */
 	void (*on_gone)(void *ctx); /* told when it is freed */
 	void *on_gone_ctx;
 };
@@ -51,9 +50,9 @@ struct owner {
 struct owner *owner_new(struct executor *x, struct json client, struct json label);
 struct owner *owner_find(struct executor *x, struct json id);
 void owner_attach(struct owner *o, struct connection *c);
-/* Somebody claims to be this owner while it is attached. True: it is gone, as far as we can tell,
- * and was detached. */
-bool owner_contest(struct owner *o);
+/* It comes again while it is attached: whoever knows its id is the owner. True: the old connection
+ * was silent for a while, or has ended, and was dropped. */
+bool owner_yields(struct owner *o);
 /* The connection ended; the owner was last heard of at heard_us. */
 void owner_detach(struct owner *o, int64_t heard_us);
 /* Milliseconds that are left of its lease, -1: it is attached. */

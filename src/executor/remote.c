@@ -16,7 +16,7 @@
 #define KILL_MS     7000 /* for the kill itself and the way of the news, beside both graces */
 #define INTERNAL_MS 1000 /* the same for a sweep */
 #define SETTLE_MS   500  /* from exited to closed, before what holds the pipes is looked for */
-#define STUCK_MS    2000 /* for the answer to terminate */
+#define STUCK_MS    3000 /* for the answer to terminate, where the executor is not ours */
 
 #define REMOTE_OF(ptr, member) RING_OF(ptr, struct remote, member)
 
@@ -209,9 +209,9 @@ static void on_settle(struct loop_timer *t)
 {
 	struct remote *r = REMOTE_OF(t, settle);
 
-	/* Codex's executor handles one request after the other, and one of them waits for a server
-	 * that does not read. Only another connection brings it back. */
-	if (r->terminate.id && r->out.count && !r->env->program)
+	/* Codex's executor handles one request after the other, and one of them may wait for a
+	 * server that does not read. Only another connection brings it back. */
+	if (r->terminate.id && !r->env->program)
 		environment_drop(r->env, CLOSE_LOST, -ETIMEDOUT, "it did not answer within %d s",
 				 STUCK_MS / 1000);
 	else if (r->exited)

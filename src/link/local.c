@@ -459,7 +459,8 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 		 words[how], grace_ms);
 	/* first the word: the keeper is to know why the server exits when it does */
 	say(l, word);
-	close_stdin(l);
+	if (how != LINK_STOP_KILL) /* which must not look like an exit at the end of its input */
+		close_stdin(l);
 }
 
 static void local_free(struct link *link)

@@ -234,12 +234,8 @@ static int open_link(struct server *sv, struct err *e)
 
 void server_not_started(struct server *sv, const char *why)
 {
-	const char *environment = sv->recipe.environment;
-
-	error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started%s%s%s: %.*s",
-		  sv->recipe.name, environment ? " in environment '" : "",
-		  environment ? environment : "", environment ? "'" : "", (int)strcspn(why, "\n"),
-		  why);
+	error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
+		  sv->recipe.name, (int)strcspn(why, "\n"), why);
 }
 
 static void server_gone(struct server *sv);

@@ -267,12 +267,14 @@ TEST(process_one_of_a_container, .timeout_ms = 20000)
 	struct guest g;
 	struct stat st;
 	double until = t_now_ms() + GUEST_MS;
-	int status;
+	int status, null;
 	pid_t first;
 
 	snprintf(url, sizeof(url), "unix:%s/one", t_audit.dir);
 	snprintf(h.url, sizeof(h.url), "%s", url);
-	h.pid = t_spawn(argv, (int[]){ -1, -1, -1 });
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	h.pid = t_spawn(argv, (int[]){ null, null, -1 });
+	close(null);
 	while (stat(url + 5, &st) < 0) {
 		if (waitpid(h.pid, &status, WNOHANG) == h.pid)
 			SKIP("no pid namespace can be made here");

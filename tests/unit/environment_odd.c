@@ -214,7 +214,7 @@ TEST(a_connection_that_is_stuck_is_made_anew)
 	EQ(u.lost, 0);
 	link_stop(u.link, LINK_STOP_EOF);
 	OK(far_asked(&f, "process/terminate"));
-	fake_pass(1999);
+	fake_pass(2999);
 	EQ(u.lost, 0);
 	fake_pass(1);
 	EQ(u.lost, 1);

@@ -7,7 +7,8 @@
 
 #define START(id, more)                                                                            \
 	"{\"id\":7,\"method\":\"process/start\",\"params\":{\"processId\":\"" id                   \
-	"\",\"argv\":[\"/bin/x\",\"a\"],\"cwd\":\"file:///tmp\",\"env\":{},\"tty\":false" more "}}"
+	"\",\"argv\":[\"/bin/x\",\"a\"],\"cwd\":\"file:///tmp\",\"env\":{},\"tty\":false" more     \
+	"}}"
 #define PIPED ",\"pipeStdin\":true"
 
 static struct fake_link *start(struct channel *c, const char *text)
@@ -252,8 +253,9 @@ TEST(the_environment_of_a_process)
 		const char *policy, *env, *result;
 	} cases[] = {
 		{ "null", "{\"A\":\"1\",\"B\":\"\"}", "A=1|B=|" },
-		{ "null", "{\"KILLICK_TREE\":\"1\",\"killick_x\":\"\",\"node_repl_auth_token\":"
-			  "\"t\"}",
+		{ "null",
+		  "{\"KILLICK_TREE\":\"1\",\"killick_x\":\"\",\"node_repl_auth_token\":"
+		  "\"t\"}",
 		  "" },
 		{ "{\"inherit\":\"none\",\"ignoreDefaultExcludes\":false,\"exclude\":[],\"set\":{"
 		  "\"S\":\"1\"},\"includeOnly\":[]}",
@@ -295,7 +297,10 @@ TEST(a_policy_that_is_too_much_work)
 	buf_adds(&b, "{\"id\":1,\"method\":\"process/start\",\"params\":{\"processId\":\"p\","
 		     "\"argv\":[\"x\"],\"cwd\":\"file:///"
 		     "\",\"tty\":false,\"env\":{},\"envPolicy\":{\"inherit\":\"all\","
-		     "\"ignoreDefaultExcludes\":true,\"set\":{},\"includeOnly\":[],\"exclude\":[");
+		     "\"ignoreDefaultExcludes\":true,\"exclude\":[],\"set\":{\"");
+	for (int i = 0; i < 1000; i++)
+		buf_adds(&b, "a");
+	buf_adds(&b, "\":\"\"},\"includeOnly\":[");
 	for (int i = 0; i < 100000; i++)
 		buf_addf(&b, "%s\"*a*a*a*a*a*a*b\"", i ? "," : "");
 	buf_adds(&b, "]}}}");
@@ -323,9 +328,10 @@ TEST(what_else_start_takes)
 	EQ(f->memory, 512ll << 20);
 	EQ(f->stdio, LINK_NO_STDIN);
 	EQ(f->linger_ms, 30000);
-	f = start(c, "{\"id\":7,\"method\":\"process/"
-		     "start\",\"params\":{\"processId\":\"\\u00e4\\\"\",\"argv\":[\"/bin/x\"],"
-		     "\"cwd\":\"file://localhost/a%20b\",\"env\":{},\"tty\":true,\"memory\":4096}}");
+	f = start(c,
+		  "{\"id\":7,\"method\":\"process/"
+		  "start\",\"params\":{\"processId\":\"\\u00e4\\\"\",\"argv\":[\"/bin/x\"],"
+		  "\"cwd\":\"file://localhost/a%20b\",\"env\":{},\"tty\":true,\"memory\":4096}}");
 	STREQ(f->cwd, "/a b");
 	STREQ(f->contain, "keeper");
 	EQ(f->memory, 4096);

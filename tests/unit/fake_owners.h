@@ -91,10 +91,10 @@ static struct {
 	struct channel *channels[FAR_CHANNELS];
 	struct fake_link *links[FAR_LINKS];
 	int channel_count, link_count;
-	int open_error;   /* what link_open answers */
-	bool closed;      /* on_closed was told */
-	struct buf log;   /* a line each */
-	unsigned gone;    /* on_gone was told */
+	int open_error; /* what link_open answers */
+	bool closed;    /* on_closed was told */
+	struct buf log; /* a line each */
+	unsigned gone;  /* on_gone was told */
 	size_t max_unsent;
 } far = { .log = BUF_INIT(16u << 20) };
 
@@ -150,7 +150,7 @@ int64_t channel_heard_us(const struct channel *c)
 void channel_ping(struct channel *c)
 {
 	c->pings++;
-	if (c->answers_pings)
+	if (c->answers_pings && strchr(c->peer, ':'))
 		c->heard_us = fake_now_us;
 }
 
@@ -260,9 +260,10 @@ static char *fake_copy(const char *text)
 int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e)
 {
-	static const struct link_ops ops = { fake_link_write, fake_link_unwritten,
-					     fake_link_stop,  fake_link_free,
-					     fake_link_interrupt, fake_link_pause };
+	static const struct link_ops ops = {
+		fake_link_write, fake_link_unwritten, fake_link_stop,
+		fake_link_free,  fake_link_interrupt, fake_link_pause
+	};
 	struct fake_link *f;
 
 	(void)loop;
@@ -375,9 +376,15 @@ static void far_on_gone(void *ctx)
 
 static inline void far_open(const struct executor_options *given)
 {
-	static char *const envp[] = { "PATH=/bin",          "HOME=/root",     "SHELL=/bin/sh",
-				      "API_KEY=k",          "my_token=t",     "LANG=C",
-				      "KILLICK_TREE=other", "OTHER=x",        "OPENAI_IDENTITY_TOKEN_FILE=f",
+	static char *const envp[] = { "PATH=/bin",
+				      "HOME=/root",
+				      "SHELL=/bin/sh",
+				      "API_KEY=k",
+				      "my_token=t",
+				      "LANG=C",
+				      "KILLICK_TREE=other",
+				      "OTHER=x",
+				      "OPENAI_IDENTITY_TOKEN_FILE=f",
 				      NULL };
 	struct executor_options o = given ? *given : (struct executor_options){ .ctx = NULL };
 	struct err e;

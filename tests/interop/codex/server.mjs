@@ -10,7 +10,8 @@ import { join } from "node:path";
 import { TAG, Tree } from "../auditor.mjs";
 
 const LIFE_S = 120; // longer than any deadline here: nobody leaves by old age
-const TALK = 'tee "$CALLS" | exec "$ZOO" mcp';
+// the file first: whoever has an answer finds the call there
+const TALK = 'tee /dev/fd/3 3>&1 >"$CALLS" | exec "$ZOO" mcp';
 const HOSTILE = [
 	`(trap "" TERM; exec sleep ${LIFE_S}) &`,
 	`daemon='echo $$ >"$CALLS.daemon"; exec sleep ${LIFE_S} </dev/null >/dev/null 2>&1'`,
