@@ -55,6 +55,7 @@ struct local {
 	struct loop_task flush; /* what callbacks wrote is due */
 	struct buf queue;       /* what the server has not read yet ... */
 	size_t sent;            /* ... of which so much is written */
+	bool last;              /* and then its stdin is closed */
 	bool wide_in, wide_out; /* these pipes have been widened */
 	struct link_end end;
 	char *report;
@@ -116,6 +117,10 @@ static void flush(struct local *l)
 	if (waiting(l)) {
 		widen(l->in.fd, &l->wide_in);
 		loop_watch_change(l->loop, &l->in, EPOLLOUT);
+		return;
+	}
+	if (l->last) {
+		close_stdin(l);
 		return;
 	}
 	buf_reset(&l->queue, KEEP);
@@ -184,7 +189,7 @@ static int local_write(struct link *link, const char *bytes, size_t len)
 	struct local *l = LOCAL_OF(link, link);
 	int r;
 
-	if (l->in.fd < 0)
+	if (l->in.fd < 0 || l->last)
 		return -EPIPE;
 	if (len > l->queue.max / 2 || waiting(l) > l->queue.max / 2 - len)
 		return -ENOBUFS;
@@ -459,7 +464,9 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 		 words[how], grace_ms);
 	/* first the word: the keeper is to know why the server exits when it does */
 	say(l, word);
-	if (how != LINK_STOP_KILL) /* which must not look like an exit at the end of its input */
+	if (how == LINK_STOP_EOF && waiting(l)) /* it may finish what it was given */
+		l->last = true;
+	else if (how != LINK_STOP_KILL) /* which must not look like an exit at the end of input */
 		close_stdin(l);
 }
 

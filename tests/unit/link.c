@@ -438,6 +438,24 @@ TEST(both_keepers_killed)
 		;
 }
 
+/* What was written before the end is read before it. */
+TEST(eof_comes_after_what_was_written)
+{
+	const size_t size = 4 << 20;
+	char *zeros = calloc(1, size);
+	struct seen s;
+
+	start_shell(&s, "echo up; exec wc -c");
+	await_bytes(&s, 3);
+	EQ(put(&s, zeros, size), 0);
+	stop(&s, LINK_STOP_EOF);
+	EQ(put(&s, "x", 1), -EPIPE);
+	await_end(&s);
+	STREQ(s.out.data, "up\n4194304\n");
+	free(zeros);
+	finish(&s);
+}
+
 /* --- what executors ask for --- */
 
 TEST(without_a_stdin)
