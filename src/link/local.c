@@ -60,6 +60,7 @@ struct local {
 	struct link_end end;
 	char *report;
 	bool hung_up; /* both keepers are gone */
+	bool over;    /* and what is left in the pipes is read, whether it is wanted or not */
 };
 
 #define LOCAL_OF(ptr, member) ((struct local *)((char *)(ptr)-offsetof(struct local, member)))
@@ -284,6 +285,8 @@ static void local_pause(struct link *link, bool paused)
 {
 	struct local *l = LOCAL_OF(link, link);
 
+	if (l->over)
+		return;
 	if (paused) {
 		pause_one(l, &l->out, &l->paused_out);
 		pause_one(l, &l->err, &l->paused_err);
@@ -298,6 +301,7 @@ static void local_pause(struct link *link, bool paused)
 static void finish(struct local *l)
 {
 	local_pause(&l->link, false);
+	l->over = true;
 	if (l->err.fd >= 0)
 		read_some(l, &l->err, l->link.ev->on_stderr, DRAIN);
 	if (l->out.fd >= 0)

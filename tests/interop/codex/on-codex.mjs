@@ -75,7 +75,7 @@ async function expectCall(name, environment) {
 		const asked = server.calls().includes(word);
 		const ok = code === 0 && asked && run.said.out.includes(word);
 		result(ok, `${name}: a tool answers`, ok ? "" :
-			`status ${code}, asked ${asked}: ${run.said.out}\n# ${comment(run.said.err)}`);
+			comment(`status ${code}, asked ${asked}\n${run.said.out}${run.said.err}`));
 		await expectNobody(`${name}: call`, server, client);
 	});
 }

@@ -46,7 +46,7 @@ export function newServer(kind, zoo, dir) {
 	const file = join(dir, "calls");
 	return {
 		name: kind,
-		command: "/usr/bin/env", // an executor may keep variables that begin with KILLICK_ to itself
+		command: "/usr/bin/env", // executors do not let every KILLICK_... through
 		args: [`${TAG}=${tag}`, "/bin/sh", "-c", kind === "hostile" ? HOSTILE : TALK],
 		cwd: join(dir, "work"),
 		env: { CALLS: file, ZOO: zoo, ZOO_LIFE_MS: String(LIFE_S * 1000) },
