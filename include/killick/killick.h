@@ -148,7 +148,9 @@ struct killick_ending {
 	int survivors;           /* processes that could not be killed; 0 */
 	const char *json;        /* the keeper's own report, "" if it was killed */
 	const char *environment; /* where it ran; "": on this machine */
-	const char *text;        /* a sentence when the proof is "lease", else "" */
+	/* A sentence when there is more to say: until when a lease holds it, what had to be looked
+	 * for on an executor that is not killick's, and so on; else "". */
+	const char *text;
 };
 
 struct killick_report {

@@ -1,7 +1,7 @@
 /* run_on.h - `killick run --on`: what its command line means.
  *
  * The words of `killick run` mean the same; those that are about keepers on this machine are
- * refused. Life: run_on_options -> read -> nothing: the strings are argv's.
+ * refused. Life: until the program ends; the strings are argv's.
  */
 #pragma once
 
@@ -15,6 +15,7 @@ struct run_on_options {
 	struct options run;
 	const char *cwd; /* NULL: ours */
 	char **envp;     /* what crosses; NULL at the end */
+	char **words;    /* those of `killick run` */
 };
 
 /* False: it was said why, or help was printed; the verb ends with *out_status. */

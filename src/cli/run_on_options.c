@@ -35,7 +35,6 @@ struct reader {
 	int argc;
 	char **argv;
 	int i;
-	char **rest; /* for options_parse */
 	int rest_count;
 	struct run_on_options *out;
 	size_t env_count;
@@ -148,7 +147,7 @@ bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_
 	*out = (struct run_on_options){ .cwd = NULL };
 	out->envp = mem_grow(NULL, 1, sizeof(char *));
 	out->envp[0] = NULL;
-	r.rest = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
+	out->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
 	*out_status = EXIT_USAGE;
 	for (; r.i < argc && strcmp(argv[r.i], "--") != 0; r.i++) {
 		bool ours;
@@ -162,15 +161,15 @@ bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_
 			continue;
 		if (ours)
 			return false;
-		r.rest[r.rest_count++] = argv[r.i];
+		out->words[r.rest_count++] = argv[r.i];
 		/* its value is no option of ours, whatever it looks like */
 		if (!strchr(argv[r.i], '=') && r.i + 1 < argc && strcmp(argv[r.i + 1], "--") != 0)
-			r.rest[r.rest_count++] = argv[++r.i];
+			out->words[r.rest_count++] = argv[++r.i];
 	}
 	while (r.i < argc)
-		r.rest[r.rest_count++] = argv[r.i++];
-	r.rest[r.rest_count] = NULL;
-	if (options_parse(r.rest_count, r.rest, &out->run, &why) < 0) {
+		out->words[r.rest_count++] = argv[r.i++];
+	out->words[r.rest_count] = NULL;
+	if (options_parse(r.rest_count, out->words, &out->run, &why) < 0) {
 		cli_say(VERB, "%s", why.text);
 		return false;
 	}

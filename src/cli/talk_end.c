@@ -180,12 +180,17 @@ static void show_endings(struct talk *t, const struct killick_report *r)
 		const struct killick_ending *e = &r->endings[i];
 
 		if (e->survivors) {
-			talk_say(t, "%s: %d process%s could not be ended; 'killick ps' names them",
-				 e->server, e->survivors, e->survivors == 1 ? "" : "es");
+			talk_say(t, "%s: %d process%s could not be ended; %s", e->server,
+				 e->survivors, e->survivors == 1 ? "" : "es",
+				 *e->text ? e->text : "'killick ps' names them");
+			talk_fail(t, EXIT_TRY_AGAIN);
+		} else if (strcmp(e->proof, "lease") == 0) {
+			talk_say(t, "%s: %s", e->server, e->text);
 			talk_fail(t, EXIT_TRY_AGAIN);
 		} else if (t->verbose && e->pid) {
-			talk_say(t, "%s: ended (%s, step %s, %.0f ms, proof %s)", e->server, e->why,
-				 e->step, e->stop_ms, e->proof);
+			talk_say(t, "%s: ended (%s, step %s, %.0f ms, proof %s%s%s)", e->server,
+				 e->why, e->step, e->stop_ms, e->proof, *e->text ? "; " : "",
+				 e->text);
 		}
 	}
 }

@@ -498,7 +498,8 @@ static char **copy_list(char *const *list)
 	return out;
 }
 
-/* "environment 'far' (ssh user@host ...)" */
+/* "environment 'far' (ssh user@host ...)"; one without a name of its own is called by its address.
+ */
 static void make_title(struct environment *env, const struct environment_spec *spec)
 {
 	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
@@ -507,8 +508,11 @@ static void make_title(struct environment *env, const struct environment_spec *s
 		buf_addf(&words, "%s%s", words.len ? " " : "", *p);
 	if (spec->url)
 		buf_adds(&words, spec->url);
-	snprintf(env->title, sizeof(env->title), "environment '%.63s' (%.70s%s)", env->name,
-		 words.data ? words.data : "", words.len > 70 ? "..." : "");
+	if (!words.data || strcmp(words.data, env->name) == 0)
+		snprintf(env->title, sizeof(env->title), "environment '%.100s'", env->name);
+	else
+		snprintf(env->title, sizeof(env->title), "environment '%.63s' (%.70s%s)", env->name,
+			 words.data, words.len > 70 ? "..." : "");
 }
 
 struct environment *environment_new(struct loop *loop, const struct environment_spec *spec)

@@ -142,13 +142,14 @@ static void on_all_closed(struct loop_timer *t)
 {
 	struct executor *x = RING_OF(t, struct executor, closed);
 
+	x->over = true;
 	if (x->o.on_closed)
 		x->o.on_closed(x->o.ctx);
 }
 
 void executor_settle(struct executor *x)
 {
-	if (!x->closing || x->process_count)
+	if (!x->closing || x->over || x->process_count)
 		return;
 	if (!x->channels_closing) {
 		x->channels_closing = true;

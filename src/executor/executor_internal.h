@@ -24,7 +24,7 @@ struct executor {
 	unsigned idle_away;     /* owners that are away and have no process */
 	struct buf scratch;     /* for bytes that are used at once */
 	struct files *files;
-	bool closing, channels_closing;
+	bool closing, channels_closing, over;
 	struct loop_timer closed;
 };
 

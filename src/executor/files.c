@@ -140,11 +140,16 @@ static void read_all(struct file_job *job, int fd, size_t size)
 
 static void read_file(struct file_job *job)
 {
-	/* O_NONBLOCK: a FIFO is not waited for */
-	AUTO(fd_drop) int fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	AUTO(fd_drop) int fd = -1;
 	struct stat st;
+	int r = stat(job->path, &st);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	/* not opened before it was looked at: there are devices that do something then */
+	if (r == 0 && S_ISREG(st.st_mode)) {
+		fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		r = fd < 0 ? -1 : fstat(fd, &st);
+	}
+	if (r < 0)
 		fail(job, errno);
 	else if (!S_ISREG(st.st_mode))
 		refuse(job, "is not a file");

@@ -107,22 +107,19 @@ void orders_signal(struct owner *o, const struct reply *r, struct json params)
 		reply_end(r, &j);
 }
 
-/* A closed one whose leftovers linger is left alone: they are background jobs, and clients
- * terminate what has ended as a matter of course. */
+/* What has exited by itself is left alone, and what it left behind has its time: these are
+ * background jobs, and clients terminate every command when it is over. Who gives a time means it.
+ */
 static bool terminate(struct process *p, bool nicely, unsigned grace_ms)
 {
 	bool running = p->state <= PROCESS_RUNNING;
 
-	if (p->state == PROCESS_STARTING) {
+	if (p->state == PROCESS_STARTING)
 		process_abandon(p, 0);
-		return true;
-	}
-	if (!p->link || p->state >= PROCESS_CLOSED)
-		return running;
-	if (!nicely)
-		process_stop(p, LINK_STOP_KILL, 0);
-	else
+	else if (nicely && p->state < PROCESS_CLOSED)
 		process_stop(p, p->stdio == LINK_PIPES ? LINK_STOP_EOF : LINK_STOP_TERM, grace_ms);
+	else if (running)
+		process_stop(p, LINK_STOP_KILL, 0);
 	return running;
 }
 

@@ -196,9 +196,10 @@ int remote_write(struct link *link, const char *bytes, size_t len)
 	return 0;
 }
 
+/* What the executor has not said that it has. */
 size_t remote_unwritten(const struct link *link)
 {
 	const struct remote *r = (const struct remote *)(const void *)link;
 
-	return waiting(&r->out);
+	return r->out.queue.len - r->out.gone;
 }

@@ -215,9 +215,13 @@ void sweep_text(const struct sweep_result *result, char *out, size_t size)
 	}
 	if (!result->found)
 		return;
-	used = (size_t)snprintf(out, size,
-				"%zu process%s had left its group, %zu could not be killed:",
-				result->found, result->found == 1 ? "" : "es", result->left);
+	used = (size_t)snprintf(
+		out, size, "%zu process%s had left its group and %s killed:", result->found,
+		result->found == 1 ? "" : "es", result->found == 1 ? "was" : "were");
+	if (result->left)
+		used = (size_t)snprintf(
+			out, size, "%zu process%s had left its group, and %zu could not be killed:",
+			result->found, result->found == 1 ? "" : "es", result->left);
 	for (size_t i = 0; i < result->kept && used < size; i++) {
 		const struct sweep_process *p = &result->list[i];
 

@@ -40,5 +40,6 @@ void sweep_cancel(struct sweep *s);
 /* {"executor":"codex","exit":{...},"proof":[...],"swept":[{"pid":1,"name":"x"}],"survivors":[...]}
  */
 void sweep_report(struct buf *out, const struct sweep_result *result, int exit_code);
-/* "2 processes had left its group and were killed: x (12), y (13)"; "" when there were none. */
+/* "2 processes had left its group and were killed: x (12), y (13)"; "... and 1 could not be killed:
+ * x (12), y (13, alive)"; "" when there were none. */
 void sweep_text(const struct sweep_result *result, char *out, size_t size);

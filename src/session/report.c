@@ -42,7 +42,7 @@ void ending_read(struct ending *out, const struct link_end *end, const char *why
 		.why = why,
 		.stop_ms = end->stop_ms,
 		.json = *end->report ? copy(end->report) : NULL,
-		.text = is_lease(end) ? copy(end->text) : NULL,
+		.text = *end->text && !end->refused ? copy(end->text) : NULL,
 		.environment = copy(environment),
 	};
 	snprintf(out->step, sizeof(out->step), "%s", end->step);
