@@ -9,7 +9,6 @@
 
 #include <getopt.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +51,7 @@ void executor_table(struct executor_bench *b, const char *unit, struct samples *
 		report_text(&b->report, "| %s | %.*f | %.*f | %zu |", b->at[i].name, digits, m,
 			    digits, samples_rank(&s[i], 0.99), s[i].count);
 		if (base > 0)
-			report_text(&b->report, " %.2f |\n", m / base);
+			report_text(&b->report, " %.*f |\n", m / base < 0.1 ? 4 : 2, m / base);
 		else
 			report_text(&b->report, " |\n");
 	}

@@ -11,16 +11,17 @@
 #include "bench.h"
 
 #define TEXT_MAX 65536
+#define STARTS   5 /* of each: on which CPU the scheduler likes to have it is luck */
+#define CASES    (sizeof(cases) / sizeof(cases[0]))
 
 static const struct case_ {
 	const char *title, *target; /* no target: not judged */
-	size_t len, count, rounds;  /* of the text, calls per round */
+	size_t len, count, rounds;  /* of the text; calls per round; rounds per start */
 	bool patient;               /* of the client, see executor_wire.h */
 } cases[] = {
-	{ "A call of 100 B", "round trip of a call of 100 B", 100, 200, 40, false },
-	{ "A call of 64 KiB", NULL, TEXT_MAX, 20, 20, false },
-	{ "A call of 100 B, the client acknowledges when its kernel likes", NULL, 100, 10, 6,
-	  true },
+	{ "A call of 100 B", "round trip of a call of 100 B", 100, 200, 9, false },
+	{ "A call of 64 KiB", NULL, TEXT_MAX, 20, 5, false },
+	{ "A call of 100 B, the client acknowledges when its kernel likes", NULL, 100, 4, 3, true },
 };
 
 struct call {
@@ -100,11 +101,9 @@ static long greet(struct executor *e, const char *echo)
 }
 
 static void talk(struct executor_bench *b, const struct case_ *k, const long *process,
-		 const char *where)
+		 struct samples *s)
 {
 	static struct call c;
-	struct samples s[EXECUTORS] = { 0 };
-	char what[128];
 
 	for (size_t round = 0; round < executor_rounds(b, k->rounds); round++)
 		for (size_t turn = 0; turn < EXECUTORS; turn++) {
@@ -120,6 +119,13 @@ static void talk(struct executor_bench *b, const struct case_ *k, const long *pr
 					samples_add(&s[e - b->at], us);
 			}
 		}
+}
+
+static void tell(struct executor_bench *b, const struct case_ *k, const char *where,
+		 struct samples *s)
+{
+	char what[128];
+
 	report_text(&b->report, "### %s, on %s\n\n", k->title, where);
 	executor_table(b, "µs", s);
 	if (k->target) {
@@ -132,15 +138,20 @@ static void talk(struct executor_bench *b, const struct case_ *k, const long *pr
 
 static void talk_all(struct executor_bench *b, const char *where)
 {
+	struct samples s[CASES][EXECUTORS] = { 0 };
 	long process[EXECUTORS] = { 0 };
 
-	executors_up(b);
-	for (size_t i = 0; i < EXECUTORS; i++)
-		if (!b->at[i].missing)
-			process[i] = greet(&b->at[i], b->echo);
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++)
-		talk(b, &cases[k], process, where);
-	executors_down(b);
+	for (size_t start = 0; start < STARTS; start++) {
+		executors_up(b);
+		for (size_t i = 0; i < EXECUTORS; i++)
+			if (!b->at[i].missing)
+				process[i] = greet(&b->at[i], b->echo);
+		for (size_t k = 0; k < CASES; k++)
+			talk(b, &cases[k], process, s[k]);
+		executors_down(b);
+	}
+	for (size_t k = 0; k < CASES; k++)
+		tell(b, &cases[k], where, s[k]);
 }
 
 void executor_talk(struct executor_bench *b)

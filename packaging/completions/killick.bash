@@ -19,7 +19,7 @@ _killick() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]:-} more=
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run ps reap doctor demo tools call resources read prompts ping
+		mapfile -t COMPREPLY < <(compgen -W 'run ps reap doctor demo exec-server tools call resources read prompts ping
 			status inspect help --help --version' -- "$cur")
 		return
 	fi
@@ -29,15 +29,34 @@ _killick() {
 		case $prev in
 		--contain) mapfile -t COMPREPLY < <(compgen -W 'auto namespace cgroup keeper group' -- "$cur") ;;
 		--owner) mapfile -t COMPREPLY < <(compgen -W 'parent stdin' -- "$cur") ;;
-		--log | --report) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
-		--grace | --max-procs | --memory | --name | --session) ;;
+		--log | --report | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		--on) mapfile -t COMPREPLY < <(compgen -W 'ssh: ws:// wss:// unix:' -- "$cur") ;;
+		--env) mapfile -t COMPREPLY < <(compgen -v -- "$cur") ;;
+		--grace | --max-procs | --memory | --name | --session | --cwd | --token-env) ;;
 		*) mapfile -t COMPREPLY < <(compgen -W '--grace --contain --owner --max-procs --memory --name
-			--session --log --report --help --' -- "$cur") ;;
+			--session --log --report --on --cwd --env --config --token-env --help --' -- "$cur") ;;
 		esac
 		;;
-	ps) mapfile -t COMPREPLY < <(compgen -W '--tree --json --help' -- "$cur") ;;
+	ps)
+		case $prev in
+		--on) mapfile -t COMPREPLY < <(compgen -W 'ssh: ws:// wss:// unix:' -- "$cur") ;;
+		--config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		--token-env) ;;
+		*) mapfile -t COMPREPLY < <(compgen -W '--tree --json --on --config --token-env --help' -- "$cur") ;;
+		esac
+		;;
 	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --json --help' -- "$cur") ;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W '--reap --json --help' -- "$cur") ;;
+	exec-server)
+		case $prev in
+		--token-file | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		--listen) mapfile -t COMPREPLY < <(compgen -W 'ws://127.0.0.1:0 wss:// unix: stdio' -- "$cur") ;;
+		--contain) mapfile -t COMPREPLY < <(compgen -W 'auto namespace cgroup keeper group' -- "$cur") ;;
+		--token-sha256 | --lease | --retain | --max-connections | --max-processes) ;;
+		*) mapfile -t COMPREPLY < <(compgen -W '--listen --token-file --token-sha256 --tls-cert --tls-key
+			--insecure --lease --retain --contain --max-connections --max-processes --quiet --help' -- "$cur") ;;
+		esac
+		;;
 	demo) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 	tools | call | resources | read | prompts | ping | status | inspect)
 		if _killick_command; then return; fi
@@ -49,7 +68,7 @@ _killick() {
 		*) mapfile -t COMPREPLY < <(compgen -W "--config --server --timeout --json --verbose --help -- $more" -- "$cur") ;;
 		esac
 		;;
-	help) mapfile -t COMPREPLY < <(compgen -W 'run ps reap doctor demo tools call resources read prompts ping status
+	help) mapfile -t COMPREPLY < <(compgen -W 'run ps reap doctor demo exec-server tools call resources read prompts ping status
 		inspect' -- "$cur") ;;
 	esac
 }

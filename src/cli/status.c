@@ -47,6 +47,8 @@ static void add_row(struct table *table, const struct killick_server_status *sv)
 
 	table_add(table, sv->name);
 	table_add(table, killick_state_name(sv->state));
+	text_clean(sv->environment, strlen(sv->environment), text, sizeof(text));
+	table_add(table, text);
 	if (sv->pid)
 		table_addf(table, "%d", sv->pid);
 	else
@@ -69,6 +71,7 @@ static void print_table(const struct talk *t)
 	static const struct table_col cols[] = {
 		{ .title = "SERVER", .min = 10 },
 		{ .title = "STATE" },
+		{ .title = "ENVIRONMENT", .drop = true, .min = 8 },
 		{ .title = "PID", .right = true },
 		{ .title = "LEVEL" },
 		{ .title = "ERA" },
@@ -100,6 +103,7 @@ static void json_server(struct emit *j, const struct killick_server_status *sv)
 	emit_str(j, "state", killick_state_name(sv->state));
 	emit_bool(j, "required", sv->required);
 	emit_bool(j, "shared", sv->shared);
+	emit_str(j, "environment", sv->environment);
 	emit_int(j, "pid", sv->pid);
 	emit_str(j, "level", sv->level);
 	emit_str(j, "era", sv->era);

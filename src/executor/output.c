@@ -9,7 +9,7 @@
 #include "executor/wire.h"
 
 #define CAP_MIN     512u
-#define CAP_MAX     (WIRE_RETAIN_BYTES + WIRE_CHUNK_MAX) /* unless more waits to be pushed */
+#define CAP_MAX     (WIRE_RETAIN_BYTES + 5 * WIRE_CHUNK_MAX) /* unless more waits to be pushed */
 #define CHUNKS_MIN  8u
 #define LEN_MASK    0x3fffffffu
 #define FULL_CHUNKS (WIRE_RETAIN_CHUNKS / 2)
@@ -94,11 +94,21 @@ static bool find_room(const struct output *o, size_t len, uint32_t *out_offset)
 	return first >= len;
 }
 
+static bool has_too_many_chunks(const struct output *o)
+{
+	return o->count - o->oldest >= WIRE_RETAIN_CHUNKS;
+}
+
 static bool drop_oldest(struct output *o)
 {
-	if (o->oldest == o->count || seq_of(o, o->oldest) > o->pushed_seq)
+	size_t needed = has_too_many_chunks(o) ? 0 : WIRE_PUSHED_BYTES, len;
+
+	if (o->oldest == o->count)
 		return false;
-	o->kept -= chunk_at(o, o->oldest)->len;
+	len = chunk_at(o, o->oldest)->len;
+	if (o->kept - o->unpushed < needed + len)
+		return false;
+	o->kept -= len;
 	o->oldest++;
 	return true;
 }
@@ -107,7 +117,7 @@ static uint32_t make_room(struct output *o, size_t len)
 {
 	uint32_t offset;
 
-	while (o->kept + len > WIRE_RETAIN_BYTES || o->count - o->oldest >= WIRE_RETAIN_CHUNKS)
+	while (o->kept + len > WIRE_RETAIN_BYTES || has_too_many_chunks(o))
 		if (!drop_oldest(o))
 			break;
 	while (!find_room(o, len, &offset)) {

@@ -2,8 +2,9 @@
  *
  * One counter per process, from 1, is shared by pieces of output ("chunks"), the exit and the end
  * ("closed", which is the last). They are pushed in that order. At most WIRE_RETAIN_BYTES and
- * WIRE_RETAIN_CHUNKS are kept, and the oldest give way; but never one that was not pushed yet: who
- * makes output stops when output_is_full says so. A chunk that nobody was told of yet may still
+ * WIRE_RETAIN_CHUNKS are kept, and the oldest give way; but never one that was not pushed yet, or
+ * that was among the last WIRE_PUSHED_BYTES that were: these may still be on their way. Who makes
+ * output stops when output_is_full says so. A chunk that nobody was told of yet may still
  * grow. A process that says nothing costs nothing here.
  *
  * Life: zero -> output_add ... -> output_exited -> output_closed -> output_done.

@@ -133,17 +133,23 @@ static void on_late(struct loop_timer *t)
 	}
 }
 
-/* on_ended within so many ms, if nothing else has set an earlier time. */
-static void limit(struct remote *r, int64_t ms)
-{
-	if (!r->late.slot || r->late.due_us > loop_now_us() + ms * 1000)
-		loop_timer_set(r->env->loop, &r->late, ms, on_late);
-}
-
 /* How long the executor may take. */
 static int64_t budget(const struct remote *r)
 {
 	return r->internal ? INTERNAL_MS : 2 * (int64_t)r->grace_ms + KILL_MS;
+}
+
+/* on_ended within so many ms, if nothing else has set an earlier time. A connection that comes and
+ * goes begins it anew, but not for ever. */
+static void limit(struct remote *r, int64_t ms)
+{
+	int64_t now = loop_now_us(), due = now + ms * 1000;
+	int64_t last = r->stop_us + 2 * budget(r) * 1000;
+
+	if (r->stopping && due > last)
+		due = last < now ? now : last;
+	if (!r->late.slot || r->late.due_us > due)
+		loop_timer_set(r->env->loop, &r->late, (due - now + 999) / 1000, on_late);
 }
 
 static void on_swept(void *ctx, const struct sweep_result *result)

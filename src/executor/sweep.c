@@ -53,6 +53,9 @@ static void read_process(struct sweep_result *result, const char *words, bool le
 	if (p.pid <= 0)
 		return;
 	snprintf(p.name, sizeof(p.name), "%.31s", *name == ' ' ? name + 1 : name);
+	for (char *c = p.name; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?'; /* it called itself so */
 	for (size_t i = 0; left && i < result->kept; i++)
 		if (result->list[i].pid == p.pid)
 			result->list[i].left = true;

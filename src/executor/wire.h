@@ -23,15 +23,17 @@
 #define WIRE_CHUNK_MAX      (64u << 10) /* bytes of one piece of output, decoded */
 #define WIRE_RETAIN_BYTES   (1u << 20)  /* of a process's output, */
 #define WIRE_RETAIN_CHUNKS  50000u
-#define WIRE_UNPUSHED_BYTES (512u << 10) /* then its pipes are not read */
-#define WIRE_RETAIN_MS      30000        /* of a process that is closed, and what it left behind */
-#define WIRE_WRITE_IDS      4096u
-#define WIRE_LEASE_MS       30000
-#define WIRE_RECOVERY_MS    25000 /* a client tries for so long to come back */
-#define WIRE_RETRY_MS       100
-#define WIRE_CONNECT_MS     10000
-#define WIRE_INITIALIZE_MS  10000
-#define WIRE_HEARTBEAT_MS   5000 /* of our client; without an answer for as long it is lost */
+#define WIRE_UNPUSHED_BYTES (256u << 10) /* then its pipes are not read */
+/* What was pushed last may be lost with the connection: more than lies in the buffers on the way */
+#define WIRE_PUSHED_BYTES  (512u << 10)
+#define WIRE_RETAIN_MS     30000 /* of a process that is closed, and what it left behind */
+#define WIRE_WRITE_IDS     4096u
+#define WIRE_LEASE_MS      30000
+#define WIRE_RECOVERY_MS   25000 /* a client tries for so long to come back */
+#define WIRE_RETRY_MS      100
+#define WIRE_CONNECT_MS    10000
+#define WIRE_INITIALIZE_MS 10000
+#define WIRE_HEARTBEAT_MS  5000 /* of our client; without an answer for as long it is lost */
 
 /* What is written: the envelope's beginning into b, with j open inside of its params or result;
  * wire_end closes both. Messages are read with message_parse_bare. params and result are objects.

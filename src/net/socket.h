@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/un.h>
 
-#define SOCKET_SEND_BUFFER (256 << 10)
+#define SOCKET_SEND_BUFFER (128 << 10) /* which the kernel doubles */
 #define SOCKET_SERVER_MS   20000 /* bytes unacknowledged for so long: the other side is gone */
 #define SOCKET_CLIENT_MS   10000
 

@@ -73,6 +73,7 @@ static struct child begin_stream(const struct far *f, const char *script)
 			 NULL };
 
 	unlink("enough");
+	unlink("received");
 	return start(argv, -1);
 }
 static const char from_there[] = "exec \"$@\" \"$0\" \"$PWD/enough\" >received";

@@ -137,15 +137,18 @@ static void slurm_close(struct slurm *s)
 	EQ(minder_end(&s->munged), 0);
 }
 
-/* Every job carries the name of the test's tag. */
+/* Every job carries the name of the test's tag. srun hands its environment on to the job. */
 static const char *environment(void)
 {
-	static char text[512];
+	static char text[1024];
+	const char *const *env = place_env(true);
 
 	snprintf(text, sizeof(text),
 		 "{\"program\": [\"srun\", \"-n1\", \"--quiet\", \"--job-name=%.8s\", \"%s\", "
-		 "\"exec-server\", \"--listen\", \"stdio\"]}",
-		 t_audit.tag, killick());
+		 "\"exec-server\", \"--listen\", \"stdio\"], \"env\": {\"SLURM_CONF\": \"%s\", "
+		 "\"KILLICK_RUNTIME_DIR\": \"%s\", \"ZOO_AUDIT\": \"%s\", \"ZOO_FIFO\": \"%s\"}}",
+		 t_audit.tag, killick(), getenv("SLURM_CONF"), strchr(env[2], '=') + 1, t_audit.tag,
+		 strchr(env[4], '=') + 1);
 	return text;
 }
 
@@ -221,7 +224,7 @@ TEST(the_job_is_cancelled, .timeout_ms = SLURM_TEST_MS)
 	snprintf(name, sizeof(name), "--name=%.8s", t_audit.tag);
 	OK(t_wait_child(t_spawn(argv, NULL), GONE_MS) == 0);
 	place_ends(&c, 69);
-	SAYS("'far'");
+	SAYS("'s'"); /* the executor heard SIGTERM, and ended it in good order */
 	place_nothing_left(4 * GONE_MS);
 	await_no_job();
 	slurm_close(&s);

@@ -127,7 +127,7 @@ TEST(input_that_was_not_acknowledged)
 	OK(b && c);
 	lose();
 	EQ(link_write(u.link, "dd", 2), 0); /* waits */
-	EQ(link_unwritten(u.link), 2);
+	EQ(link_unwritten(u.link), 6);
 	come_back(&f);
 	OK(far_asked(&f, "process/read"));
 	b = far_asked(&f, "process/write");
@@ -318,6 +318,27 @@ TEST(stop_while_it_is_lost_and_it_comes_back_soon)
 	far_closed("k1", 2, FAR_REPORT);
 	EQ(u.ended, 1);
 	STREQ(u.end.proof, "waitid,cgroup");
+	far_close(&f);
+}
+
+TEST(stop_while_it_comes_and_goes)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+	int64_t began;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	link_stop(u.link, LINK_STOP_EOF);
+	began = fake_now_us;
+	while (!u.ended) {
+		lose();
+		come_back(&f);
+		far_answer(far_asked(&f, "process/terminate"), "{\"running\":true}");
+		fake_pass(500);
+	}
+	OK(fake_now_us - began <= 2 * (2 * 1500 + 7000) * 1000 + 600000);
+	STREQ(u.end.proof, "none");
 	far_close(&f);
 }
 

@@ -1,32 +1,5 @@
 /* executor.c - the executor's side of the protocol: every method, every error, every state. */
-#include <poll.h>
-#include <unistd.h>
-
-#include "t.h"
-#include "unit/fake_owners.h"
-
-#define START(id, more)                                                                            \
-	"{\"id\":7,\"method\":\"process/start\",\"params\":{\"processId\":\"" id                   \
-	"\",\"argv\":[\"/bin/x\",\"a\"],\"cwd\":\"file:///tmp\",\"env\":{},\"tty\":false" more     \
-	"}}"
-#define PIPED ",\"pipeStdin\":true"
-
-static struct fake_link *start(struct channel *c, const char *text)
-{
-	int before = far.link_count;
-
-	far_say(c, "%s", text);
-	EQ(far.link_count, before + 1);
-	far_run(far_link());
-	OK(strstr(far_heard(c), "\"sandboxType\":\"none\""));
-	return far_link();
-}
-
-static void ask(struct channel *c, const char *request, const char *expected)
-{
-	far_say(c, "%s", request);
-	STREQ(far_heard(c), expected);
-}
+#include "unit/executor_talk.h"
 
 TEST(the_handshake)
 {

@@ -1,0 +1,351 @@
+/* placement_loss.c - the way to servers on an executor is cut: for a moment, or for good.
+ *
+ * Nobody waits for what cannot come: whatever is open fails at once, and so does what is asked for
+ * later, until the way is back. And whatever happens, nothing is left there in the end.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "outpost.h"
+
+#define CALLS 20
+
+/* Wait until the error of the server has this in it; "": until it has none. */
+static void await_error(struct killick_session *s, const char *server, const char *part)
+{
+	char error[600], words[600];
+
+	for (double until = t_now_ms() + 4 * LAB_MS;;) {
+		lab_errors(s, server, error, sizeof(error), words, sizeof(words));
+		if (*part ? strstr(error, part) != NULL : !*error)
+			return;
+		if (t_now_ms() > until)
+			FAIL("the error of '%s' is still '%s'", server, error);
+		poll(NULL, 0, 5);
+	}
+}
+
+static void must_be_lost(struct killick_call *c)
+{
+	struct killick_result *r = NULL;
+
+	EQ(killick_wait(c, &r), KILLICK_ERR_LOST);
+	OK(strstr(killick_result_error(r), "'a'"));
+	OK(strstr(killick_result_error(r), "connection lost"));
+	killick_result_free(r);
+	killick_call_free(c);
+}
+
+TEST(what_is_open_fails_at_once_and_later_calls_too_until_it_is_back, .timeout_ms = 60000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+	struct killick_call *calls[CALLS];
+	struct lab_events ev;
+	char *config, text[100];
+	pid_t pid;
+	struct killick_error e;
+
+	outpost_open(&o, NULL);
+	gate_open(&g, &o);
+	lab_events_init(&ev);
+	config = outpost_config(&o, true, SERVERS({ "a", .more = PLACED }));
+	if (killick_session_open(k,
+				 &(struct killick_session_options){
+					 .config = config, .handlers = lab_handlers(&ev, 0) },
+				 &s, &e))
+		FAIL("%s", e.text);
+	pid = lab_pid(s, "a");
+	for (int i = 0; i < CALLS; i++)
+		calls[i] = lab_block(s, "a");
+	gate_set(&g, GATE_SHUT);
+	for (int i = 0; i < CALLS; i++)
+		must_be_lost(calls[i]);
+	EQ(lab_state(s, "a"), KILLICK_READY);
+	await_error(s, "a", "connection lost");
+	for (enum killick_op op = KILLICK_TOOLS; op <= KILLICK_PING; op++)
+		killick_result_free(
+			lab_do(s,
+			       &(struct killick_request){
+				       .op = op, .server = "a", .name = "echo", .args = "{}" },
+			       KILLICK_ERR_LOST));
+	killick_result_free(
+		lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS }, KILLICK_ERR_LOST));
+	gate_set(&g, GATE_OPEN);
+	await_error(s, "a", "");
+	EQ(lab_pid(s, "a"), pid); /* the same process */
+	lab_call(s, "a", "echo", "{\"text\":\"again\"}", 0, text, sizeof(text));
+	STREQ(text, "again");
+	lab_await(&ev.count[KILLICK_EVENT_WARNING], 2); /* lost, and back */
+	EQ(outpost_logged(&o, "event=start"), 1);
+	lab_end(s);
+	gate_close(&g);
+	lab_close(k);
+	free(config);
+	outpost_close(&o);
+}
+
+TEST(a_server_that_is_lost_does_not_spoil_the_list_of_the_others, .timeout_ms = 60000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+	struct killick_result *r;
+	char list[8192];
+
+	outpost_open(&o, NULL);
+	gate_open(&g, &o);
+	s = outpost_session(k, &o, true, SERVERS({ "a", .more = PLACED }, { "b" }));
+	gate_set(&g, GATE_SHUT);
+	await_error(s, "a", "connection lost");
+	r = lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS }, 0);
+	snprintf(list, sizeof(list), "%s", killick_result_json(r, NULL));
+	OK(strstr(list, "b__echo") && !strstr(list, "a__echo"));
+	killick_result_free(r);
+	gate_set(&g, GATE_OPEN);
+	await_error(s, "a", "");
+	lab_end(s);
+	gate_close(&g);
+	lab_close(k);
+	outpost_close(&o);
+}
+
+/* A line that is silent and not cut is found out by the heartbeat. */
+TEST(a_silent_line_is_a_lost_one, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+	struct killick_call *c;
+
+	outpost_open(&o, NULL);
+	gate_open(&g, &o);
+	s = outpost_session(k, &o, true, SERVERS({ "a", .more = PLACED }));
+	c = lab_block(s, "a");
+	gate_set(&g, GATE_STUCK);
+	must_be_lost(c);
+	gate_set(&g, GATE_SHUT);
+	gate_set(&g, GATE_OPEN);
+	await_error(s, "a", "");
+	lab_call(s, "a", "echo", NULL, 0, NULL, 0);
+	lab_end(s);
+	gate_close(&g);
+	lab_close(k);
+	outpost_close(&o);
+}
+
+TEST(a_handshake_that_is_cut_fails_and_leaves_nothing, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s = NULL;
+	struct killick_error e;
+	char *config;
+
+	outpost_open(&o, "1s");
+	gate_open(&g, &o);
+	config = outpost_config(
+		&o, true, SERVERS({ "a", "mute", .more = PLACED ",\"startupTimeoutSec\":30" }));
+	if (killick_session_open(k,
+				 &(struct killick_session_options){ .config = config,
+								    .wait = KILLICK_WAIT_REQUIRED },
+				 &s, &e))
+		FAIL("%s", e.text);
+	lab_await_pids(1);
+	gate_set(&g, GATE_SHUT);
+	await_error(s, "a", "the handshake failed of server 'a': connection lost");
+	lab_await_state(s, "a", KILLICK_GONE);
+	outpost_await_nobody(); /* the lease */
+	killick_session_close(s, NULL);
+	killick_session_free(s);
+	killick_free(k);
+	gate_close(&g);
+	free(config);
+	outpost_close(&o);
+}
+
+/* --- for good --- */
+
+TEST(beyond_the_lease_it_is_gone_and_started_again_when_used, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+	pid_t pid;
+
+	outpost_open(&o, "1s");
+	gate_open(&g, &o);
+	s = outpost_session(k, &o, true, SERVERS({ "a", "stays", .more = PLACED }));
+	pid = lab_pid(s, "a");
+	lab_call(s, "a", "spawn", NULL, 0, NULL, 0);
+	gate_set(&g, GATE_SHUT);
+	await_error(s, "a", "connection lost");
+	outpost_await_nobody();
+	gate_set(&g, GATE_OPEN);
+	lab_await_state(s, "a", KILLICK_GONE);
+	await_error(s, "a", "server 'a' is lost");
+	OK(lab_pid(s, "a") != pid); /* used, and so started */
+	lab_end(s);
+	gate_close(&g);
+	lab_close(k);
+	outpost_close(&o);
+	EQ(audit_count(&t_audit), 0);
+}
+
+TEST(close_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+	struct killick_report *r = NULL;
+
+	outpost_open(&o, "2s");
+	gate_open(&g, &o);
+	s = outpost_session(k, &o, true, SERVERS({ "a", "stays", .more = PLACED }, { "b" }));
+	gate_set(&g, GATE_SHUT);
+	await_error(s, "a", "connection lost");
+	EQ(killick_session_close(s, &r), 0);
+	EQ(r->count, 2);
+	OK(!r->proved);
+	for (size_t i = 0; i < 2; i++) {
+		const struct killick_ending *e = &r->endings[i];
+
+		STREQ(e->why, "close");
+		if (strcmp(e->server, "b") == 0) {
+			OK(strstr(e->proof, "waitid"));
+			continue;
+		}
+		STREQ(e->proof, "lease");
+		STREQ(e->environment, "far");
+		OK(strstr(e->text, "'far'") && strstr(e->text, " s"));
+	}
+	killick_report_free(r);
+	killick_session_free(s);
+	outpost_await_nobody(); /* as was said */
+	killick_free(k);
+	gate_close(&g);
+	outpost_close(&o);
+}
+
+TEST(refresh_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+	struct killick_report *r = NULL;
+	struct killick_error e;
+	char *config;
+
+	outpost_open(&o, "2s");
+	gate_open(&g, &o);
+	s = outpost_session(k, &o, true, SERVERS({ "a", "stays", .more = PLACED }));
+	gate_set(&g, GATE_SHUT);
+	await_error(s, "a", "connection lost");
+	config = lab_config(SERVERS({ "a" }));
+	EQ(killick_session_refresh(s, config, NULL, &r, &e), 0);
+	EQ(r->count, 1);
+	OK(!r->proved);
+	STREQ(r->endings[0].proof, "lease");
+	killick_report_free(r);
+	lab_call(s, "a", "echo", NULL, 0, NULL, 0); /* the one here */
+	lab_end(s);
+	outpost_await_nobody();
+	killick_free(k);
+	gate_close(&g);
+	free(config);
+	outpost_close(&o);
+}
+
+TEST(the_executor_is_killed, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct killick_session *s;
+	struct killick_call *c;
+
+	outpost_open(&o, NULL);
+	s = outpost_session(k, &o, false, SERVERS({ "a", "stays", .more = PLACED }));
+	lab_call(s, "a", "spawn", NULL, 0, NULL, 0);
+	c = lab_block(s, "a");
+	outpost_kill(&o);
+	must_be_lost(c);
+	outpost_await_nobody(); /* its keepers saw to that */
+	killick_session_close(s, NULL);
+	killick_session_free(s);
+	killick_free(k);
+	lab_reap();
+	EQ(audit_count(&t_audit), 0);
+}
+
+/* The host that owned the session is killed: a child of ours plays it. */
+TEST(the_host_is_killed, .timeout_ms = 90000)
+{
+	struct outpost o;
+	pid_t host;
+	int status;
+
+	outpost_open(&o, "1s");
+	killick_free(LAB()); /* sets what servers look for in the environment */
+	host = fork();
+	if (host == 0) {
+		struct killick_session *s = outpost_session(
+			LAB(), &o, false,
+			SERVERS({ "a", "stays", .more = PLACED }, { "b", .more = PLACED }));
+
+		lab_call(s, "a", "spawn", NULL, 0, NULL, 0);
+		raise(SIGKILL);
+	}
+	OK(host > 0);
+	status = t_wait_child(host, LAB_MS);
+	OK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EQ(outpost_started() >= 2, 1);
+	outpost_await_nobody();
+	outpost_close(&o);
+	EQ(audit_count(&t_audit), 0);
+}
+
+TEST(the_host_is_killed_and_its_program_with_it, .timeout_ms = 90000)
+{
+	pid_t host;
+	int status;
+
+	killick_free(LAB());
+	host = fork();
+	if (host == 0) {
+		struct killick *k = LAB();
+		struct killick_session *s = NULL;
+		struct killick_error e;
+		char environments[300];
+
+		snprintf(environments, sizeof(environments),
+			 "{\"far\":{\"program\":[\"%s\",\"exec-server\",\"--listen\",\"stdio\"],"
+			 "\"env\":{\"ZOO_AUDIT\":\"%s\"}}}",
+			 t_program("KILLICK", "build/killick"), t_audit.tag);
+		if (outpost_try(k,
+				outpost_config_of(environments,
+						  SERVERS({ "a", "stays", .more = PLACED })),
+				&s, &e))
+			FAIL("%s", e.text);
+		lab_call(s, "a", "spawn", NULL, 0, NULL, 0);
+		raise(SIGKILL);
+	}
+	OK(host > 0);
+	status = t_wait_child(host, LAB_MS);
+	OK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	outpost_await_nobody();
+	lab_reap();
+	OK(audit_wait_empty(&t_audit, LAB_MS, NULL));
+}

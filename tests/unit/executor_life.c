@@ -1,0 +1,315 @@
+/* executor_life.c - processes of an executor over time: reads that wait, ends, bounds. */
+#include "unit/executor_talk.h"
+
+/* --- reading --- */
+
+TEST(reads)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	ask(c, READ(""),
+	    "{\"error\":{\"code\":-32600,\"message\":\"unknown process id p\"},\"id\":3}");
+	f = start(c, START("p", ""));
+	ask(c, READ(""),
+	    "{\"id\":3,\"result\":{\"chunks\":[],\"nextSeq\":1,\"exited\":false,\"exitCode\":null,"
+	    "\"closed\":false" READ_TAIL);
+	ask(c, READ(",\"afterSeq\":-1"),
+	    "{\"error\":{\"code\":-32602,\"message\":\"invalid number\"},\"id\":3}");
+	ask(c, READ(",\"waitMs\":\"1\""),
+	    "{\"error\":{\"code\":-32602,\"message\":\"invalid type: string, expected a "
+	    "number\"},\"id\":3}");
+	far_print(f, "one");
+	far_print(f, "two");
+	far_skip(c);
+	ask(c, READ(",\"maxBytes\":1"), /* at least one chunk */
+	    "{\"id\":3,\"result\":{\"chunks\":[{\"seq\":1,\"stream\":\"stdout\",\"chunk\":"
+	    "\"b25l\"}],\"nextSeq\":2,\"exited\":false,\"exitCode\":null,\"closed\":"
+	    "false" READ_TAIL);
+	ask(c, READ(",\"afterSeq\":1,\"maxBytes\":5"),
+	    "{\"id\":3,\"result\":{\"chunks\":[{\"seq\":2,\"stream\":\"stdout\",\"chunk\":"
+	    "\"dHdv\"}],\"nextSeq\":3,\"exited\":false,\"exitCode\":null,\"closed\":"
+	    "false" READ_TAIL);
+	ask(c, READ(",\"afterSeq\":18446744073709551615"),
+	    "{\"id\":3,\"result\":{\"chunks\":[],\"nextSeq\":3,\"exited\":false,\"exitCode\":null,"
+	    "\"closed\":false" READ_TAIL);
+	far_close();
+}
+
+TEST(reads_that_wait)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	f = start(c, START("p", ""));
+	far_say(c, READ(",\"waitMs\":500"));
+	STREQ(far_heard(c), "");
+	ask(c, "{\"id\":8,\"method\":\"environment/status\"}", /* nothing else waits */
+	    "{\"id\":8,\"result\":{\"status\":\"ready\"}}");
+	fake_pass(499);
+	STREQ(far_heard(c), "");
+	fake_pass(1);
+	EQ(number(c, "result.nextSeq"), 1);
+	far_say(c, READ(",\"waitMs\":500,\"afterSeq\":0"));
+	far_say(c, READ(",\"waitMs\":500,\"afterSeq\":1"));
+	far_print(f, "x");
+	EQ(number(c, "result.nextSeq"), 2); /* the first */
+	OK(strstr(far_heard(c), "process/output"));
+	STREQ(far_heard(c), "");
+	f->link.ev->on_exited(f->link.ctx, 4, 0);
+	EQ(number(c, "result.exitCode"), 4);
+	EQ(number(c, "params.exitCode"), 4);
+	far_say(c, READ(",\"waitMs\":500,\"afterSeq\":2"));
+	STREQ(far_heard(c), "");
+	f->link.ev->on_eof(f->link.ctx);
+	STREQ(far_heard(c), "");
+	f->link.ev->on_stderr_eof(f->link.ctx);
+	OK(strstr(far_heard(c), "\"closed\":true"));
+	OK(strstr(far_heard(c), "process/closed"));
+	ask(c, READ(",\"waitMs\":500,\"afterSeq\":9"), /* nothing more can happen */
+	    "{\"id\":3,\"result\":{\"chunks\":[],\"nextSeq\":4,\"exited\":true,\"exitCode\":4,"
+	    "\"closed\":true" READ_TAIL);
+	far_end(f, 4, 0);
+	far_close();
+}
+
+TEST(reads_and_their_connection)
+{
+	struct channel *c;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	start(c, START("p", ""));
+	for (int i = 0; i < 10; i++)
+		far_say(c, READ(",\"waitMs\":500"));
+	far_hang_up(c, 0);
+	fake_pass(1000); /* nobody is answered */
+	far_close();
+}
+
+TEST(too_many_requests_in_flight)
+{
+	struct channel *c;
+
+	far_open(&(struct executor_options){ .max_requests = 3 });
+	c = far_client("1.2.3.4:5", NULL);
+	start(c, START("p", ""));
+	for (int i = 0; i < 3; i++)
+		far_say(c, READ(",\"waitMs\":500"));
+	ask(c, READ(",\"waitMs\":500"),
+	    "{\"error\":{\"code\":-32600,\"message\":\"too many requests in flight "
+	    "(3)\"},\"id\":3}");
+	ask(c, START("q", ""),
+	    "{\"error\":{\"code\":-32600,\"message\":\"too many requests in flight "
+	    "(3)\"},\"id\":7}");
+	EQ(far.link_count, 1);
+	ask(c, TERMINATE(""), "{\"id\":4,\"result\":{\"running\":true}}");
+	fake_pass(500);
+	far_skip(c);
+	start(c, START("q", ""));
+	far_close();
+}
+
+TEST(too_many_processes)
+{
+	struct channel *c, *d;
+	struct fake_link *f;
+
+	far_open(&(struct executor_options){ .max_processes = 2 });
+	c = far_client("1.2.3.4:5", NULL);
+	d = far_client("1.2.3.4:6", NULL);
+	f = start(c, START("p", ""));
+	start(d, START("p", "")); /* ids are the owner's own */
+	ask(c, START("r", ""),
+	    "{\"error\":{\"code\":-32600,\"message\":\"too many processes (2)\"},\"id\":7}");
+	far_end(f, 0, 0); /* kept, but not counted */
+	far_skip(c);
+	start(c, START("r", ""));
+	far_close();
+}
+
+TEST(ids_that_are_too_long)
+{
+	static char long_id[1200], message[1600];
+	struct channel *c;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	memset(long_id, 'x', sizeof(long_id) - 1);
+	snprintf(message, sizeof(message), "{\"id\":\"%s\",\"method\":\"process/list\"}", long_id);
+	far_say(c, "%s", message);
+	OK(strstr(far_heard(c), "the id is longer than 512 bytes"));
+	far_say(c,
+		"{\"id\":1,\"method\":\"process/"
+		"start\",\"params\":{\"processId\":\"%s\",\"argv\":[\"x\"],\"cwd\":\"file:///"
+		"\",\"env\":{},\"tty\":false}}",
+		long_id);
+	OK(strstr(far_heard(c), "processId is longer than 1024 bytes"));
+	far_say(c, "{\"id\":1,\"method\":\"process/read\",\"params\":{\"processId\":\"%s\"}}",
+		long_id);
+	OK(strstr(far_heard(c), "unknown process id xxx"));
+	far_close();
+}
+
+/* --- the end of processes --- */
+
+TEST(terminate)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	ask(c, TERMINATE(""), "{\"id\":4,\"result\":{\"running\":false}}");
+	f = start(c, START("p", PIPED));
+	ask(c, TERMINATE(",\"graceMs\":1500"), "{\"id\":4,\"result\":{\"running\":true}}");
+	EQ(f->how, LINK_STOP_EOF);
+	EQ(f->grace_ms, 1500);
+	ask(c, TERMINATE(""), "{\"id\":4,\"result\":{\"running\":true}}");
+	EQ(f->how, LINK_STOP_KILL);
+	far_end(f, 0, 9);
+	EQ(number(c, "params.exitCode"), 137);
+	OK(strstr(far_heard(c), "process/closed"));
+	fake_pass(30000);
+	f = start(c, START("p", ""));
+	ask(c, TERMINATE(",\"graceMs\":0"), "{\"id\":4,\"result\":{\"running\":true}}");
+	EQ(f->how, LINK_STOP_TERM);
+	EQ(f->grace_ms, 0);
+	ask(c, "{\"id\":4,\"method\":\"process/terminate\",\"params\":{\"processId\":7}}",
+	    "{\"error\":{\"code\":-32602,\"message\":\"invalid type: number, expected a "
+	    "string\"},\"id\":4}");
+	far_close();
+}
+
+TEST(terminate_before_it_runs)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	far_say(c, START("p", PIPED));
+	f = far_link();
+	far_say(c, TERMINATE(""));
+	STREQ(far_heard(c), "{\"error\":{\"code\":-32600,\"message\":\"process p start was "
+			    "cancelled\"},\"id\":7}");
+	STREQ(far_heard(c), "{\"id\":4,\"result\":{\"running\":true}}");
+	EQ(f->stops, 1);
+	start(c, START("p", PIPED)); /* the id is free */
+	far_run(f);
+	far_print(f, "late");
+	far_end(f, 0, 9);
+	STREQ(far_heard(c), ""); /* it never was */
+	far_close();
+}
+
+TEST(signals)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	f = start(c, START("p", ""));
+	ask(c,
+	    "{\"id\":1,\"method\":\"process/signal\",\"params\":{\"processId\":\"p\",\"signal\":"
+	    "\"interrupt\"}}",
+	    "{\"id\":1,\"result\":{}}");
+	EQ(f->interrupts, 1);
+	ask(c,
+	    "{\"id\":1,\"method\":\"process/signal\",\"params\":{\"processId\":\"p\",\"signal\":"
+	    "\"term\"}}",
+	    "{\"error\":{\"code\":-32602,\"message\":\"unknown variant `term`, expected "
+	    "`interrupt`\"},\"id\":1}");
+	ask(c,
+	    "{\"id\":1,\"method\":\"process/signal\",\"params\":{\"processId\":\"no\",\"signal\":"
+	    "\"interrupt\"}}",
+	    "{\"id\":1,\"result\":{}}");
+	EQ(f->interrupts, 1);
+	far_close();
+}
+
+TEST(leftovers_of_a_command)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	f = start(c, START("p", ""));
+	f->link.ev->on_exited(f->link.ctx, -1, 2);
+	EQ(number(c, "params.exitCode"), 130);
+	far_print(f, "late");
+	STREQ(far_heard(c),
+	      "{\"method\":\"process/output\",\"params\":{\"processId\":\"p\",\"seq\":2,"
+	      "\"stream\":\"stdout\",\"chunk\":\"bGF0ZQ==\"}}");
+	ask(c, READ(",\"afterSeq\":0"),
+	    "{\"id\":3,\"result\":{\"chunks\":[{\"seq\":2,\"stream\":\"stdout\",\"chunk\":"
+	    "\"bGF0ZQ==\"}],\"nextSeq\":3,\"exited\":true,\"exitCode\":130,\"closed\":"
+	    "false" READ_TAIL);
+	f->link.ev->on_eof(f->link.ctx);
+	f->link.ev->on_stderr_eof(f->link.ctx);
+	STREQ(far_heard(c),
+	      "{\"method\":\"process/closed\",\"params\":{\"processId\":\"p\",\"seq\":3}}");
+	ask(c, TERMINATE(""), "{\"id\":4,\"result\":{\"running\":false}}");
+	EQ(f->stops, 0); /* background jobs have their time */
+	fake_pass(30000);
+	EQ(f->stops, 1); /* which is over */
+	EQ(f->how, LINK_STOP_KILL);
+	far_end(f, 0, 2);
+	f = start(c, START("p", ""));
+	f->link.ev->on_exited(f->link.ctx, 0, 0);
+	EQ(number(c, "params.exitCode"), 0);
+	ask(c, TERMINATE(""), "{\"id\":4,\"result\":{\"running\":false}}");
+	EQ(f->stops, 0);
+	ask(c, TERMINATE(",\"graceMs\":5"), "{\"id\":4,\"result\":{\"running\":false}}");
+	EQ(f->stops, 1);
+	far_end(f, 0, 0);
+	STREQ(far_heard(c), "{\"method\":\"process/closed\",\"params\":{\"processId\":\"p\","
+			    "\"seq\":2,\"report\":{\"killick\":\"x\"}}}");
+	far_close();
+}
+
+/* --- the end --- */
+
+TEST(the_end_of_an_executor)
+{
+	struct channel *c, *d;
+	struct fake_link *f, *g;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	f = start(c, START("p", PIPED));
+	d = far_client("1.2.3.4:6", NULL);
+	g = start(d, START("p", PIPED));
+	far_hang_up(d, 0);
+	executor_close(far.executor, 700);
+	EQ(f->how, LINK_STOP_TERM);
+	EQ(f->grace_ms, 700);
+	EQ(g->stops, 1);
+	ask(c, "{\"id\":1,\"method\":\"environment/status\"}",
+	    "{\"error\":{\"code\":-32600,\"message\":\"the executor is ending\"},\"id\":1}");
+	ask(c, TERMINATE(""), "{\"id\":4,\"result\":{\"running\":true}}");
+	EQ(f->how, LINK_STOP_KILL);
+	d = far_connect("1.2.3.4:7", false);
+	OK(d->closing);
+	far_end(f, 0, 15);
+	EQ(number(c, "params.exitCode"), 143);
+	OK(strstr(far_heard(c), "process/closed"));
+	OK(!c->closing);
+	far_end(g, 0, 15);
+	OK(c->closing && !c->closing_now);
+	fake_pass(0);
+	OK(!far.closed);
+	far_close();
+}
+
+TEST(the_end_of_an_idle_executor)
+{
+	far_open(NULL);
+	far_close();
+}
