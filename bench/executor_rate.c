@@ -2,8 +2,6 @@
  * many in flight. */
 #include "executor.h"
 
-#include <stdio.h>
-
 #define BURST  160
 #define WINDOW 16
 

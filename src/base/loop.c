@@ -47,7 +47,7 @@ struct loop {
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
 	struct epoll_event batch[BATCH]; /* the driver's */
-	struct loop_task *tasks;
+	struct ring tasks;
 	struct loop_timer **heap; /* [1] is due first */
 	size_t heap_count, heap_room;
 	void (*on_turn)(void *ctx);
@@ -217,31 +217,24 @@ bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task
 {
 	if (!loop_is_mine(l))
 		return false;
-	if (t->link)
+	if (ring_is_in(&t->in_loop))
 		return true;
 	t->fn = fn;
-	t->next = l->tasks;
-	t->link = &l->tasks;
-	if (t->next)
-		t->next->link = &t->next;
-	l->tasks = t;
+	ring_add(&l->tasks, &t->in_loop);
 	return true;
 }
 
 void loop_task_stop(struct loop_task *t)
 {
-	if (!t->link)
-		return;
-	*t->link = t->next;
-	if (t->next)
-		t->next->link = t->link;
-	t->link = NULL;
+	ring_remove(&t->in_loop);
 }
 
 static void run_tasks(struct loop *l)
 {
-	while (l->tasks) {
-		struct loop_task *t = l->tasks;
+	struct ring *first;
+
+	while ((first = ring_first(&l->tasks)) != NULL) {
+		struct loop_task *t = RING_OF(first, struct loop_task, in_loop);
 
 		loop_task_stop(t);
 		t->fn(t);
@@ -472,7 +465,7 @@ static void *run(void *arg)
 		}
 	}
 	loop_watch_stop(l, &wake);
-	assert(l->heap_count == 0 && !l->tasks && !l->driven);
+	assert(l->heap_count == 0 && ring_is_empty(&l->tasks) && !l->driven);
 	loop_unlock(l);
 	return NULL;
 }
@@ -513,6 +506,7 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	int r = 0;
 
 	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .wake_fd = -1 };
+	ring_init(&l->tasks);
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/ring.h"
 
 struct loop;
 
@@ -60,12 +61,13 @@ void loop_notify(struct loop *l);
  * this the loop's thread may stand aside for a moment yet, for a thread that has waited and may do
  * so again. */
 void loop_attend(struct loop *l);
-/* With the lock: run fn before the loop's thread next waits, once, however often it is asked for.
+/* With the lock: run fn before the loop's thread next waits, once, however often it is asked for;
+ * in the order in which they were asked for.
  * False: we are not that thread; do it now. So what a batch of callbacks writes goes out in one
  * piece. */
 struct loop_task { /* embedded in its owner; zero: not due */
 	void (*fn)(struct loop_task *t);
-	struct loop_task *next, **link;
+	struct ring in_loop;
 };
 bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t));
 void loop_task_stop(struct loop_task *t);

@@ -72,8 +72,8 @@ void connection_finish(struct connection *c)
 /* --- silence --- */
 
 /* Is it known by its silence when the other side is gone? A WebSocket answers pings; on pipes and
- * unix sockets the kernel tells, unless they are the end of a longer way, and then the client
- * promises to say something. */
+ * unix sockets (whose peers have no port) the kernel tells, unless they are the end of a longer
+ * way, and then the client promises to say something. */
 bool connection_is_heard(const struct connection *c)
 {
 	return c->heartbeat_ms || strchr(channel_peer(c->channel), ':');

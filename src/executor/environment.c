@@ -345,6 +345,8 @@ void environment_attach(struct environment *env)
 	stop_recovering(env);
 	env->lost_us = env->probe_us = 0;
 	environment_beat(env);
+	if (env->paused)
+		channel_pause(env->channel, true);
 	lists_send(env);
 	RING_EACH(r, &env->remotes) {
 		if (resumed && !remote_is_waiting(remote_of(r)))
@@ -474,7 +476,11 @@ int environment_list(struct environment *env, environment_list_fn done, void *ct
 
 void environment_pause(struct environment *env, bool paused)
 {
+	bool before = env->paused > 0;
+
 	env->paused += paused ? 1 : -1u;
+	if (env->channel && before != (env->paused > 0))
+		channel_pause(env->channel, !before);
 }
 
 /* --- life --- */

@@ -137,7 +137,7 @@ static void on_beat(struct loop_timer *t)
 void environment_beat(struct environment *env)
 {
 	env->probe_us = 0;
-	if (env->killick || !env->program)
+	if (env->killick || channel_can_ping(env->channel))
 		loop_timer_set(env->loop, &env->beat, WIRE_HEARTBEAT_MS, on_beat);
 }
 

@@ -107,18 +107,20 @@ void orders_signal(struct owner *o, const struct reply *r, struct json params)
 		reply_end(r, &j);
 }
 
-/* What has exited by itself is left alone, and what it left behind has its time: these are
- * background jobs, and clients terminate every command when it is over. Who gives a time means it.
- */
+/* One that is closed, but left something behind that lingers, is left alone: these are background
+ * jobs, and codex terminates every command after it was closed. One whose output is held open it
+ * terminates only when it has enough of it. */
 static bool terminate(struct process *p, bool nicely, unsigned grace_ms)
 {
 	bool running = p->state <= PROCESS_RUNNING;
 
 	if (p->state == PROCESS_STARTING)
 		process_abandon(p, 0);
-	else if (nicely && p->state < PROCESS_CLOSED)
+	else if (p->state >= PROCESS_CLOSED)
+		return false;
+	else if (nicely)
 		process_stop(p, p->stdio == LINK_PIPES ? LINK_STOP_EOF : LINK_STOP_TERM, grace_ms);
-	else if (running)
+	else
 		process_stop(p, LINK_STOP_KILL, 0);
 	return running;
 }

@@ -40,14 +40,10 @@ static uint64_t number_of(const struct output *o, uint64_t seq)
 	return o->exited_seq && seq > o->exited_seq ? seq - 2 : seq - 1;
 }
 
-static void grow_chunks(struct output *o)
+static void move_chunks(struct output *o, uint32_t cap)
 {
-	uint32_t cap = o->chunks_cap ? 2 * o->chunks_cap : CHUNKS_MIN;
-	struct output_chunk *all;
+	struct output_chunk *all = mem_grow(NULL, cap, sizeof(*all));
 
-	if (o->count - o->oldest < o->chunks_cap)
-		return;
-	all = mem_grow(NULL, cap, sizeof(*all));
 	for (uint64_t n = o->oldest; n < o->count; n++)
 		all[n & (cap - 1)] = *chunk_at(o, n);
 	free(o->chunks);
@@ -113,25 +109,34 @@ static bool drop_oldest(struct output *o)
 	return true;
 }
 
+/* Of what is to hold len bytes more: the block may be large enough, but in pieces. */
+static uint32_t cap_for(const struct output *o, size_t len)
+{
+	uint64_t cap = o->cap ? o->cap : CAP_MIN / 4;
+
+	if (cap < CAP_MAX)
+		cap = 4 * cap < CAP_MAX ? 4 * cap : CAP_MAX;
+	while (cap < o->kept + len)
+		cap *= 2;
+	assert(cap < UINT32_MAX);
+	return (uint32_t)cap;
+}
+
+static void drop_surplus(struct output *o, size_t len)
+{
+	while (o->kept + len > WIRE_RETAIN_BYTES || has_too_many_chunks(o))
+		if (!drop_oldest(o))
+			break;
+}
+
 static uint32_t make_room(struct output *o, size_t len)
 {
 	uint32_t offset;
 
-	while (o->kept + len > WIRE_RETAIN_BYTES || has_too_many_chunks(o))
-		if (!drop_oldest(o))
-			break;
-	while (!find_room(o, len, &offset)) {
-		uint64_t cap = o->cap ? 4 * (uint64_t)o->cap : CAP_MIN;
-
-		if (o->cap >= CAP_MAX && drop_oldest(o))
-			continue;
-		if (cap > CAP_MAX && o->cap < CAP_MAX)
-			cap = CAP_MAX;
-		while (cap < o->kept + len)
-			cap *= 2;
-		assert(cap < UINT32_MAX);
-		move_bytes(o, (uint32_t)cap);
-	}
+	drop_surplus(o, len);
+	while (!find_room(o, len, &offset))
+		if (o->cap < CAP_MAX || !drop_oldest(o))
+			move_bytes(o, cap_for(o, len));
 	return offset;
 }
 
@@ -148,6 +153,7 @@ static size_t extend(struct output *o, enum stream s, const char *bytes, size_t 
 		return 0;
 	if (len > WIRE_CHUNK_MAX - c->len)
 		len = WIRE_CHUNK_MAX - c->len;
+	drop_surplus(o, len);
 	if (!find_room(o, len, &offset) || offset != c->offset + c->len)
 		return 0;
 	memcpy(o->bytes + offset, bytes, len);
@@ -162,7 +168,8 @@ static size_t append(struct output *o, enum stream s, const char *bytes, size_t 
 	if (len > WIRE_CHUNK_MAX)
 		len = WIRE_CHUNK_MAX;
 	offset = make_room(o, len);
-	grow_chunks(o);
+	if (o->count - o->oldest == o->chunks_cap)
+		move_chunks(o, o->chunks_cap ? 2 * o->chunks_cap : CHUNKS_MIN);
 	memcpy(o->bytes + offset, bytes, len);
 	o->count++;
 	o->last_seq++;
@@ -264,6 +271,12 @@ void output_tell(struct output *o)
 
 void output_trim(struct output *o)
 {
+	uint32_t cap = CHUNKS_MIN;
+
+	while (cap < o->count - o->oldest)
+		cap *= 2;
+	if (o->chunks_cap > cap)
+		move_chunks(o, cap);
 	if (o->cap > o->kept)
 		move_bytes(o, (uint32_t)o->kept);
 }

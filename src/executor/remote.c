@@ -46,6 +46,13 @@ static void destroy(struct remote *r)
 	free(r);
 }
 
+static void unpause(struct remote *r)
+{
+	if (r->paused)
+		environment_pause(r->env, false);
+	r->paused = false;
+}
+
 /* Nothing is left to do there. r may be no more after it. */
 static void finish(struct remote *r)
 {
@@ -67,9 +74,7 @@ static void finish(struct remote *r)
 	if (r->sweep)
 		sweep_cancel(r->sweep);
 	r->sweep = NULL;
-	if (r->paused)
-		environment_pause(env, false);
-	r->paused = false;
+	unpause(r);
 	r->end.report = r->report ? r->report : "";
 	if (!told)
 		r->link.ev->on_ended(r->link.ctx, &r->end);
@@ -270,6 +275,7 @@ static void send_terminate(struct remote *r)
 
 static void stop(struct remote *r, enum link_stop how)
 {
+	unpause(r); /* or nobody would hear of the end */
 	r->stopping = true;
 	r->how = how;
 	if (!r->stop_us)
@@ -327,7 +333,7 @@ static void remote_pause(struct link *link, bool paused)
 {
 	struct remote *r = REMOTE_OF(link, link);
 
-	if (r->state == REMOTE_DONE || r->paused == paused)
+	if (r->stopping || r->state == REMOTE_DONE || r->paused == paused)
 		return;
 	r->paused = paused;
 	environment_pause(r->env, paused);

@@ -5,16 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
 #include "net/channel_internal.h"
 
-#define AT_ONCE    (64u << 10) /* bytes unsent that do not wait for the end of the turn */
-#define LAST_BYTES (2u << 20)  /* read of a connection that broke when we wrote */
-#define TRIM_MS    1000
-
-#define CHANNEL_OF(ptr, member) ((struct channel *)((char *)(ptr)-offsetof(struct channel, member)))
+#define LAST_BYTES (2u << 20) /* read of a connection that broke when we wrote */
 
 struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_role role,
 			    size_t send_limit)
@@ -45,6 +40,22 @@ void channel_set_limit(struct channel *c, size_t limit)
 		c->lines.part.max = limit;
 }
 
+bool channel_can_ping(const struct channel *c)
+{
+	return c->kind == CHANNEL_WS;
+}
+
+void channel_pause(struct channel *c, bool paused)
+{
+	if (c->paused == paused || c->state >= CHANNEL_ENDED)
+		return;
+	c->paused = paused;
+	if (c->program)
+		link_pause(c->program->link, paused);
+	else if (c->stream)
+		channel_want(c);
+}
+
 int64_t channel_heard_us(const struct channel *c)
 {
 	return c->heard_us;
@@ -53,16 +64,6 @@ int64_t channel_heard_us(const struct channel *c)
 const char *channel_peer(const struct channel *c)
 {
 	return c->peer;
-}
-
-static size_t waiting(const struct channel *c)
-{
-	return c->out.len - c->sent;
-}
-
-size_t channel_unsent(const struct channel *c)
-{
-	return c->program ? program_unsent(c) : waiting(c);
 }
 
 /* --- the end --- */
@@ -89,13 +90,6 @@ static void on_ended(struct loop_timer *t)
 	c->ev->on_closed(c->ctx, &c->why);
 }
 
-static void drop_queue(struct channel *c)
-{
-	loop_task_stop(&c->flush);
-	buf_done(&c->out);
-	c->sent = 0;
-}
-
 void channel_end(struct channel *c)
 {
 	if (c->state >= CHANNEL_ENDED)
@@ -105,7 +99,7 @@ void channel_end(struct channel *c)
 	c->stream = NULL;
 	dial_free(c->dial);
 	c->dial = NULL;
-	drop_queue(c);
+	channel_drop_queue(c);
 	loop_timer_stop(c->loop, &c->trim);
 	loop_timer_set(c->loop, &c->timer, 0, on_ended);
 }
@@ -129,254 +123,9 @@ static void on_close_late(struct loop_timer *t)
 static void go_closing(struct channel *c)
 {
 	c->state = CHANNEL_CLOSING;
+	c->paused = false; /* the other side's goodbye is to be heard */
+	channel_want(c);
 	loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_close_late);
-}
-
-/* --- memory --- */
-
-/* What an idle channel has is itself: buffers are kept from one message to the next, and given back
- * when there was none for a while. */
-static void on_trim(struct loop_timer *t);
-
-void channel_trim_later(struct channel *c)
-{
-	c->used = true;
-	if (!c->trim.slot && c->state < CHANNEL_ENDED &&
-	    (c->out.cap || c->ws.message.cap || c->lines.part.cap))
-		loop_timer_set(c->loop, &c->trim, TRIM_MS, on_trim);
-}
-
-static void on_trim(struct loop_timer *t)
-{
-	struct channel *c = CHANNEL_OF(t, trim);
-	bool used = c->used;
-
-	if (!used && !waiting(c) && !c->writing) {
-		buf_done(&c->out);
-		c->sent = 0;
-	}
-	if (!used && !c->ws.message.len)
-		buf_reset(&c->ws.message, 0);
-	if (!used && !c->lines.part.len)
-		buf_reset(&c->lines.part, 0);
-	channel_trim_later(c); /* for what is still in use */
-	c->used = false;
-}
-
-/* --- writing --- */
-
-/* Everything is written. */
-static void flushed(struct channel *c)
-{
-	c->out.len = c->sent = 0;
-	c->blocked = false;
-	stream_want(c->stream, !c->eof, false);
-	channel_trim_later(c);
-	if (c->state == CHANNEL_CLOSING && (c->kind == CHANNEL_LINES || c->close_came))
-		channel_end(c);
-}
-
-static void on_broken(struct loop_timer *t);
-
-/* Nothing can be written any more. What the other side said last may be there all the same: a
- * client that ends its processes and goes away without reading. */
-static void go_broken(struct channel *c, int error)
-{
-	assert(error < 0);
-	drop_queue(c);
-	c->blocked = false;
-	if (c->state == CHANNEL_CLOSING) {
-		channel_end(c);
-		return;
-	}
-	c->state = CHANNEL_BROKEN;
-	c->why.code = error; /* not the reason yet: that may be found in what it said */
-	loop_timer_set(c->loop, &c->timer, 0, on_broken);
-}
-
-/* Write what waits, as much as goes. */
-static void flush(struct channel *c)
-{
-	while (waiting(c)) {
-		ssize_t n = stream_write(c->stream, c->out.data + c->sent, waiting(c));
-
-		if (n == -EAGAIN) {
-			c->blocked = true;
-			stream_want(c->stream, !c->eof, true);
-			return;
-		}
-		if (n < 0) {
-			go_broken(c, (int)n);
-			return;
-		}
-		c->sent += (size_t)n;
-	}
-	flushed(c);
-}
-
-void channel_tell_room(struct channel *c)
-{
-	if (!c->high || c->state != CHANNEL_OPEN || channel_unsent(c) > CHANNEL_LOW)
-		return;
-	c->high = false;
-	if (c->ev->on_room)
-		c->ev->on_room(c->ctx);
-}
-
-static void on_flush(struct loop_task *t)
-{
-	struct channel *c = CHANNEL_OF(t, flush);
-
-	if (!c->blocked && waiting(c))
-		flush(c);
-}
-
-/* Something was added to what waits. What is small goes out in one piece at the end of the turn;
- * what is large at once, while it is in the cache. */
-static void queued(struct channel *c)
-{
-	if (!c->blocked && (waiting(c) >= AT_ONCE || !loop_later(c->loop, &c->flush, on_flush)))
-		flush(c);
-	if (waiting(c) >= CHANNEL_HIGH)
-		c->high = true;
-}
-
-static const unsigned char *next_mask(struct channel *c)
-{
-	if (c->mask_at == CHANNEL_MASKS) {
-		ssize_t n = getrandom(c->masks, sizeof(c->masks), 0);
-
-		assert(n == CHANNEL_MASKS); /* up to 256 bytes are never short */
-		c->mask_at = 0;
-	}
-	c->mask_at += 4;
-	return c->masks + c->mask_at - 4;
-}
-
-/* Forget what is written; what is left begins at the front again. Each byte is moved at most once.
- */
-static void compact(struct channel *c)
-{
-	if (c->sent == c->out.len) {
-		c->out.len = c->sent = 0;
-	} else if (c->sent > c->out.len / 2) {
-		buf_drop(&c->out, c->sent);
-		c->sent = 0;
-	}
-}
-
-/* Room that is left for the header, whose length is not known before the message is. */
-static size_t header_room(const struct channel *c)
-{
-	if (c->kind != CHANNEL_WS)
-		return 0;
-	return c->ws.role == WS_CLIENT ? WS_HEADER_MAX : WS_HEADER_MAX - 4;
-}
-
-struct buf *channel_begin(struct channel *c)
-{
-	size_t room = header_room(c);
-
-	assert(!c->writing);
-	if (c->state != CHANNEL_OPEN)
-		return NULL;
-	compact(c);
-	buf_reserve(&c->out, room + 256);
-	c->out.len += room;
-	c->text_at = c->out.len;
-	c->writing = true;
-	return &c->out;
-}
-
-/* Put the header right before the text. When it is shorter than the room for it and something waits
- * before, the text moves; a long text has the longest header. */
-static void frame_text(struct channel *c, size_t head_at, size_t len)
-{
-	const unsigned char *mask = c->ws.role == WS_CLIENT ? next_mask(c) : NULL;
-	char *text = c->out.data + c->text_at;
-	unsigned char header[WS_HEADER_MAX];
-	size_t used = ws_header(header, WS_TEXT, len, mask);
-	size_t gap = c->text_at - head_at - used;
-
-	if (mask)
-		ws_mask(text, len, mask);
-	if (gap && head_at != c->sent) {
-		memmove(text - gap, text, len);
-		text -= gap;
-		c->out.len -= gap;
-	} else {
-		c->sent += gap;
-	}
-	memcpy(text - used, header, used);
-}
-
-int channel_commit(struct channel *c)
-{
-	size_t len = c->out.len - c->text_at, head_at = c->text_at - header_room(c);
-
-	assert(c->writing && c->out.len >= c->text_at);
-	c->writing = false;
-	if (c->program)
-		return program_commit(c);
-	channel_trim_later(c);
-	if (len == 0 || head_at - c->sent + len + WS_HEADER_MAX > c->send_limit) {
-		c->out.len = head_at;
-		return len ? -ENOBUFS : 0;
-	}
-	if (c->kind == CHANNEL_WS)
-		frame_text(c, head_at, len);
-	else
-		buf_add(&c->out, "\n", 1);
-	queued(c);
-	return 0;
-}
-
-int channel_send(struct channel *c, const char *text, size_t len)
-{
-	struct buf *b;
-
-	if (c->state == CHANNEL_OPEN && len > c->send_limit)
-		return -ENOBUFS; /* before it is copied */
-	b = channel_begin(c);
-	if (!b)
-		return -EPIPE;
-	buf_add(b, text, len);
-	return channel_commit(c);
-}
-
-void channel_send_raw(struct channel *c, const char *bytes, size_t len)
-{
-	assert(!c->writing);
-	buf_add(&c->out, bytes, len);
-	queued(c);
-}
-
-static void send_control(struct channel *c, enum ws_op op, const char *bytes, size_t len)
-{
-	char frame[WS_HEADER_MAX + WS_CONTROL_MAX];
-	const unsigned char *mask = c->ws.role == WS_CLIENT ? next_mask(c) : NULL;
-	size_t used = ws_header((unsigned char *)frame, op, len, mask);
-
-	assert(len <= WS_CONTROL_MAX);
-	memcpy(frame + used, bytes, len);
-	if (mask)
-		ws_mask(frame + used, len, mask);
-	compact(c);
-	channel_send_raw(c, frame, used + len);
-}
-
-void channel_ping(struct channel *c)
-{
-	if (c->kind == CHANNEL_WS && c->state == CHANNEL_OPEN && waiting(c) < c->send_limit)
-		send_control(c, WS_PING, "", 0);
-}
-
-static void send_close(struct channel *c, unsigned code)
-{
-	char bytes[2] = { (char)(code >> 8), (char)code };
-
-	c->close_sent = true;
-	send_control(c, WS_CLOSE, bytes, 2);
 }
 
 /* --- reading --- */
@@ -437,7 +186,7 @@ static void on_close(struct channel *c, const char *bytes, size_t len)
 		return;
 	}
 	go_closing(c);
-	send_close(c, code);
+	channel_send_close(c, code);
 }
 
 static void on_control(void *ctx, enum ws_op op, const char *bytes, size_t len)
@@ -448,8 +197,8 @@ static void on_control(void *ctx, enum ws_op op, const char *bytes, size_t len)
 		return;
 	if (op == WS_CLOSE)
 		on_close(c, bytes, len);
-	else if (op == WS_PING && c->state == CHANNEL_OPEN && waiting(c) < c->send_limit)
-		send_control(c, WS_PONG, bytes, len);
+	else if (op == WS_PING && c->state == CHANNEL_OPEN && channel_unsent(c) < c->send_limit)
+		channel_send_control(c, WS_PONG, bytes, len);
 }
 
 /* What comes makes no sense. Say so, and wait for a moment for it to be heard. */
@@ -462,7 +211,7 @@ static void refuse(struct channel *c, int code, const char *reason)
 		return;
 	}
 	go_closing(c);
-	send_close(c, code == -EMSGSIZE ? 1009 : 1002);
+	channel_send_close(c, code == -EMSGSIZE ? 1009 : 1002);
 }
 
 static void on_too_long(void *ctx)
@@ -507,13 +256,13 @@ static void on_eof(struct channel *c)
 		return;
 	}
 	channel_set_why(c, 0, "the other side closed the stream");
-	if (c->state != CHANNEL_OPEN || !waiting(c)) {
+	c->eof = true;
+	if (c->state != CHANNEL_OPEN || !channel_unsent(c)) {
 		channel_end(c);
 		return;
 	}
 	go_closing(c);
-	c->eof = true;
-	flush(c);
+	channel_flush(c);
 }
 
 /* How many bytes; 0: none now, or it is over. */
@@ -552,6 +301,22 @@ static void on_broken(struct loop_timer *t)
 	channel_end(c);
 }
 
+/* Nothing can be written any more. What the other side said last may be there all the same: a
+ * client that ends its processes and goes away without reading. */
+void channel_broke(struct channel *c, int error)
+{
+	assert(error < 0);
+	channel_drop_queue(c);
+	c->blocked = false;
+	if (c->state == CHANNEL_CLOSING) {
+		channel_end(c);
+		return;
+	}
+	c->state = CHANNEL_BROKEN;
+	c->why.code = error; /* not the reason yet: that may be found in what it said */
+	loop_timer_set(c->loop, &c->timer, 0, on_broken);
+}
+
 static void on_ready(void *ctx, bool readable, bool writable)
 {
 	struct channel *c = ctx;
@@ -559,10 +324,10 @@ static void on_ready(void *ctx, bool readable, bool writable)
 	if (c->state == CHANNEL_OPENING)
 		channel_opened(c);
 	if (c->stream && writable && c->blocked)
-		flush(c);
+		channel_flush(c);
 	else if (c->stream && writable && c->state == CHANNEL_OPEN)
-		go_broken(c, -EPIPE); /* nobody reads what we write */
-	if (c->stream && readable)
+		channel_broke(c, -EPIPE); /* nobody reads what we write */
+	if (c->stream && readable && !c->paused)
 		read_some(c);
 	channel_tell_room(c);
 }
@@ -589,7 +354,9 @@ void channel_use_stream(struct channel *c, struct stream *s)
 	if (r < 0) {
 		channel_set_why(c, r, "cannot wait for the connection: %s", strerror(-r));
 		channel_end(c);
+		return;
 	}
+	channel_want(c);
 }
 
 void channel_close(struct channel *c, bool now)
@@ -600,6 +367,7 @@ void channel_close(struct channel *c, bool now)
 	}
 	if (c->state >= CHANNEL_ENDED)
 		return;
+	channel_take_back(c);
 	channel_set_why(c, 0, "closed by this side");
 	if (now || c->state == CHANNEL_OPENING) {
 		channel_end(c);
@@ -609,8 +377,8 @@ void channel_close(struct channel *c, bool now)
 		return;
 	go_closing(c);
 	if (c->kind == CHANNEL_WS)
-		send_close(c, 1000);
-	else if (!waiting(c))
+		channel_send_close(c, 1000);
+	else if (!channel_unsent(c))
 		channel_end(c);
 }
 

@@ -44,8 +44,9 @@ void channel_listen(struct channel *c, const struct channel_events *ev, void *ct
 /* Append one message. 0; -EPIPE: closed; -ENOBUFS: more than the channel's send limit would wait
  * (nothing was taken). */
 int channel_send(struct channel *c, const char *text, size_t len);
-/* The same without a copy: append the message's text, and nothing else, to the buffer; then commit
- * it. NULL when closed. Nothing else may be done with the channel in between. */
+/* The same without a copy: append the message's text, and nothing else, to the buffer, which has no
+ * limit of its own; then commit it. NULL when closed. Nothing else may be done with the channel in
+ * between, but channel_close instead of the commit. */
 struct buf *channel_begin(struct channel *c);
 int channel_commit(struct channel *c);
 size_t channel_unsent(const struct channel *c);
@@ -53,6 +54,10 @@ size_t channel_unsent(const struct channel *c);
 int64_t channel_heard_us(const struct channel *c);
 /* WebSocket: send a ping; its answer counts as heard. Elsewhere nothing. */
 void channel_ping(struct channel *c);
+bool channel_can_ping(const struct channel *c);
+/* Read nothing until told otherwise: the other side waits when what is in between is full. What was
+ * read before still comes. A paused channel hears nothing, not even its end. */
+void channel_pause(struct channel *c, bool paused);
 /* The size of a message that the other side may send; the default is 16 MiB. */
 void channel_set_limit(struct channel *c, size_t limit);
 /* End it: what is unsent is given a moment (1 s), then it is closed. Returns at once; on_closed

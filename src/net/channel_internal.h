@@ -19,6 +19,8 @@
 #define CHANNEL_CLOSE_MS    1000
 #define CHANNEL_MASKS       64 /* bytes */
 
+#define CHANNEL_OF(ptr, member) ((struct channel *)((char *)(ptr)-offsetof(struct channel, member)))
+
 enum channel_kind { CHANNEL_WS, CHANNEL_LINES, CHANNEL_PROGRAM };
 enum channel_state {
 	CHANNEL_OPENING,
@@ -58,8 +60,9 @@ struct channel {
 	bool high;      /* CHANNEL_HIGH was reached: on_room is due one day */
 	bool used;      /* since `trim` last looked */
 	bool close_sent, close_came;
-	bool eof;  /* nothing more comes */
-	bool deaf; /* what comes makes no sense */
+	bool paused; /* nothing is read */
+	bool eof;    /* nothing more comes */
+	bool deaf;   /* what comes makes no sense */
 	size_t send_limit;
 	struct loop_task flush;
 	struct loop_timer timer; /* of the state */
@@ -81,6 +84,18 @@ void channel_use_stream(struct channel *c, struct stream *s);
 void channel_opened(struct channel *c);
 /* Bytes that came before the channel had its stream; they are changed. From the loop. */
 void channel_feed(struct channel *c, char *bytes, size_t len);
+/* Nothing can be written any more. */
+void channel_broke(struct channel *c, int error);
+
+/* channel_out.c. Write what waits, as much as goes. */
+void channel_flush(struct channel *c);
+void channel_drop_queue(struct channel *c);
+/* Have the stream tell what is of interest. */
+void channel_want(struct channel *c);
+/* Forget the message that was begun, if one was. */
+void channel_take_back(struct channel *c);
+void channel_send_control(struct channel *c, enum ws_op op, const char *bytes, size_t len);
+void channel_send_close(struct channel *c, unsigned code);
 /* Send bytes as they are. */
 void channel_send_raw(struct channel *c, const char *bytes, size_t len);
 /* Remember why it ends; the first reason is the one. */

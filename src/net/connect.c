@@ -222,6 +222,8 @@ static void on_connected(struct dial *d)
 	loop_watch_stop(c->loop, &d->socket);
 	loop_timer_stop(c->loop, &d->slow);
 	d->stream = stream_new(c->loop, fd, fd);
+	if (d->url.kind != URL_UNIX) /* Codex's executor holds small messages back */
+		stream_be_eager(d->stream);
 	if (c->kind == CHANNEL_LINES) {
 		hand_over(d, 0);
 		return;
@@ -325,7 +327,7 @@ static void on_found(void *ctx, const struct address *list, unsigned count, cons
 
 static void on_late(struct loop_timer *t)
 {
-	struct channel *c = (struct channel *)((char *)t - offsetof(struct channel, timer));
+	struct channel *c = CHANNEL_OF(t, timer);
 	struct dial *d = c->dial;
 	const char *what = d->lookup     ? "the name server did not answer"
 			   : !d->stream  ? "nobody answered"

@@ -45,7 +45,7 @@ static void stop(struct channel *c, enum link_stop how)
 
 static void on_flush_late(struct loop_timer *t)
 {
-	stop((struct channel *)((char *)t - offsetof(struct channel, timer)), LINK_STOP_EOF);
+	stop(CHANNEL_OF(t, timer), LINK_STOP_EOF);
 }
 
 void program_close(struct channel *c, bool now)

@@ -11,6 +11,11 @@ static void set(int fd, int level, int option, int value)
 	setsockopt(fd, level, option, &value, sizeof(value)); /* what is refused was only better */
 }
 
+void socket_acknowledge(int fd)
+{
+	set(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
 void socket_tune(int fd, int user_timeout_ms)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -13,15 +13,18 @@
 
 #include "base/mem.h"
 #include "base/quiet.h"
+#include "net/socket.h"
 
 struct stream {
 	struct loop *loop;
 	struct loop_watch in, out; /* of a socket only in is used */
 	int in_fd, out_fd;         /* the same for a socket */
 	bool in_is_socket, out_is_socket;
+	bool eager;            /* to acknowledge what came */
 	bool in_is_file;       /* always ready: `again` stands in for its watch */
 	bool reading, writing; /* what is to be told */
 	bool handshaking;
+	bool hung_up; /* and nobody wanted to know */
 	struct tls *tls;
 	struct tls_context *tls_context; /* NULL: not ours */
 	/* What TLS waits for before it can read, write or greet. */
@@ -120,7 +123,9 @@ static void on_again(struct loop_timer *t)
 {
 	struct stream *s = STREAM_OF(t, again);
 
-	if (s->in_is_file && s->reading)
+	if (!s->reading && !s->handshaking)
+		return;
+	if (s->in_is_file)
 		loop_timer_set(s->loop, t, 0, on_again);
 	s->on_ready(s->ctx, true, false);
 }
@@ -144,11 +149,18 @@ static uint32_t wanted(const struct stream *s)
 	return events;
 }
 
+static void watch_again(struct stream *s);
+
 static void on_in(struct loop_watch *w, uint32_t events)
 {
 	struct stream *s = STREAM_OF(w, in);
 	bool broken = events & (EPOLLERR | EPOLLHUP);
 
+	if (broken && !s->handshaking && !s->reading && !s->writing) {
+		s->hung_up = true; /* nobody wants to know now, and it would be told for ever */
+		watch_again(s);
+		return;
+	}
 	s->on_ready(s->ctx, broken || (events & epoll_of(s->read_wants, EPOLLIN)),
 		    s->writing && (broken || (events & epoll_of(s->write_wants, EPOLLOUT))));
 }
@@ -163,10 +175,18 @@ static void on_out(struct loop_watch *w, uint32_t events)
 
 static void watch_again(struct stream *s)
 {
-	if (s->in_fd != s->out_fd && !s->reading) /* or the end of a pipe would be told for ever */
+	bool one = s->in_fd == s->out_fd;
+	bool wants = s->handshaking || s->reading || (s->writing && one);
+
+	if (s->in.fd >= 0 && !wants &&
+	    (!one || s->hung_up)) /* the end of a pipe is told for ever */
 		loop_watch_stop(s->loop, &s->in);
 	else if (s->in.fd >= 0)
 		loop_watch_change(s->loop, &s->in, wanted(s));
+	else if (wants && s->on_ready && !s->in_is_file &&
+		 loop_watch(s->loop, &s->in, s->in_fd, wanted(s), on_in) < 0)
+		loop_timer_set(s->loop, &s->again, 0,
+			       on_again); /* to find out what is left of it */
 	if (s->out.fd >= 0)
 		loop_watch_change(s->loop, &s->out, s->writing ? EPOLLOUT : EPOLLERR);
 }
@@ -199,6 +219,8 @@ void stream_want(struct stream *s, bool reading, bool writing)
 	s->reading = reading;
 	s->writing = writing;
 	watch_again(s);
+	if (reading && (s->in_is_file || (s->tls && tls_pending(s->tls))))
+		loop_timer_set(s->loop, &s->again, 0, on_again);
 }
 
 /* --- moving bytes --- */
@@ -242,6 +264,11 @@ static ssize_t read_tls(struct stream *s, char *out, size_t size)
 	return got ? (ssize_t)got : n;
 }
 
+void stream_be_eager(struct stream *s)
+{
+	s->eager = true;
+}
+
 ssize_t stream_read(struct stream *s, char *out, size_t size)
 {
 	ssize_t n;
@@ -249,6 +276,8 @@ ssize_t stream_read(struct stream *s, char *out, size_t size)
 	if (s->tls)
 		return read_tls(s, out, size);
 	n = s->in_is_socket ? recv(s->in_fd, out, size, MSG_DONTWAIT) : read(s->in_fd, out, size);
+	if (s->eager && n > 0)
+		socket_acknowledge(s->in_fd);
 	if (n < 0 && errno == EINTR)
 		return -EAGAIN;
 	if (n < 0 && errno == EIO && !s->in_is_socket)

@@ -37,10 +37,14 @@ void stream_use_tls(struct stream *s, struct tls *t, struct tls_context *own);
 /* Without TLS, or once it is done: 1. 0: it goes on when the stream is ready, however. */
 int stream_handshake(struct stream *s, struct err *e);
 
+/* Acknowledge at once what comes over TCP: the other side may hold back its next small message
+ * until then, which would be 40 ms later. */
+void stream_be_eager(struct stream *s);
+
 /* 0: nothing more will come; -EAGAIN; -errno. */
 ssize_t stream_read(struct stream *s, char *out, size_t size);
 /* How many were taken; -EAGAIN; -errno. After -EAGAIN the same bytes must come again, more may
  * follow behind them. */
 ssize_t stream_write(struct stream *s, const char *bytes, size_t len);
-/* What is to be told. Of two descriptors the one that is not read any more stays so. */
+/* What is to be told. */
 void stream_want(struct stream *s, bool reading, bool writing);

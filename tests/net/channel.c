@@ -665,3 +665,120 @@ TEST(a_program_that_does_not_end_is_ended)
 	UNTIL(p.closes);
 	lab_close();
 }
+
+/* --- pausing --- */
+
+/* With the lock. */
+static void pause_and_fill(struct peer *from, struct peer *to)
+{
+	static char text[100000];
+	unsigned sent = 0;
+
+	fill(text, sizeof(text), 5);
+	channel_pause(to->c, true);
+	while (channel_send(from->c, text, sizeof(text)) == 0)
+		sent++;
+	OK(channel_unsent(from->c) > CHANNEL_HIGH);
+	for (int i = 0; i < 3; i++) { /* turns of the loop */
+		loop_wake(lab.loop);
+		lab_wait();
+	}
+	EQ(to->messages, 0);
+	channel_pause(to->c, false);
+	while (to->messages < sent)
+		lab_wait();
+	to->messages = 0;
+}
+
+TEST(a_paused_channel_reads_nothing)
+{
+	static struct peer client, a, b;
+	struct peer *server;
+	int there[2], back[2];
+
+	lab_open();
+	server = lab_join(&client, lab_listen("ws://127.0.0.1:0", plain));
+	OK(channel_can_ping(client.c));
+	client.count_only = server->count_only = a.count_only = b.count_only = true;
+	EQ(pipe2(there, O_CLOEXEC), 0);
+	EQ(pipe2(back, O_CLOEXEC), 0);
+	over_fds(&a, back[0], there[1]);
+	over_fds(&b, there[0], back[1]);
+	UNTIL(a.opens && b.opens);
+	OK(!channel_can_ping(a.c));
+	loop_lock(lab.loop);
+	pause_and_fill(&client, server);
+	pause_and_fill(server, &client);
+	pause_and_fill(&a, &b);
+	loop_unlock(lab.loop);
+	lab_close();
+}
+
+/* Its end is told when it is read again, and costs nothing meanwhile. */
+TEST(the_end_of_a_paused_channel)
+{
+	static struct peer a, b;
+	struct peer *server = &lab.accepted[0];
+	int pair[2], pipes[2], fd;
+
+	lab_open();
+	EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	EQ(pipe2(pipes, O_CLOEXEC), 0);
+	over_fds(&a, pair[0], pair[0]);
+	over_fds(&b, pipes[0], open("/dev/null", O_WRONLY | O_CLOEXEC));
+	fd = raw_connect(lab_listen("ws://127.0.0.1:0", plain));
+	raw_upgrade(fd);
+	UNTIL(a.opens && b.opens && lab.accepts);
+	loop_lock(lab.loop);
+	channel_pause(a.c, true);
+	channel_pause(b.c, true);
+	channel_pause(server->c, true);
+	EQ(write(pair[1], "last\n", 5), 5);
+	EQ(write(pipes[1], "last\n", 5), 5);
+	raw_send(fd, 0x81, "last", 4);
+	close(pair[1]);
+	close(pipes[1]);
+	close(fd);
+	for (int i = 0; i < 3; i++) {
+		loop_wake(lab.loop);
+		lab_wait();
+	}
+	EQ(a.closes + b.closes + server->closes, 0);
+	EQ(a.messages + b.messages + server->messages, 0);
+	channel_pause(a.c, false);
+	channel_pause(b.c, false);
+	channel_pause(server->c, false);
+	while (!a.closes || !b.closes || !server->closes)
+		lab_wait();
+	EQ(a.messages, 1);
+	EQ(b.messages, 1);
+	EQ(server->messages, 1);
+	loop_unlock(lab.loop);
+	lab_close();
+}
+
+TEST(a_message_that_was_begun_may_be_given_up)
+{
+	static struct peer client, other;
+	struct peer *server;
+	const char *url;
+	struct buf *out;
+
+	lab_open();
+	url = lab_listen("ws://127.0.0.1:0", plain);
+	server = lab_join(&client, url);
+	lab_join(&other, url);
+	loop_lock(lab.loop);
+	channel_send(client.c, "whole", 5);
+	out = channel_begin(client.c);
+	buf_adds(out, "half");
+	channel_close(client.c, false);
+	out = channel_begin(other.c);
+	buf_adds(out, "half");
+	channel_close(other.c, true);
+	loop_unlock(lab.loop);
+	UNTIL(client.closes && other.closes && server->closes);
+	STREQ(server->got.data, "whole\n");
+	EQ(server->why.code, 0);
+	lab_close();
+}

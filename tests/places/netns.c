@@ -1,5 +1,4 @@
-/* netns.c - an executor behind a cable that is cut, slow and joined again, during calls and closes.
- */
+/* netns.c - the cable itself, and an executor behind one that is slow, or cut for a moment. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
@@ -83,27 +82,8 @@ TEST(a_slow_cable, .timeout_ms = TEST_MS)
 	far_close(&f);
 }
 
-/* Nobody is told of it; that nothing is heard is how it is known. Long before the call's timeout,
- * which is five minutes. */
-TEST(a_call_during_a_silent_cut, .timeout_ms = TEST_MS)
-{
-	struct far f;
-	struct child c;
-
-	far_open(&f, CABLE_WIRE, "8s");
-	place_config(f.environment, true, "mcp stays");
-	c = place_hang("block");
-	cable_cut(&f.cable, CABLE_NEAR_END);
-	place_ends(&c, 69);
-	SAYS("'far'");
-	place_nothing_left(20000); /* the lease */
-	cable_join(&f.cable);
-	far_close(&f);
-}
-
-/* The executor loses its owner while the cable is cut for longer than the lease. What comes back
- * is told so. */
-TEST(a_cut_longer_than_the_lease, .timeout_ms = TEST_MS)
+/* The lease is all that holds its servers then, and whoever asks is told. */
+TEST(the_session_is_killed, .timeout_ms = TEST_MS)
 {
 	struct far f;
 	struct child c;
@@ -111,48 +91,12 @@ TEST(a_cut_longer_than_the_lease, .timeout_ms = TEST_MS)
 	far_open(&f, CABLE_VETH, "3s");
 	place_config(f.environment, true, "mcp stays");
 	c = place_hang("block");
-	cable_cut(&f.cable, CABLE_NEAR_END);
-	place_ends(&c, 69);
-	SAYS("'far'");
-	place_nothing_left(20000);
-	cable_join(&f.cable);
-	PLACE_RUN(0, "call", "echo", "text=again");
-	STREQ(out, "again\n");
-	place_nothing_left(GONE_MS);
-	far_close(&f);
-}
-
-/* Whoever closes cannot have a proof, and is told until when the lease holds what is there. */
-TEST(a_close_during_a_cut, .timeout_ms = TEST_MS)
-{
-	struct far f;
-	struct child c;
-
-	far_open(&f, CABLE_WIRE, "8s");
-	place_config(f.environment, true, "mcp stays");
-	c = place_hang("block");
-	cable_cut(&f.cable, CABLE_NEAR_END);
-	OK(kill(c.pid, SIGINT) == 0);
-	place_ends(&c, 130);
-	SAYS("unreachable");
-	SAYS("lease");
-	place_nothing_left(20000);
-	cable_join(&f.cable);
-	far_close(&f);
-}
-
-TEST(the_session_is_killed_during_a_cut, .timeout_ms = TEST_MS)
-{
-	struct far f;
-	struct child c;
-
-	far_open(&f, CABLE_VETH, "5s");
-	place_config(f.environment, true, "mcp stays");
-	c = place_hang("block");
-	cable_cut(&f.cable, CABLE_FAR_END);
 	place_kill(&c);
+	PLACE_RUN(0, "ps", "--on", f.url);
+	PRINTS("owner away");
 	place_nothing_left(20000);
-	cable_join(&f.cable);
+	PLACE_RUN(0, "ps", "--on", "far");
+	OK(!strstr(out, "mess"));
 	far_close(&f);
 }
 

@@ -184,7 +184,7 @@ TEST(a_bad_cable, .timeout_ms = 2 * TEST_MS)
 	struct lab l;
 
 	lab_open(&l, CABLE_VETH, "3s");
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 8; i++) {
 		await_call(&l, text, sizeof(text));
 		cable_cut(&l.far.cable, i % 2 ? CABLE_NEAR_END : CABLE_FAR_END);
 		cable_reset(&l.far.cable);

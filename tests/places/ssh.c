@@ -1,4 +1,5 @@
 /* ssh.c - servers behind a real ssh: called, abandoned, cut off, frozen. Nothing is left there. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -164,6 +165,47 @@ TEST(the_session_is_killed_while_frozen, .timeout_ms = TEST_MS)
 	place_kill(&c);
 	place_nothing_left(20000);
 	OK(sshd_signal(&s, SIGKILL) > 0);
+	sshd_close(&s);
+}
+
+/* One server behind our own stdin and stdout. */
+TEST(run_is_killed, .timeout_ms = TEST_MS)
+{
+	char *argv[] = { (char *)killick(),
+			 "run",
+			 "--on",
+			 "far",
+			 "--env",
+			 "ZOO_AUDIT",
+			 "--env",
+			 "ZOO_FIFO",
+			 "--env",
+			 "ZOO",
+			 "--",
+			 (char *)place_file("mess"),
+			 "mcp",
+			 "stays",
+			 NULL };
+	const char *words = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+	struct sshd s;
+
+	place_begin();
+	sshd_open(&s);
+	place_config(environment(&s, killick()), false, "mcp good");
+	for (int i = 0; i < 2; i++) {
+		struct child c;
+		int in[2];
+
+		OK(pipe2(in, O_CLOEXEC) == 0);
+		c = start(argv, in[0]);
+		close(in[0]);
+		OK(write(in[1], words, strlen(words)) == (ssize_t)strlen(words));
+		listen_for(&c, "\"id\":1");
+		OK(kill(c.pid, i ? SIGTERM : SIGKILL) == 0);
+		finish(&c);
+		place_nothing_left(GONE_MS);
+		close(in[1]);
+	}
 	sshd_close(&s);
 }
 

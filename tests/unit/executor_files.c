@@ -120,6 +120,8 @@ TEST(file_answers_wait_for_room)
 			"{\"id\":2,\"method\":\"fs/readFile\",\"params\":{\"path\":\"file://%s\"}}",
 			path);
 	far_hang_up(c, 0);
+	OK(t_wait_fd(far_watch->fd, POLLIN, 5000)); /* the one that was looked at */
+	far_watch->on_ready(far_watch, 0);
 	unlink(path);
 	close(fd);
 	far_close();

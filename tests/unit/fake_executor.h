@@ -42,6 +42,7 @@ static struct {
 	size_t unsent;    /* what channel_unsent says */
 	int commit_error; /* what channel_commit answers instead */
 	int connect_error;
+	bool paused;
 	char token[64], url_host[64], program[64];
 	int64_t timeout_ms;
 } fake = { .out = BUF_INIT(64u << 20) };
@@ -123,6 +124,18 @@ void channel_ping(struct channel *c)
 {
 	assert(c->open && !c->closing);
 	fake.pings++;
+}
+
+bool channel_can_ping(const struct channel *c)
+{
+	(void)c;
+	return !*fake.program;
+}
+
+void channel_pause(struct channel *c, bool paused)
+{
+	assert(!c->writing);
+	fake.paused = paused;
 }
 
 void channel_set_limit(struct channel *c, size_t limit)
