@@ -72,11 +72,11 @@ void connection_finish(struct connection *c)
 /* --- silence --- */
 
 /* Is it known by its silence when the other side is gone? A WebSocket answers pings; on pipes and
- * unix sockets (whose peers have no port) the kernel tells, unless they are the end of a longer
- * way, and then the client promises to say something. */
+ * unix sockets the kernel tells, unless they are the end of a longer way, and then the client
+ * promises to say something. */
 bool connection_is_heard(const struct connection *c)
 {
-	return c->heartbeat_ms || strchr(channel_peer(c->channel), ':');
+	return c->heartbeat_ms || channel_can_ping(c->channel);
 }
 
 static void on_silence(struct loop_timer *t);
@@ -97,7 +97,7 @@ static void on_silence(struct loop_timer *t)
 
 	if (!connection_is_heard(c))
 		return;
-	if (silent_ms >= lease_ms && silent_ms >= 2 * c->heartbeat_ms) {
+	if (silent_ms >= lease_ms) {
 		c->lost = true;
 		connection_drop(c, "nothing was heard of it");
 		return;

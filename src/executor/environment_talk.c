@@ -112,10 +112,16 @@ static void probe(struct environment *env)
 		environment_commit(env, &j);
 }
 
+/* Well within the lease. */
+static int64_t beat_ms(const struct environment *env)
+{
+	return env->lease_ms / 3 < WIRE_HEARTBEAT_MS ? env->lease_ms / 3 + 1 : WIRE_HEARTBEAT_MS;
+}
+
 static void on_beat(struct loop_timer *t)
 {
 	struct environment *env = RING_OF(t, struct environment, beat);
-	const int64_t period = WIRE_HEARTBEAT_MS * 1000;
+	const int64_t period = beat_ms(env) * 1000;
 	int64_t now = loop_now_us(), heard = channel_heard_us(env->channel), next;
 
 	if (env->probe_us && (heard >= env->probe_us || env->paused))
@@ -138,7 +144,7 @@ void environment_beat(struct environment *env)
 {
 	env->probe_us = 0;
 	if (env->killick || channel_can_ping(env->channel))
-		loop_timer_set(env->loop, &env->beat, WIRE_HEARTBEAT_MS, on_beat);
+		loop_timer_set(env->loop, &env->beat, beat_ms(env), on_beat);
 }
 
 /* --- greeting --- */

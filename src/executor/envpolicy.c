@@ -42,13 +42,18 @@ static bool has_name(const char *variable, const char *name, size_t len)
 static bool is_forbidden(const char *name, size_t len)
 {
 	static const char *const names[] = {
-		"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN", "NODE_REPL_AUTH_TOKEN",
-		"OPENAI_FEDERATION_RULE_ID",          "OPENAI_IDENTITY_TOKEN_FILE",
-		"OPENAI_WORKLOAD_IDENTITY_CONTEXT",   "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
+		"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
+		"NODE_REPL_AUTH_TOKEN",
+		"OPENAI_FEDERATION_RULE_ID",
+		"OPENAI_IDENTITY_TOKEN_FILE",
+		"OPENAI_WORKLOAD_IDENTITY_CONTEXT",
+		"CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
+		/* these would tell our own keeper what it is not to be told */
+		"KILLICK_TREE",
+		"KILLICK_RUNTIME_DIR",
+		"KILLICK_KEEPER",
 	};
 
-	if (len >= 8 && strncasecmp(name, "KILLICK_", 8) == 0)
-		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (len == strlen(names[i]) && strncasecmp(name, names[i], len) == 0)
 			return true;

@@ -114,11 +114,9 @@ static bool terminate(struct process *p, bool nicely, unsigned grace_ms)
 {
 	bool running = p->state <= PROCESS_RUNNING;
 
-	if (p->state == PROCESS_STARTING)
-		process_abandon(p, 0);
-	else if (p->state >= PROCESS_CLOSED)
+	if (p->state >= PROCESS_CLOSED)
 		return false;
-	else if (nicely)
+	if (nicely)
 		process_stop(p, p->stdio == LINK_PIPES ? LINK_STOP_EOF : LINK_STOP_TERM, grace_ms);
 	else
 		process_stop(p, LINK_STOP_KILL, 0);

@@ -15,6 +15,7 @@
 #define IDLE_AWAY_MAX 1024 /* owners that are away and have no process */
 #define SILENT_MS     2000 /* then another connection may take over */
 #define LOST_GRACE_MS 500  /* between SIGTERM and SIGKILL, when nobody is there any more */
+#define PATIENCE_MS   2000 /* for one that came back to ask for what it missed */
 
 #define OWNER_OF(ptr, member) RING_OF(ptr, struct owner, member)
 
@@ -71,6 +72,15 @@ static void stop_counting(struct owner *o)
 	o->idle_away = false;
 }
 
+/* It did not ask. */
+static void on_patience(struct loop_timer *t)
+{
+	struct owner *o = OWNER_OF(t, patience);
+
+	RING_EACH(at, &o->processes)
+		process_caught_up(RING_OF(at, struct process, in_owner));
+}
+
 void owner_attach(struct owner *o, struct connection *c)
 {
 	assert(!o->connection && !o->ended && !c->owner);
@@ -78,6 +88,10 @@ void owner_attach(struct owner *o, struct connection *c)
 	loop_timer_stop(o->executor->loop, &o->lease);
 	o->connection = c;
 	c->owner = o;
+	RING_EACH(at, &o->processes)
+		process_resume(RING_OF(at, struct process, in_owner));
+	if (!ring_is_empty(&o->processes))
+		loop_timer_set(o->executor->loop, &o->patience, PATIENCE_MS, on_patience);
 }
 
 bool owner_yields(struct owner *o)
@@ -124,6 +138,7 @@ void owner_detach(struct owner *o, int64_t heard_us)
 	assert(c && c->owner == o);
 	c->owner = NULL;
 	o->connection = NULL;
+	loop_timer_stop(x->loop, &o->patience);
 	o->away_us = heard_us;
 	if (o->ended)
 		return;

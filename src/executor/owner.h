@@ -43,6 +43,7 @@ struct owner {
 	size_t held_bytes; /* of writes that wait */
 	int64_t away_us;   /* when it was last heard of */
 	struct loop_timer lease;
+	struct loop_timer patience; /* after it came back: for it to ask for what it missed */
 	void (*on_gone)(void *ctx); /* told when it is freed */
 	void *on_gone_ctx;
 };

@@ -66,6 +66,7 @@ int plan_copy(struct plan *out, const struct link_spec *spec, const struct place
 	      struct err *e)
 {
 	struct plan p = { .stdio = spec->stdio,
+			  .linger_ms = spec->linger_ms,
 			  .max_procs = spec->max_procs,
 			  .memory = spec->memory };
 	int r;
@@ -191,6 +192,8 @@ void plan_emit(const struct plan *p, struct emit *j, const char *tag)
 	emit_bool(j, "tty", p->stdio == LINK_TERMINAL);
 	emit_bool(j, "pipeStdin", p->stdio == LINK_PIPES);
 	emit_str(j, "arg0", p->arg0);
+	if (p->stdio != LINK_PIPES)
+		emit_int(j, "lingerMs", p->linger_ms);
 	if (p->name)
 		emit_str(j, "name", p->name);
 	if (p->session)

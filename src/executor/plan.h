@@ -15,6 +15,7 @@ struct plan {
 	unsigned long max_procs;
 	unsigned long long memory;
 	enum link_stdio stdio;
+	unsigned linger_ms;
 };
 
 #define PLAN_TAG_SIZE 33 /* 128 bits as hex, and NUL */

@@ -147,7 +147,7 @@ static void close_it(struct process *p)
 /* What it left behind may linger, but has nothing more to say to us. */
 static void close_if_silent(struct process *p)
 {
-	if (p->state != PROCESS_EXITED || p->stdio == LINK_PIPES || !p->out_eof)
+	if (p->state != PROCESS_EXITED || !p->lingers || !p->out_eof)
 		return;
 	if (!p->err_eof && p->stdio != LINK_TERMINAL)
 		return;
@@ -339,8 +339,9 @@ static int open_link(struct process *p, struct spec *s, struct err *e)
 	s->link.session = p->session;
 	if (!s->link.contain)
 		s->link.contain = x->o.contain;
-	if (s->link.stdio != LINK_PIPES)
+	if (s->link.stdio != LINK_PIPES && !s->says_linger)
 		s->link.linger_ms = (unsigned)x->o.retain_ms;
+	p->lingers = s->link.linger_ms > 0;
 	s->link.no_sweep = x->process_count > 0;
 	r = link_open(x->loop, &s->link, &link_events, p, &p->link, e);
 	if (r == 0)
@@ -398,6 +399,20 @@ struct process *process_find(struct owner *o, struct json id, char out_id[PROCES
 	return roster_find(&o->executor->roster, o, out_id);
 }
 
+void process_resume(struct process *p)
+{
+	p->missed = p->output.pushed_seq > 0;
+}
+
+void process_caught_up(struct process *p)
+{
+	if (!p->missed)
+		return;
+	p->missed = false;
+	owner_due(p->owner, p);
+	owner_push(p->owner);
+}
+
 static void write_event(const struct process *p, enum output_event what,
 			const struct output_piece *piece, struct buf *b, struct emit *j)
 {
@@ -427,7 +442,7 @@ bool process_push(struct process *p, struct connection *c)
 	struct buf *b;
 	struct emit j;
 
-	if (what == OUTPUT_NONE)
+	if (what == OUTPUT_NONE || p->missed)
 		return false;
 	b = connection_begin(c);
 	if (!b)

@@ -4,10 +4,10 @@
  *	    |                                              ^
  *	    +---- terminated, or its owner ended ----------+
  *
- * `closed` comes when the keeper has proved the tree gone; for one without a piped stdin, whose
- * leftovers may linger, already when the main process has exited and both its pipes are at their
- * end. A closed one is kept for the retention time, so that what it said can be read, then its id
- * is free. A forgotten one is only here until its link has ended.
+ * `closed` comes when the keeper has proved the tree gone; for one whose leftovers may linger (one
+ * without a piped stdin, unless it was asked otherwise) already when the main process has exited
+ *and both its pipes are at their end. A closed one is kept for the retention time, so that what it
+ *said can be read, then its id is free. A forgotten one is only here until its link has ended.
  *
  * Life: process_start; frees itself when it is forgotten and its link has ended.
  * Threads: with the loop's lock.  Blocking: never.
@@ -47,6 +47,10 @@ struct process {
 	struct link *link; /* NULL: it has ended */
 	enum link_stdio stdio;
 	bool paused, out_eof, err_eof;
+	bool lingers; /* what the main process leaves behind may go on */
+	/* Its owner came back and may have missed what was pushed last. Nothing is pushed, and so
+	 * nothing gives way, until it was read. */
+	bool missed;
 	struct answer *start; /* to be answered when it runs */
 	struct output output;
 	struct input input;
@@ -74,6 +78,10 @@ void process_stop(struct process *p, enum link_stop how, unsigned grace_ms);
 /* Its owner ended. It may be gone when this returns. */
 void process_abandon(struct process *p, unsigned grace_ms);
 void process_forget(struct process *p);
+/* Its owner has come back. */
+void process_resume(struct process *p);
+/* It has what was pushed before, or does not ask for it. */
+void process_caught_up(struct process *p);
 /* Push the next event to c, which has room; true: there is another. p may not be forgotten by it.
  */
 bool process_push(struct process *p, struct connection *c);

@@ -89,6 +89,8 @@ static void respond(const struct reply *r, struct process *p, uint64_t after, ui
 	if (p->state >= PROCESS_CLOSED && p->report)
 		emit_raw(&j, "report", p->report, strlen(p->report));
 	reply_end(r, &j);
+	if (next > p->output.pushed_seq)
+		process_caught_up(p);
 }
 
 /* Answer it, or let it wait for room. */

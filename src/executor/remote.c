@@ -231,7 +231,7 @@ static void on_settle(struct loop_timer *t)
 
 void remote_exited(struct remote *r, int code)
 {
-	bool lingers = r->stdio != LINK_PIPES;
+	bool lingers = r->stdio != LINK_PIPES && (r->linger_ms || !is_ours(r));
 
 	r->exited = true;
 	r->end.exit_code = code;

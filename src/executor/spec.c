@@ -15,9 +15,10 @@
 #include "executor/process.h"
 #include "executor/wire.h"
 
-#define ARGV_SHOWN 512 /* bytes of JSON that are kept */
-#define LABEL_MAX  63  /* of names, as the keeper takes them */
-#define GRACE_MS   2000
+#define ARGV_SHOWN    512 /* bytes of JSON that are kept */
+#define LABEL_MAX     63  /* of names, as the keeper takes them */
+#define LINGER_MAX_MS 3600000u
+#define GRACE_MS      2000
 
 enum {
 	PROCESS_ID,
@@ -26,6 +27,7 @@ enum {
 	ENV,
 	TTY,
 	PIPE_STDIN,
+	LINGER,
 	ARG0,
 	ENV_POLICY,
 	SANDBOX,
@@ -46,6 +48,7 @@ static const char *const names[MEMBERS] = {
 	[ENV] = "env",
 	[TTY] = "tty",
 	[PIPE_STDIN] = "pipeStdin",
+	[LINGER] = "lingerMs",
 	[ARG0] = "arg0",
 	[ENV_POLICY] = "envPolicy",
 	[SANDBOX] = "sandbox",
@@ -170,10 +173,17 @@ static int read_limits(struct spec *s, const struct param *p, struct err *e)
 static int read_stdio(struct spec *s, const struct param *p, struct err *e)
 {
 	bool tty = false, piped = false;
+	uint64_t linger = 0;
 
 	if (param_bool(&p[TTY], &tty, e) < 0 || param_bool_if(&p[PIPE_STDIN], &piped, e) < 0)
 		return e->code;
 	s->link.stdio = tty ? LINK_TERMINAL : piped ? LINK_PIPES : LINK_NO_STDIN;
+	s->says_linger = p[LINGER].value.at != NULL;
+	if (param_number_if(&p[LINGER], &linger, e) < 0)
+		return e->code;
+	if (linger > LINGER_MAX_MS)
+		return err_set(e, WIRE_BAD_PARAMS, "lingerMs: at most an hour");
+	s->link.linger_ms = (unsigned)linger;
 	return 0;
 }
 

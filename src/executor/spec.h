@@ -18,6 +18,7 @@ struct spec {
 	char *argv_json; /* short ones only: what `process/list` shows */
 	char **argv, **envp;
 	char *cwd, *arg0, *name, *session;
+	bool says_linger; /* how long what it leaves behind may go on; else that is ours to say */
 };
 
 /* 0, or e is set with a code of the wire. envp: of the executor. */

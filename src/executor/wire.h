@@ -25,7 +25,7 @@
 #define WIRE_RETAIN_CHUNKS  50000u
 #define WIRE_UNPUSHED_BYTES (256u << 10) /* then its pipes are not read */
 /* What was pushed last may be lost with the connection: more than lies in the buffers on the way */
-#define WIRE_PUSHED_BYTES  (512u << 10)
+#define WIRE_PUSHED_BYTES  (704u << 10)
 #define WIRE_RETAIN_MS     30000 /* of a process that is closed, and what it left behind */
 #define WIRE_WRITE_IDS     4096u
 #define WIRE_LEASE_MS      30000

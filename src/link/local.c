@@ -306,7 +306,7 @@ static void finish(struct local *l)
 		read_some(l, &l->err, l->link.ev->on_stderr, DRAIN);
 	if (l->out.fd >= 0)
 		read_some(l, &l->out, l->link.ev->on_bytes, DRAIN);
-	drop_watch(l, &l->in);
+	close_stdin(l);
 	drop_watch(l, &l->out);
 	drop_watch(l, &l->err);
 	drop_watch(l, &l->control);

@@ -238,6 +238,7 @@ TEST(variables_of_the_executor)
 				  .max_procs = 5,
 				  .memory = 1 << 20,
 				  .arg0 = "zero",
+				  .linger_ms = 9,
 				  .stdio = LINK_TERMINAL };
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -255,6 +256,7 @@ TEST(variables_of_the_executor)
 	OK(far_says(&f, "arg0", "zero"));
 	OK(far_says(&f, "contain", "cgroup"));
 	OK(strstr(f.line, "\"tty\":true,\"pipeStdin\":false"));
+	OK(strstr(f.line, "\"lingerMs\":9"));
 	OK(strstr(f.line, "\"maxProcs\":5,\"memory\":1048576"));
 	fake_break(-ECONNRESET, "reset");
 	link_stop(u.link, LINK_STOP_KILL);

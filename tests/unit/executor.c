@@ -227,9 +227,9 @@ TEST(the_environment_of_a_process)
 	} cases[] = {
 		{ "null", "{\"A\":\"1\",\"B\":\"\"}", "A=1|B=|" },
 		{ "null",
-		  "{\"KILLICK_TREE\":\"1\",\"killick_x\":\"\",\"node_repl_auth_token\":"
-		  "\"t\"}",
-		  "" },
+		  "{\"KILLICK_TREE\":\"1\",\"killick_runtime_dir\":\"\",\"KILLICK_X\":\"1\","
+		  "\"node_repl_auth_token\":\"t\"}",
+		  "KILLICK_X=1|" },
 		{ "{\"inherit\":\"none\",\"ignoreDefaultExcludes\":false,\"exclude\":[],\"set\":{"
 		  "\"S\":\"1\"},\"includeOnly\":[]}",
 		  "{}", "S=1|" },

@@ -184,15 +184,37 @@ TEST(away_and_back)
 	c = come_back(session, session);
 	STREQ(far_heard(c), ""); /* not before it is ready */
 	far_say(c, "{\"method\":\"initialized\"}");
+	STREQ(far_heard(c), ""); /* what was pushed before may be lost, and would give way */
+	far_say(c, READ(",\"afterSeq\":0"));
+	OK(strstr(far_heard(c), "{\"seq\":1,\"stream\":\"stdout\",\"chunk\":\"b25l\"}"));
 	STREQ(far_heard(c),
 	      "{\"method\":\"process/output\",\"params\":{\"processId\":\"p\",\"seq\":2,"
 	      "\"stream\":\"stdout\",\"chunk\":\"dHdvdGhyZWU=\"}}");
 	EQ(number(c, "params.seq"), 3);
-	far_say(c, READ(",\"afterSeq\":0"));
-	OK(strstr(far_heard(c), "{\"seq\":1,\"stream\":\"stdout\",\"chunk\":\"b25l\"}"));
 	EQ(number(c, "x"), -1);
 	fake_pass(60000);
 	EQ(f->stops, 0);
+	far_close();
+}
+
+/* One that comes back and does not ask is pushed the rest nevertheless. */
+TEST(back_without_asking)
+{
+	struct channel *c;
+	struct fake_link *f;
+	char session[37];
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", session);
+	f = start(c, START("p", PIPED));
+	far_print(f, "one");
+	far_hang_up(c, -ECONNRESET);
+	far_print(f, "two");
+	c = come_back(session, session);
+	far_say(c, "{\"method\":\"initialized\"}");
+	STREQ(far_heard(c), "");
+	fake_pass(2001);
+	EQ(number(c, "params.seq"), 2);
 	far_close();
 }
 

@@ -168,6 +168,11 @@ void channel_close(struct channel *c, bool now)
 	c->writing = false;
 }
 
+bool channel_can_ping(const struct channel *c)
+{
+	return strchr(channel_peer(c), ':') != NULL; /* those that have a port are WebSockets */
+}
+
 const char *channel_peer(const struct channel *c)
 {
 	return c->peer;

@@ -183,7 +183,7 @@ static void await(struct seen *s)
 static void await_bytes(struct seen *s, size_t len)
 {
 	loop_lock(s->loop);
-	while (s->out.len < len)
+	while (s->out.len < len || !s->pid) /* a server may be faster than its keeper */
 		await(s);
 	loop_unlock(s->loop);
 }

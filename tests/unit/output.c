@@ -116,7 +116,7 @@ static void play(struct output *o, unsigned steps, size_t largest)
 			output_tell(o);
 		while (output_is_full(o))
 			push(o);
-		OK(o->kept <= WIRE_RETAIN_BYTES);
+		OK(o->kept <= WIRE_RETAIN_BYTES + largest + WIRE_CHUNK_MAX);
 		OK(o->cap <= 2 * WIRE_RETAIN_BYTES);
 	}
 }
