@@ -223,29 +223,6 @@ static void on_done(void *ctx, const struct client_result *r)
 		finish_all(c);
 }
 
-/* The server is told, when it can be, that nobody waits any more. A call may be gone with its last
- * part. */
-static void lose_parts(struct killick_call *c, const struct lease *l)
-{
-	size_t count = c->part_count;
-	struct part *parts = c->parts;
-	bool held = c->held;
-
-	c->held = true;
-	for (size_t i = 0; i < count; i++)
-		if (parts[i].lease == l && parts[i].op)
-			client_cancel(parts[i].op);
-	c->held = held;
-	call_free_if_forgotten(c);
-}
-
-void calls_lose(struct lease *l)
-{
-	assert(l->server->lost);
-	RING_EACH(r, &l->session->calls)
-		lose_parts(RING_OF(r, struct killick_call, in_session), l);
-}
-
 /* --- its beginning --- */
 
 /* Hand a part to its client. */

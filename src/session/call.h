@@ -45,8 +45,6 @@ struct killick_call {
 void call_unpark(struct killick_call *c);
 /* It never will. */
 void call_fail_parked(struct killick_call *c, int code, const char *text);
-/* The server cannot be reached: what it has of this lease ends with KILLICK_ERR_LOST. */
-void calls_lose(struct lease *l);
 void call_free(struct killick_call *c);
 void call_free_if_forgotten(struct killick_call *c); /* by the host, and over */
 

@@ -326,6 +326,29 @@ void lease_leave(struct lease *l, const char *why, unsigned drain_ms, struct job
 		server_unleased(sv);
 }
 
+/* The server is told, when it can be, that nobody waits any more. A call may be gone with its last
+ * part. */
+static void lose_parts(struct killick_call *c, const struct lease *l)
+{
+	size_t count = c->part_count;
+	struct part *parts = c->parts;
+	bool held = c->held;
+
+	c->held = true;
+	for (size_t i = 0; i < count; i++)
+		if (parts[i].lease == l && parts[i].op)
+			client_cancel(parts[i].op);
+	c->held = held;
+	call_free_if_forgotten(c);
+}
+
+void lease_lose(struct lease *l)
+{
+	assert(l->server->lost);
+	RING_EACH(r, &l->session->calls)
+		lose_parts(RING_OF(r, struct killick_call, in_session), l);
+}
+
 void lease_count(struct lease *l, int change)
 {
 	assert(change > 0 || l->in_flight > 0);

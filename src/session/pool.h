@@ -77,6 +77,9 @@ void lease_leave(struct lease *l, const char *why, unsigned drain_ms, struct job
 void lease_count(struct lease *l, int change);
 void lease_free(struct lease *l); /* which is over */
 
-/* From the server: it is ready, or failed; and it is gone for good. */
+/* From the server: it cannot be reached, so what it has of this lease ends with KILLICK_ERR_LOST.
+ */
+void lease_lose(struct lease *l);
+/* It is ready, or failed; and it is gone for good. */
 void lease_settle(struct lease *l, bool failed);
 void lease_over(struct lease *l, const struct ending *e);

@@ -332,7 +332,7 @@ static void server_lost(struct server *sv)
 	sv->lost = true;
 	relay_warning(sv, sv->error.text);
 	RING_EACH(r, &sv->leases)
-		calls_lose(RING_OF(r, struct lease, on_server));
+		lease_lose(RING_OF(r, struct lease, on_server));
 }
 
 static void server_back(struct server *sv)

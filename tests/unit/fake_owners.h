@@ -20,7 +20,7 @@
 #include "link/link.h"
 #include "net/channel.h"
 #include "rpc/message.h"
-#include "unit/fake_clock.h"
+#include "fake_clock.h"
 
 /* --- the loop --- */
 
