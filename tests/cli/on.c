@@ -295,6 +295,28 @@ TEST(it_is_killed_itself_and_the_lease_ends_the_rest, .timeout_ms = TEST_MS)
 	end_far();
 }
 
+/* Also of one that has no stdin, which is as good a server as any. */
+TEST(what_it_leaves_behind_ends_with_it, .timeout_ms = TEST_MS)
+{
+	static const char mess[] = "setsid sleep 1000 > /dev/null 2>&1 & exit 5";
+	int null = null_fd(), p[2], before;
+
+	begin_far(NULL);
+	OK(pipe2(p, O_CLOEXEC) == 0);
+	before = audit_count(&t_audit);
+	for (int i = 0; i < 2; i++) {
+		RUN_ON(5, i ? p[0] : null, "--env", "ZOO_AUDIT", "--report", "report", "--", "sh",
+		       "-c", mess);
+		EQ(audit_count(&t_audit), before);
+		OK(file_has("report", "\"proof\":[\"waitid\""));
+		OK(unlink("report") == 0);
+	}
+	close(null);
+	close(p[0]);
+	close(p[1]);
+	end_far();
+}
+
 TEST(nobody_reads_its_stdout_any_more, .timeout_ms = TEST_MS)
 {
 	begin_far(NULL);

@@ -182,9 +182,9 @@ static size_t compose(unsigned char *out)
 
 	memcpy(out, raw_request, len);
 	memset(text, 'z', sizeof(text));
-	len += raw_frame(out + len, 0x01, "hel", 3);
+	len += raw_frame(out + len, 0x01, "mes", 3);
 	len += raw_frame(out + len, 0x89, "ping", 4);
-	len += raw_frame(out + len, 0x80, "lo", 2);
+	len += raw_frame(out + len, 0x80, "sage", 4);
 	len += raw_frame(out + len, 0x82, text, sizeof(text));
 	len += raw_frame(out + len, 0x8a, "", 0);
 	len += raw_frame(out + len, 0x81, "end", 3);

@@ -39,5 +39,6 @@ void far_open(struct far *f, enum cable_kind kind, const char *lease)
 void far_close(struct far *f)
 {
 	EQ(minder_end(&f->executor), 0);
+	OK(!file_has("executor.log", "Sanitizer") && !file_has("executor.log", "runtime error"));
 	cable_close(&f->cable);
 }

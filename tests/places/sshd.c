@@ -131,7 +131,7 @@ static bool begun(const struct sshd *s)
 	return true;
 }
 
-static void check_machine(struct sshd *s)
+static void check_machine(void)
 {
 	const struct passwd *who = getpwuid(getuid());
 
@@ -140,8 +140,8 @@ static void check_machine(struct sshd *s)
 	if (!who)
 		SKIP("uid %u has no name, and ssh insists on one", getuid());
 	write_passwd(who);
-	if (getuid() == 0)
-		s->made_run = mkdir(PRIVSEP, 0755) == 0;
+	if (getuid() == 0) /* as every start of it does; it stays, another one may be using it */
+		mkdir(PRIVSEP, 0755);
 	else if (!shell_can_be_had())
 		SKIP("%s may not log in, and cannot have a shell in a user namespace here",
 		     who->pw_name);
@@ -158,7 +158,7 @@ void sshd_open(struct sshd *s)
 	struct minder_spec spec = { .argv = argv, .log = place_file("sshd.log") };
 
 	*s = (struct sshd){ 0 };
-	check_machine(s);
+	check_machine();
 	if (getuid() != 0)
 		spec.prepare = prepare_shell;
 	make_key("host");
@@ -184,8 +184,6 @@ void sshd_open(struct sshd *s)
 void sshd_close(struct sshd *s)
 {
 	EQ(minder_end(&s->minder), 0);
-	if (s->made_run)
-		rmdir(PRIVSEP);
 }
 
 static int signal_below(pid_t parent, int sig)

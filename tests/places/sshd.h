@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "minder.h"
@@ -15,7 +14,6 @@
 struct sshd {
 	struct minder minder;
 	int port;
-	bool made_run;   /* the directory that sshd demands of root was not there */
 	char args[1024]; /* the options of ssh that lead here, as members of a JSON array */
 };
 
