@@ -65,19 +65,6 @@ static void look(struct family *out)
 		closedir(d);
 }
 
-static bool runs(pid_t pid, const char *program)
-{
-	char path[64], exe[PATH_MAX], want[PATH_MAX];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	if (n < 0 || !realpath(program, want))
-		return false;
-	exe[n] = '\0';
-	return !strcmp(exe, want);
-}
-
 static void weigh(const struct executor *e, pid_t pid, struct weight *w)
 {
 	char path[64], line[256];
@@ -108,7 +95,7 @@ static void weigh_below(const struct executor *e, const struct family *all, pid_
 	for (size_t i = 0; i < all->count; i++) {
 		if (all->parent[i] != pid)
 			continue;
-		if (runs(all->pid[i], CAT))
+		if (server_runs(all->pid[i], CAT))
 			w->processes++;
 		else
 			weigh(e, all->pid[i], w);
@@ -133,7 +120,7 @@ static bool is_below(const struct family *all, pid_t pid, pid_t top)
 static bool has_strangers(const struct executor *e, const struct family *all)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (runs(all->pid[i], e->program) && !is_below(all, all->pid[i], getpid()))
+		if (server_runs(all->pid[i], e->program) && !is_below(all, all->pid[i], getpid()))
 			return true;
 	return false;
 }

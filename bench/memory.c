@@ -38,19 +38,6 @@ static void weigh(pid_t pid, struct weight *w)
 	w->processes++;
 }
 
-static bool is_server(pid_t pid, const char *echo)
-{
-	char path[64], exe[PATH_MAX], want[PATH_MAX];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	if (n < 0 || !realpath(echo, want))
-		return false;
-	exe[n] = 0;
-	return !strcmp(exe, want);
-}
-
 /* Depth first over /proc/PID/task/PID/children: the wrappers are single-threaded. */
 static void weigh_tree(pid_t pid, const char *echo, struct weight *w)
 {
@@ -58,7 +45,7 @@ static void weigh_tree(pid_t pid, const char *echo, struct weight *w)
 	ssize_t n;
 	int fd;
 
-	if (is_server(pid, echo))
+	if (server_runs(pid, echo))
 		return;
 	weigh(pid, w);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -216,4 +217,17 @@ int server_kill_all(int patience_ms)
 			killed += kill_children();
 		nanosleep(&nap, NULL);
 	}
+}
+
+bool server_runs(pid_t pid, const char *program)
+{
+	char path[64], exe[PATH_MAX], want[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n < 0 || !realpath(program, want))
+		return false;
+	exe[n] = '\0';
+	return !strcmp(exe, want);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -36,3 +37,6 @@ int server_finish(struct server *s);
  * none. We are a subreaper, so wrappers whose owner died and processes that escaped them end up
  * here; the wrappers are given the time to end by themselves. Returns the number of kills. */
 int server_kill_all(int patience_ms);
+
+/* Is this the program that the process runs? */
+bool server_runs(pid_t pid, const char *program);

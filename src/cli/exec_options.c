@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/hex.h"
 #include "base/sha256.h"
 #include "cli.h"
 #include "keeper/options.h"
@@ -52,20 +53,12 @@ struct words {
 	bool insecure, quiet;
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int read_digest(const char *text, unsigned char out[32])
 {
 	if (strlen(text) != 64)
 		return cli_usage(VERB, "--token-sha256 takes 64 hexadecimal digits");
 	for (int i = 0; i < 32; i++) {
-		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+		int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return cli_usage(VERB, "--token-sha256 takes 64 hexadecimal digits");

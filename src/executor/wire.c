@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/mem.h"
 
 static void begin(struct buf *b, struct emit *j)
@@ -98,14 +99,6 @@ void wire_file_uri(struct buf *b, const char *path)
 	}
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* In place; false: a broken escape, or a NUL. */
 static bool unescape(char *text)
 {
@@ -118,8 +111,8 @@ static bool unescape(char *text)
 			*to++ = *p;
 			continue;
 		}
-		high = hex_digit(p[1]);
-		low = high < 0 ? -1 : hex_digit(p[2]);
+		high = hex_value(p[1]);
+		low = high < 0 ? -1 : hex_value(p[2]);
 		if (low < 0 || (high | low) == 0)
 			return false;
 		*to++ = (char)(high << 4 | low);

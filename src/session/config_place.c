@@ -136,7 +136,7 @@ static void set_ssh(struct config_place *p, const char *host, char *const *args,
 	p->far_killick = quote(killick);
 	p->program = mem_grow(NULL, count + sizeof(ours) / sizeof(ours[0]) + 4, sizeof(char *));
 	p->program[n++] = copy("ssh");
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; args && args[i]; i++)
 		p->program[n++] = copy(args[i]);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		p->program[n++] = copy(ours[i]);
