@@ -207,7 +207,7 @@ static void expect_all(int fd, const struct peer *p)
 	UNTIL(p->closes);
 	EQ(p->messages, 3);
 	EQ(p->why.code, 0);
-	OK(!strncmp(p->got.data, "hello\nzzz", 9));
+	OK(!strncmp(p->got.data, "message\nzzz", 11));
 	close(fd);
 }
 
