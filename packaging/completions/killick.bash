@@ -42,7 +42,7 @@ _killick() {
 		--on) mapfile -t COMPREPLY < <(compgen -W 'ssh: ws:// wss:// unix:' -- "$cur") ;;
 		--config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 		--token-env) ;;
-		*) mapfile -t COMPREPLY < <(compgen -W '--tree --json --on --config --token-env --help' -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W '--tree --json --all --on --config --token-env --help' -- "$cur") ;;
 		esac
 		;;
 	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --json --help' -- "$cur") ;;

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/quiet.h"
 
 #define LOG_ROOM (256 << 10)
 
@@ -26,7 +26,7 @@ struct exec_log {
 static void write_all(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
-		ssize_t n = write(fd, text, len);
+		ssize_t n = quiet_write(fd, text, len);
 
 		if (n < 0 && errno != EINTR)
 			return;

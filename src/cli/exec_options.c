@@ -28,24 +28,26 @@
 const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
 	"\n"
-	"Runs and holds processes for owners on other machines, by Codex's exec-server protocol.\n"
-	"An owner that stays away longer than its lease loses its processes, all of them.\n"
+	"Runs and holds processes for owners on other machines, by the protocol of\n"
+	"Codex's exec-server. An owner that stays away longer than its lease loses all\n"
+	"of them.\n"
 	"\n"
 	"  --listen WHERE     ws://IP:PORT (ws://127.0.0.1:0; the address is printed),\n"
 	"                     wss://IP:PORT, unix:PATH or stdio\n"
-	"  --token-file FILE  clients must send the token that is in FILE ...\n"
-	"  --token-sha256 HEX ... or the one with this SHA-256\n"
-	"  --tls-cert FILE    certificate and key for wss://, in PEM\n"
-	"  --tls-key FILE\n"
-	"  --insecure         listen where others can connect without token or without TLS\n"
+	"  --token-file FILE, --token-sha256 HEX    what clients must send, or its hash\n"
+	"  --tls-cert FILE, --tls-key FILE          for wss://, in PEM\n"
+	"  --insecure         let others connect without a token or without TLS\n"
 	"  --lease TIME       how long an owner may stay away (30s)\n"
+	"  --retain TIME      how long ended processes are remembered, and background\n"
+	"                     jobs of shell commands may go on (30s)\n"
 	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
-	"  --max-connections N, --max-processes N      (4096, 1024)\n"
-	"  --quiet            no lines about processes on stderr\n"
+	"  --max-connections N, --max-processes N   (4096, 1024)\n"
+	"  --quiet            no lines on stderr about processes and clients\n"
 	"\n"
-	"Started by a service manager with a socket it listens there. SIGTERM ends all processes.\n"
-	"Example, on two machines, over ssh and without a port:\n"
-	"  killick run --on ssh:HOST -- CMD ARGS...\n";
+	"With a socket from a service manager it listens there. SIGTERM ends everything.\n"
+	"Over ssh no executor has to run: killick run --on ssh:HOST -- CMD ARGS...\n"
+	"\n"
+	"Exit status: 0 ended by a signal or its client, 64 usage, 69 cannot listen.\n";
 
 struct words {
 	const char *listen, *token_file, *token_sha256, *cert, *key, *lease, *retain, *contain;
@@ -156,7 +158,7 @@ static int read_place(const struct words *w, struct exec_options *out)
 	if (out->fd >= 0)
 		return describe_socket(out->fd, w->cert != NULL, &out->url);
 	if (url_parse(w->listen ? w->listen : "ws://127.0.0.1:0", URL_LISTEN, &out->url, &e) < 0)
-		return cli_usage(VERB, "--listen %s", e.text);
+		return cli_usage(VERB, "--listen: %s", e.text);
 	return 0;
 }
 

@@ -1,7 +1,9 @@
 /* more.c - the second program: every verb but `run`. `killick VERB ...` executes it with the same
  * arguments. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "demo.h"
@@ -72,10 +74,20 @@ int verb_help(int argc, char **argv)
 	return cli_finish("help", EXIT_SUCCESS);
 }
 
+/* Or the next thing that is opened would be taken for one of them. They are as good as closed: a
+ * read of stdin and a write to the others fail. */
+static void open_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	const struct verb *v;
 
+	open_standard_files();
 	cli_start();
 	if (argc < 2) {
 		fputs("killick: no verb given; try 'killick help'\n", stderr);

@@ -17,7 +17,8 @@ enum { COMMAND_MAX = 8192 };
 
 const char ps_help[] =
 	"usage: killick ps [--tree] [--json]\n"
-	"       killick ps --on PLACE [--config FILE] [--token-env NAME] [--json]\n"
+	"       killick ps --on PLACE [--all] [--json] [--config FILE]\n"
+	"                  [--token-env NAME]\n"
 	"\n"
 	"List the trees of this user: each server that `killick run` holds, and all it\n"
 	"has started.\n"
@@ -25,7 +26,7 @@ const char ps_help[] =
 	"  --tree   draw the processes of each tree\n"
 	"  --json   all facts, as one JSON array\n"
 	"  --on     what an executor holds: PLACE is as in 'killick help run-on'. With\n"
-	"           ssh this is `killick ps` over there\n"
+	"           ssh this is `killick ps` over there. --all: also what has ended\n"
 	"\n"
 	"OWNER is the program the server belongs to, or `gone`. PROCS, RSS and CPU count\n"
 	"the server and everything it started that is still there. RSS adds up what each\n"
@@ -34,8 +35,7 @@ const char ps_help[] =
 	"  stopping   its end has begun; behind it, why: stdin, owner, signal, exit,\n"
 	"             watch or hold\n"
 	"  overdue    its end should be over by now; its keeper still works on it\n"
-	"  abandoned  both its keepers were killed; `killick reap` ends it, and so does\n"
-	"             the next `killick run`\n"
+	"  abandoned  both its keepers were killed; `killick reap` ends it\n"
 	"\n"
 	"Exit status: 0, also when there are no trees; 64 usage; with --on 65 config\n"
 	"refused, 69 the executor cannot be asked, or what ssh ends with.\n";
@@ -277,12 +277,13 @@ static void print_json(const struct trees *ts)
 int verb_ps(int argc, char **argv)
 {
 	AUTO(trees_done) struct trees ts = TREES_INIT;
-	bool as_json = false, as_tree = false;
+	bool as_json = false, as_tree = false, all = false;
 	struct on on = { .where = NULL };
 	const struct cli_option options[] = {
 		{ .name = "on", .value = &on.where },
 		{ .name = "config", .value = &on.config },
 		{ .name = "token-env", .value = &on.token_env },
+		{ .name = "all", .flag = &all },
 		{ .name = "json", .flag = &as_json },
 		{ .name = "tree", .flag = &as_tree },
 		{ .name = NULL },
@@ -292,10 +293,12 @@ int verb_ps(int argc, char **argv)
 	if (!cli_options(argc, argv, ps_help, options, &status))
 		return status;
 	if (on.where)
-		return ps_on(&on, as_tree, as_json);
-	if (on.config || on.token_env)
+		return ps_on(&on, &(struct ps_on_options){ as_tree, as_json, all });
+	if (on.config || on.token_env || all)
 		return cli_usage("ps", "'--%s' goes with '--on'",
-				 on.config ? "config" : "token-env");
+				 on.config      ? "config"
+				 : on.token_env ? "token-env"
+						: "all");
 	r = trees_read(&ts);
 	if (r < 0) {
 		cli_say("ps", "cannot read /proc: %s", strerror(-r));

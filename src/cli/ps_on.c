@@ -23,15 +23,15 @@ enum { COMMAND_MAX = 8192 };
 
 /* --- ssh: an executor of its own would hold nothing, so the verb itself runs there --- */
 
-static int run_ssh(struct config_place *p, bool as_tree, bool as_json)
+static int run_ssh(struct config_place *p, const struct ps_on_options *o)
 {
 	struct buf line = BUF_INIT(BUF_ANY_SIZE);
 	size_t last = 0;
 
 	while (p->program[last + 1])
 		last++;
-	buf_addf(&line, "%s ps%s%s", p->far_killick, as_tree ? " --tree" : "",
-		 as_json ? " --json" : "");
+	buf_addf(&line, "%s ps%s%s", p->far_killick, o->as_tree ? " --tree" : "",
+		 o->as_json ? " --json" : "");
 	free(p->program[last]);
 	p->program[last] = buf_take(&line);
 	execvp(p->program[0], p->program);
@@ -129,6 +129,16 @@ static void add_command(struct table *t, struct json argv)
 	table_add(t, text);
 }
 
+/* The executor remembers for a while what has ended. What is closed may have left background jobs
+ * behind that it still holds. */
+static bool is_held(struct json process)
+{
+	bool held = true;
+
+	json_bool(json_get(process, "held"), &held);
+	return held;
+}
+
 /* "running", or "running (its owner is away, ends in 12s)". */
 static void add_state(struct table *t, struct json p)
 {
@@ -138,6 +148,8 @@ static void add_state(struct table *t, struct json p)
 
 	json_string_into(json_get(p, "state"), raw, sizeof(raw));
 	json_bool(json_get(p, "attached"), &attached);
+	if (strcmp(raw, "closed") == 0 && is_held(p)) /* what it left behind is not */
+		snprintf(raw, sizeof(raw), "lingering");
 	text_clean(raw, strlen(raw), state, sizeof(state));
 	if (attached)
 		table_add(t, state);
@@ -157,7 +169,35 @@ static void add_number(struct table *t, struct json v)
 		table_add(t, "-");
 }
 
-static void print_table(struct json list)
+static void add_row(struct table *t, struct json p)
+{
+	struct timespec now;
+	int64_t now_ms, since_ms;
+	char span[24];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ms = since_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	add_text(t, json_get(p, "name"));
+	add_text(t, json_get(p, "client"));
+	add_number(t, json_get(p, "pid"));
+	json_int(json_get(p, "startedMs"), &since_ms); /* by its own clock */
+	table_add(t, text_span(since_ms < now_ms ? now_ms - since_ms : 0, span));
+	add_state(t, p);
+	add_text(t, json_get(p, "session"));
+	add_command(t, json_get(p, "argv"));
+}
+
+static size_t count(struct json list, bool all)
+{
+	struct json_iter it = json_iter(list);
+	size_t n = 0;
+
+	while (json_each(&it))
+		n += all || is_held(it.value);
+	return n;
+}
+
+static void print_table(struct json list, bool all)
 {
 	static const struct table_col cols[] = {
 		{ .title = "NAME", .min = 10 },
@@ -172,22 +212,14 @@ static void print_table(struct json list)
 	struct json_iter it = json_iter(list);
 
 	while (json_each(&it)) {
-		int64_t now_ms = (int64_t)time(NULL) * 1000, since_ms = now_ms;
-		char span[24];
-
-		add_text(&table, json_get(it.value, "name"));
-		add_text(&table, json_get(it.value, "client"));
-		add_number(&table, json_get(it.value, "pid"));
-		json_int(json_get(it.value, "startedMs"), &since_ms); /* by its own clock */
-		table_add(&table, text_span(since_ms < now_ms ? now_ms - since_ms : 0, span));
-		add_state(&table, it.value);
-		add_text(&table, json_get(it.value, "session"));
-		add_command(&table, json_get(it.value, "argv"));
+		if (!all && !is_held(it.value))
+			continue;
+		add_row(&table, it.value);
 	}
 	table_print(&table, stdout, 0, cli_width());
 }
 
-static void print_json(struct json list)
+static void print_json(struct json list, bool all)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_LINES(&text);
@@ -195,12 +227,13 @@ static void print_json(struct json list)
 
 	emit_open(&j, NULL, '[');
 	while (json_each(&it))
-		emit_raw(&j, NULL, it.value.at, it.value.len);
+		if (all || is_held(it.value))
+			emit_raw(&j, NULL, it.value.at, it.value.len);
 	emit_close(&j);
 	emit_print(&j, stdout);
 }
 
-static int show(const struct asking *a, const struct config_place *p, bool as_json)
+static int show(const struct asking *a, const struct config_place *p, const struct ps_on_options *o)
 {
 	struct json_fault fault;
 	struct json top, list = JSON_NONE;
@@ -211,33 +244,33 @@ static int show(const struct asking *a, const struct config_place *p, bool as_js
 		cli_say(VERB, "%s", a->result ? "the executor's list is none" : a->e.text);
 		return EXIT_UNAVAILABLE;
 	}
-	if (as_json)
-		print_json(list);
-	else if (json_count(list) == 0)
+	if (o->as_json)
+		print_json(list, o->all);
+	else if (count(list, o->all) == 0)
 		printf("no processes: the executor of '%s' holds nothing.\n", p->name);
 	else
-		print_table(list);
+		print_table(list, o->all);
 	return cli_finish(VERB, EXIT_SUCCESS);
 }
 
-int ps_on(const struct on *o, bool as_tree, bool as_json)
+int ps_on(const struct on *where, const struct ps_on_options *o)
 {
 	AUTO(config_place_done) struct config_place p = { .name = NULL };
 	AUTO(mem_drop) char *keeper = NULL;
 	struct asking a = { .e = ERR_INIT };
 	int status;
 
-	if (!on_find(VERB, o, &p, &status))
+	if (!on_find(VERB, where, &p, &status))
 		return status;
 	if (p.far_killick)
-		return run_ssh(&p, as_tree, as_json);
-	if (as_tree)
+		return run_ssh(&p, o);
+	if (o->as_tree)
 		return cli_usage(VERB, "'--tree' does not go with '--on' but for ssh");
 	keeper = on_keeper(VERB);
 	if (!keeper)
 		return EXIT_UNAVAILABLE;
 	ask(&a, &p, keeper);
-	status = show(&a, &p, as_json);
+	status = show(&a, &p, o);
 	free(a.result);
 	return status;
 }

@@ -58,6 +58,7 @@ struct run_on {
 	struct loop_watch signals, owner, hangup;
 	struct loop_timer patience; /* of a stdin that hung up before all of it was taken */
 	unsigned signal_count;
+	int signal; /* the first */
 	bool leave; /* nobody is there for what is not written yet */
 
 	bool started, lost, ended, freed;
@@ -82,6 +83,8 @@ static void on_signal(struct loop_watch *w, uint32_t events)
 	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	r->leave = true;
+	if (!r->signal)
+		r->signal = (int)info.ssi_signo;
 	stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM, r->o.run.grace_ms);
 }
 
@@ -184,8 +187,11 @@ static void say_later(struct run_on *r, const char *text, const char *why)
 
 static void on_lost(void *ctx, const char *why)
 {
+	const char *reason = strstr(why, " was lost: "); /* which connection is known here */
+
 	((struct run_on *)ctx)->lost = true;
-	say_later(ctx, "the connection is lost, waiting for it to come back: ", why);
+	say_later(ctx, "the connection is lost, waiting for it to come back: ",
+		  reason ? reason + 11 : why);
 }
 
 static void on_back(void *ctx)
@@ -392,9 +398,7 @@ static int open_link(struct run_on *r, struct err *e)
 		.session = o->session,
 		.argv = o->argv,
 		.envp = r->o.envp,
-		.cwd = r->o.cwd ? r->o.cwd
-		       : here   ? here
-				: "/",
+		.cwd = r->o.cwd ? r->o.cwd : here,
 		.contain = o->contain == LEVEL_AUTO ? NULL : level_name(o->contain),
 		.grace_ms = o->grace_ms,
 		.max_procs = o->limits.max_procs,
@@ -403,6 +407,9 @@ static int open_link(struct run_on *r, struct err *e)
 		.stdio = has_no_stdin() ? LINK_NO_STDIN : LINK_PIPES,
 	};
 
+	if (!spec.cwd)
+		return err_set(e, -errno, "this directory has no name (%s): give '--cwd DIR'",
+			       strerror(errno));
 	return environment_open_link(r->env, &spec, &where, &link_events, r, &r->link, e);
 }
 
@@ -465,14 +472,16 @@ static int exit_status(const struct run_on *r)
 {
 	const struct link_end *end = &r->end;
 
-	if (end->refused) {
-		cli_say(VERB, "%s", end->text);
-		return EXIT_UNAVAILABLE;
+	if (end->refused || strcmp(end->proof, "lease") == 0) {
+		/* the likeliest mistake: what is here need not be there */
+		cli_say(VERB, "%s%s", end->text,
+			!r->o.cwd && strstr(end->text, "cannot enter its directory")
+				? "; give another one with '--cwd DIR'"
+				: "");
+		return end->refused && end->status ? end->status : EXIT_UNAVAILABLE;
 	}
-	if (strcmp(end->proof, "lease") == 0) {
-		cli_say(VERB, "%s", end->text);
-		return EXIT_UNAVAILABLE;
-	}
+	if (strcmp(end->proof, "never") == 0) /* we were told to end before */
+		return r->signal ? EXIT_SIGNAL + r->signal : EXIT_UNAVAILABLE;
 	if (end->survivors > 0)
 		cli_say(VERB, "%d process%s of '%.100s' could not be killed", end->survivors,
 			end->survivors == 1 ? "" : "es", r->o.run.argv[0]);

@@ -12,24 +12,25 @@
 const char run_on_help[] =
 	"usage: killick run --on PLACE [OPTION]... -- CMD [ARG]...\n"
 	"\n"
-	"Run CMD on another machine, held there by its `killick exec-server`, behind our\n"
-	"stdin, stdout and stderr. CMD and everything it starts is ended when CMD exits,\n"
-	"when stdin hangs up, when our parent dies, when this process is told to end or is\n"
+	"Run CMD on another machine, held by its `killick exec-server`, behind our\n"
+	"stdin, stdout and stderr. CMD and all it starts is ended when CMD exits, when\n"
+	"stdin hangs up, when our parent dies, when this process is told to end or is\n"
 	"killed, and when the connection is lost for longer than the executor's lease.\n"
 	"\n"
-	"  --on PLACE         an environment of the config by its name, or ws://HOST:PORT,\n"
+	"  --on PLACE         an environment of the config by its name, ws://HOST:PORT,\n"
 	"                     wss://HOST:PORT, unix:PATH or ssh:[USER@]HOST\n"
-	"  --cwd DIR          where CMD starts, over there (the name of the directory here)\n"
-	"  --env NAME=VALUE   a variable for CMD; NAME alone is one of ours. No other crosses\n"
-	"  --config FILE      what defines the environment; else $KILLICK_CONFIG, .mcp.json,\n"
-	"                     mcp.json or .vscode/mcp.json in this directory\n"
+	"  --cwd DIR          where CMD starts over there (same name as the one here)\n"
+	"  --env NAME=VALUE   a variable for CMD; NAME alone is ours. No other crosses\n"
+	"  --config FILE      what defines the environment; else $KILLICK_CONFIG,\n"
+	"                     .mcp.json, mcp.json or .vscode/mcp.json here\n"
 	"  --token-env NAME   the variable that has the token for a URL\n"
 	"\n"
-	"--grace, --contain, --owner, --max-procs, --memory, --name, --session and --report\n"
-	"are as in 'killick run --help'; the machine they are about is the other one.\n"
+	"--grace, --contain, --owner, --max-procs, --memory, --name, --session, --report\n"
+	"are as in 'killick run --help', about the other machine.\n"
 	"\n"
-	"Exit status: CMD's own, 128+n when it died of signal n; 64 usage, 65 config refused,\n"
-	"69 it could not be started or was lost, 75 nobody can say how it ended.\n";
+	"Exit status: CMD's own, 128+n when it died of signal n; 64 usage, 65 config\n"
+	"refused, 69 there is no way there, or it was lost, 75 nobody can say how it\n"
+	"ended, 126 cannot run CMD, 127 CMD not found.\n";
 
 struct reader {
 	int argc;
@@ -116,6 +117,8 @@ static const char *misplaced(const struct options *o)
 		return "--linger";
 	if (o->arg0)
 		return "--arg0";
+	if (!o->sweep)
+		return "--sweep";
 	return o->terminal ? "--terminal" : NULL;
 }
 

@@ -33,6 +33,8 @@
 #define IDLE_MS          1000        /* without a user, then it is closed */
 #define RETRY_CONNECT_MS 3000        /* of one attempt to come back */
 #define PROGRAM_GRACE_MS 2000
+/* A channel that connects has a limit of its own, and knows better what it waited for. */
+#define CONNECT_LATE_MS (WIRE_CONNECT_MS + 1000)
 
 static const struct channel_events channel_events;
 
@@ -93,14 +95,11 @@ static void tell_unreachable(const struct environment *env, struct err *out)
 /* What those hear whose server was running. */
 static void tell_over(const struct environment *env, struct err *out)
 {
-	if (env->program)
-		err_set(out, env->why.code, "%s has ended, and everything on it: %s", env->title,
-			env->why.text);
-	else
-		err_set(out, env->why.code,
-			"the connection to %s was lost and could not be resumed; its executor has "
-			"ended the server or does so within %d s (%s)",
-			env->title, environment_lease_left(env), env->why.text);
+	err_set(out, env->why.code,
+		"the connection to %s was lost%s; its executor has ended the server or does so "
+		"within %d s (%s)",
+		env->title, env->program ? "" : " and could not be resumed",
+		environment_lease_left(env), env->why.text);
 }
 
 /* --- the end of a connection --- */
@@ -195,9 +194,8 @@ static void on_connect_late(struct loop_timer *t)
 {
 	struct environment *env = RING_OF(t, struct environment, timer);
 
-	environment_drop(
-		env, CLOSE_LOST, -ETIMEDOUT, "it did not answer within %lld s",
-		(long long)((env->recovering ? RETRY_CONNECT_MS : WIRE_CONNECT_MS) / 1000));
+	environment_drop(env, CLOSE_LOST, -ETIMEDOUT, "it did not answer within %d s",
+			 CONNECT_LATE_MS / 1000);
 }
 
 static int open_channel(struct environment *env, struct err *e)
@@ -238,8 +236,7 @@ static int connect_now(struct environment *env)
 	}
 	channel_set_limit(env->channel, WIRE_MESSAGE_MAX);
 	go(env, ENVIRONMENT_CONNECTING);
-	/* The channel has the same limit, and knows better what it waited for. */
-	loop_timer_set(env->loop, &env->timer, WIRE_CONNECT_MS + 1000, on_connect_late);
+	loop_timer_set(env->loop, &env->timer, CONNECT_LATE_MS, on_connect_late);
 	return 0;
 }
 
@@ -504,17 +501,19 @@ static char **copy_list(char *const *list)
 	return out;
 }
 
-/* "environment 'far' (ssh user@host ...)"; one without a name of its own is called by its address.
- */
+/* "environment 'far' (ssh user@host ...)": of a program the words that are no options. One without a
+ * name of its own is called by its address, and that is said once. */
 static void make_title(struct environment *env, const struct environment_spec *spec)
 {
 	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
 
-	for (char *const *p = spec->program; !spec->url && p && *p; p++)
-		buf_addf(&words, "%s%s", words.len ? " " : "", *p);
+	for (char *const *p = spec->program; p && *p; p++)
+		if (**p != '-')
+			buf_addf(&words, "%s%s", words.len ? " " : "", *p);
 	if (spec->url)
 		buf_adds(&words, spec->url);
-	if (!words.data || strcmp(words.data, env->name) == 0)
+	if (!words.data || strcmp(words.data, env->name) == 0 ||
+	    strncmp(env->name, "ssh:", 4) == 0)
 		snprintf(env->title, sizeof(env->title), "environment '%.100s'", env->name);
 	else
 		snprintf(env->title, sizeof(env->title), "environment '%.63s' (%.70s%s)", env->name,

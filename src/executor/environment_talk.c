@@ -154,12 +154,15 @@ static const char *read_greeting(struct environment *env, struct json result)
 {
 	AUTO(mem_drop) char *id = NULL;
 	struct json killick = json_get(result, "killick");
+	bool ours = json_type(killick) == JSON_OBJECT;
 
 	if (!json_string(json_get(result, "sessionId"), &id) || !*id || strlen(id) > SESSION_ID_MAX)
 		return "it gave no session";
 	if (env->recovering && strcmp(id, env->session_id) != 0)
 		return "it gave another session than the one to resume";
-	env->killick = json_type(killick) == JSON_OBJECT;
+	if (env->recovering && ours != env->killick) /* what was started needs the same care */
+		return "it is another executor than the one to resume";
+	env->killick = ours;
 	if (!json_int(json_get(killick, "leaseMs"), &env->lease_ms) || env->lease_ms < 0 ||
 	    env->lease_ms > LEASE_MAX_MS)
 		env->lease_ms = WIRE_LEASE_MS;
@@ -199,6 +202,9 @@ void environment_greet(struct environment *env)
 
 	if (!begin(env, &j, &env->greeting, "initialize", on_greeted))
 		return;
+	/* If it hears this but we do not hear it, its lease begins anew. */
+	if (env->recovering)
+		env->lost_us = loop_now_us();
 	emit_str(&j, "clientName", "killick");
 	emit_str(&j, "resumeSessionId", env->recovering ? env->session_id : NULL);
 	emit_int(&j, "heartbeatMs", WIRE_HEARTBEAT_MS);

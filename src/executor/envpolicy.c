@@ -12,7 +12,8 @@
 #include "executor/wire.h"
 
 #define VARIABLES_MAX 4096
-#define STEPS_MAX     (8u << 20) /* of all comparisons of one policy: some milliseconds */
+#define PATTERNS_MAX  4096
+#define STEPS_MAX     (8u << 20) /* of all comparisons: some milliseconds */
 
 struct list {
 	char **all; /* NAME=VALUE */
@@ -33,9 +34,19 @@ static size_t name_length(const char *variable)
 	return strcspn(variable, "=");
 }
 
-static bool has_name(const char *variable, const char *name, size_t len)
+static bool has_name(struct list *l, const char *variable, const char *name, size_t len)
 {
-	return strncmp(variable, name, len) == 0 && variable[len] == '=';
+	size_t same = 0;
+
+	while (same < len && variable[same] == name[same])
+		same++;
+	l->steps += 1 + same / 16;
+	return same == len && variable[len] == '=';
+}
+
+static int too_large(struct err *e)
+{
+	return err_set(e, WIRE_BAD_PARAMS, "the environment is too large to be made");
 }
 
 /* Never handed on. */
@@ -65,17 +76,18 @@ static int list_put(struct list *l, char *variable, struct err *e)
 {
 	size_t len = name_length(variable);
 
-	l->steps += l->count;
 	for (size_t i = 0; i < l->count; i++) {
-		if (has_name(l->all[i], variable, len)) {
+		if (has_name(l, l->all[i], variable, len)) {
 			free(l->all[i]);
 			l->all[i] = variable;
 			return 0;
 		}
 	}
-	if (l->count == VARIABLES_MAX) {
+	if (l->count == VARIABLES_MAX || l->steps > STEPS_MAX) {
 		free(variable);
-		return err_set(e, WIRE_BAD_PARAMS, "more than %d variables", VARIABLES_MAX);
+		return l->count == VARIABLES_MAX ? err_set(e, WIRE_BAD_PARAMS,
+							   "more than %d variables", VARIABLES_MAX)
+						 : too_large(e);
 	}
 	if (l->count == l->room) {
 		l->room = l->room ? 2 * l->room : 32;
@@ -91,6 +103,9 @@ static int put_object(struct list *l, struct json object, const char *where, str
 	struct json_iter it = json_iter(object);
 	int r = 0;
 
+	if (json_count(object) > VARIABLES_MAX)
+		return err_set(e, WIRE_BAD_PARAMS, "%s: more than %d variables", where,
+			       VARIABLES_MAX);
 	while (r == 0 && json_each(&it)) {
 		AUTO(mem_drop) char *name = NULL;
 		AUTO(mem_drop) char *value = NULL;
@@ -144,7 +159,7 @@ static bool matches(struct list *l, const char *pattern, const char *text, size_
 			return false;
 		}
 		if (l->steps > STEPS_MAX)
-			return false;
+			return false; /* and so will all others, at once */
 	}
 	while (*pattern == '*')
 		pattern++;
@@ -182,6 +197,9 @@ static int filter_list(struct list *l, const struct param *p, bool keep, struct 
 
 	if (count == 0)
 		return 0;
+	if (count > PATTERNS_MAX)
+		return err_set(e, WIRE_BAD_PARAMS, "%s: more than %d patterns", p->name,
+			       PATTERNS_MAX);
 	patterns = mem_grow(NULL, count + 1, sizeof(*patterns));
 	while (json_each(&it) && r == 0) {
 		if (json_string(it.value, &patterns[n]))
@@ -270,7 +288,7 @@ int envpolicy_apply(struct json policy, struct json env, char *const *inherited,
 	if (r == 0)
 		r = put_object(&l, env, "env", e);
 	if (r == 0 && l.steps > STEPS_MAX)
-		r = err_set(e, WIRE_BAD_PARAMS, "envPolicy is too large to be applied");
+		r = too_large(e);
 	if (r < 0)
 		return r;
 	l.all = mem_grow(l.all, l.count + 1, sizeof(*l.all));

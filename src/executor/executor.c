@@ -164,7 +164,8 @@ void executor_settle(struct executor *x)
 static void stop_all(struct owner *o, unsigned grace_ms)
 {
 	RING_EACH(at, &o->processes)
-		process_stop(RING_OF(at, struct process, in_owner), LINK_STOP_TERM, grace_ms);
+		process_stop(RING_OF(at, struct process, in_owner),
+			     grace_ms ? LINK_STOP_TERM : LINK_STOP_KILL, grace_ms);
 }
 
 void executor_close(struct executor *x, unsigned grace_ms)
@@ -173,7 +174,7 @@ void executor_close(struct executor *x, unsigned grace_ms)
 	RING_EACH(at, &x->owners) {
 		struct owner *o = RING_OF(at, struct owner, in_executor);
 
-		if (o->connection)
+		if (o->connection || o->ended)
 			stop_all(o, grace_ms);
 		else
 			owner_end(o, grace_ms);

@@ -41,6 +41,6 @@ int executor_open(struct loop *loop, const struct executor_options *options, str
 void executor_adopt(struct executor *x, struct channel *c, bool last, void (*on_gone)(void *ctx),
 		    void *ctx);
 /* End everything: no more requests, every process is killed (SIGTERM first, grace_ms later
- * SIGKILL), then on_closed. */
+ * SIGKILL), then on_closed. May be called again with less patience. */
 void executor_close(struct executor *x, unsigned grace_ms);
 void executor_free(struct executor *x); /* after on_closed */

@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "executor/wire.h"
 
-#define IDS_MIN 16u
+#define IDS_MIN   16u
+#define HELD_COST 512u /* bytes that a write costs beside its own, which may be none */
 
 struct held { /* one write that waits */
 	struct ring in_input;
@@ -108,8 +109,8 @@ static int give(struct link *l, const char *bytes, size_t len, size_t *given)
 
 static void let_go(struct input *in, struct held *h, size_t *owner_bytes)
 {
-	in->held_bytes -= h->len;
-	*owner_bytes -= h->len;
+	in->held_bytes -= h->len + HELD_COST;
+	*owner_bytes -= h->len + HELD_COST;
 	ring_remove(&h->in_input);
 	answer_free(h->answer);
 	free(h);
@@ -187,8 +188,8 @@ static bool hold(struct input *in, const char *bytes, size_t len, const struct i
 	if (len)
 		memcpy(h->bytes, bytes, len);
 	ring_add(&in->held, &h->in_input);
-	in->held_bytes += len;
-	*limits->owner_bytes += len;
+	in->held_bytes += len + HELD_COST;
+	*limits->owner_bytes += len + HELD_COST;
 	return true;
 }
 

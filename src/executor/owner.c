@@ -79,6 +79,7 @@ static void on_patience(struct loop_timer *t)
 
 	RING_EACH(at, &o->processes)
 		process_caught_up(RING_OF(at, struct process, in_owner));
+	owner_push(o); /* not before: one that is pushed may make another one go */
 }
 
 void owner_attach(struct owner *o, struct connection *c)

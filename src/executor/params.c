@@ -5,6 +5,8 @@
 
 #include "executor/wire.h"
 
+#define MEMBERS_MAX 1024 /* of params; each is compared with all that are known */
+
 static const char *type_name(struct json v)
 {
 	switch (json_type(v)) {
@@ -34,14 +36,18 @@ static int wrong_type(struct json v, const char *expected, struct err *e)
 int params_read(struct json params, struct param *list, size_t count, struct err *e)
 {
 	struct json_iter it = json_iter(params);
+	unsigned members = 0;
 
 	if (params.at && json_type(params) != JSON_OBJECT)
 		return wrong_type(params, "a map", e);
-	while (params.at && json_each(&it))
+	while (params.at && json_each(&it)) {
+		if (++members > MEMBERS_MAX)
+			return err_set(e, WIRE_BAD_PARAMS, "more than %d members", MEMBERS_MAX);
 		for (size_t i = 0; i < count; i++)
 			if (json_is(it.key, list[i].name))
 				list[i].value =
 					json_type(it.value) == JSON_NULL ? JSON_NONE : it.value;
+	}
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 
 #define CLOSED_MAX       1024        /* of one owner that are kept after their end, */
 #define CLOSED_BYTES_MAX (32u << 20) /* and what they said */
+#define UNHEARD_MAX      512u        /* of one owner that ended, and it does not read */
 
 #define PROCESS_OF(ptr, member) RING_OF(ptr, struct process, member)
 
@@ -39,7 +40,7 @@ static void destroy(struct process *p)
 {
 	struct owner *o = p->owner;
 
-	assert(p->state == PROCESS_FORGOTTEN && !p->link && !p->start);
+	assert(p->state == PROCESS_FORGOTTEN && !p->link && !p->start && !ring_is_in(&p->due));
 	ring_remove(&p->in_owner);
 	output_done(&p->output);
 	input_done(&p->input);
@@ -68,10 +69,13 @@ static void hide(struct process *p)
 	loop_timer_stop(executor_of(p)->loop, &p->retain);
 	reading_forget(p);
 	ring_remove(&p->due);
+	p->missed = false;
 	if (ring_is_in(&p->closed)) {
 		ring_remove(&p->closed);
 		o->closed_count--;
 		o->closed_bytes -= p->closed_bytes;
+	} else if (p->state == PROCESS_CLOSED) {
+		o->unheard--;
 	}
 	output_done(&p->output);
 	go(p, PROCESS_FORGOTTEN);
@@ -111,13 +115,17 @@ static void on_retained(struct loop_timer *t)
 static void retain(struct process *p)
 {
 	struct owner *o = p->owner;
+	int64_t retain_ms = executor_of(p)->o.retain_ms;
 
 	output_trim(&p->output);
 	p->closed_bytes = p->output.kept;
 	ring_add(&o->closed, &p->closed);
+	o->unheard--;
 	o->closed_count++;
 	o->closed_bytes += p->closed_bytes;
-	loop_timer_set(executor_of(p)->loop, &p->retain, executor_of(p)->o.retain_ms, on_retained);
+	if (p->link && retain_ms < p->linger_ms) /* what lingers would end with it */
+		retain_ms = p->linger_ms;
+	loop_timer_set(executor_of(p)->loop, &p->retain, retain_ms, on_retained);
 	while (o->closed_count > CLOSED_MAX || o->closed_bytes > CLOSED_BYTES_MAX)
 		process_forget(PROCESS_OF(ring_first(&o->closed), closed));
 }
@@ -141,13 +149,14 @@ static void exit_with(struct process *p, int code, int sig)
 static void close_it(struct process *p)
 {
 	go(p, PROCESS_CLOSED);
+	p->owner->unheard++;
 	output_closed(&p->output);
 }
 
 /* What it left behind may linger, but has nothing more to say to us. */
 static void close_if_silent(struct process *p)
 {
-	if (p->state != PROCESS_EXITED || !p->lingers || !p->out_eof)
+	if (p->state != PROCESS_EXITED || !p->linger_ms || !p->out_eof)
 		return;
 	if (!p->err_eof && p->stdio != LINK_TERMINAL)
 		return;
@@ -258,7 +267,7 @@ static void refuse_start(struct process *p, const struct link_end *end)
 	executor_log(executor_of(p), "event=refused process=%s client=%s argv=%s text=%s",
 		     executor_quote(p->id), executor_quote(p->owner->client),
 		     executor_quote(p->argv), executor_quote(text));
-	reply_error(&p->start->reply, WIRE_INTERNAL, "%s", text);
+	reply_refused(&p->start->reply, text, end->status);
 	answer_free(p->start);
 	p->start = NULL;
 	hide(p);
@@ -341,7 +350,7 @@ static int open_link(struct process *p, struct spec *s, struct err *e)
 		s->link.contain = x->o.contain;
 	if (s->link.stdio != LINK_PIPES && !s->says_linger)
 		s->link.linger_ms = (unsigned)x->o.retain_ms;
-	p->lingers = s->link.linger_ms > 0;
+	p->linger_ms = s->link.linger_ms;
 	s->link.no_sweep = x->process_count > 0;
 	r = link_open(x->loop, &s->link, &link_events, p, &p->link, e);
 	if (r == 0)
@@ -357,6 +366,10 @@ static bool may_start(struct owner *o, const struct spec *s, const struct reply 
 		reply_error(r, WIRE_INVALID_REQUEST, "process %s already exists", s->id);
 	else if (x->process_count >= x->o.max_processes)
 		reply_error(r, WIRE_INVALID_REQUEST, "too many processes (%u)", x->o.max_processes);
+	else if (o->unheard >= UNHEARD_MAX)
+		reply_error(r, WIRE_INVALID_REQUEST,
+			    "too many processes have ended (%u), and the client did not read it",
+			    UNHEARD_MAX);
 	else
 		return true;
 	return false;
@@ -410,7 +423,6 @@ void process_caught_up(struct process *p)
 		return;
 	p->missed = false;
 	owner_due(p->owner, p);
-	owner_push(p->owner);
 }
 
 static void write_event(const struct process *p, enum output_event what,

@@ -6,8 +6,8 @@
  *
  * `closed` comes when the keeper has proved the tree gone; for one whose leftovers may linger (one
  * without a piped stdin, unless it was asked otherwise) already when the main process has exited
- *and both its pipes are at their end. A closed one is kept for the retention time, so that what it
- *said can be read, then its id is free. A forgotten one is only here until its link has ended.
+ * and both its pipes are at their end. A closed one is kept for the retention time, so that what it
+ * said can be read, then its id is free. A forgotten one is only here until its link has ended.
  *
  * Life: process_start; frees itself when it is forgotten and its link has ended.
  * Threads: with the loop's lock.  Blocking: never.
@@ -47,7 +47,7 @@ struct process {
 	struct link *link; /* NULL: it has ended */
 	enum link_stdio stdio;
 	bool paused, out_eof, err_eof;
-	bool lingers; /* what the main process leaves behind may go on */
+	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
 	/* Its owner came back and may have missed what was pushed last. Nothing is pushed, and so
 	 * nothing gives way, until it was read. */
 	bool missed;
@@ -80,7 +80,7 @@ void process_abandon(struct process *p, unsigned grace_ms);
 void process_forget(struct process *p);
 /* Its owner has come back. */
 void process_resume(struct process *p);
-/* It has what was pushed before, or does not ask for it. */
+/* It has what was pushed before, or does not ask for it: the rest is due. */
 void process_caught_up(struct process *p);
 /* Push the next event to c, which has room; true: there is another. p may not be forgotten by it.
  */

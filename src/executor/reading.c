@@ -93,7 +93,8 @@ static void respond(const struct reply *r, struct process *p, uint64_t after, ui
 		process_caught_up(p);
 }
 
-/* Answer it, or let it wait for room. */
+/* Answer it, or let it wait for room. What is due after it is pushed by the caller: that may be the
+ * end of the process. */
 static void finish(struct reading *g)
 {
 	struct connection *c = g->answer->reply.connection;
@@ -109,7 +110,11 @@ static void finish(struct reading *g)
 
 static void on_deadline(struct loop_timer *t)
 {
-	finish(RING_OF(t, struct reading, deadline));
+	struct reading *g = RING_OF(t, struct reading, deadline);
+	struct owner *o = g->process->owner;
+
+	finish(g);
+	owner_push(o);
 }
 
 static struct reading *hold(struct process *p, const struct reply *r, uint64_t after,
@@ -155,6 +160,7 @@ void reading_request(struct owner *o, const struct reply *r, struct json params)
 	ready = !wait_ms || is_ready(p, after);
 	if (ready && connection_has_room(r->connection)) {
 		respond(r, p, after, max_bytes);
+		owner_push(o);
 		return;
 	}
 	g = hold(p, r, after, max_bytes);

@@ -104,6 +104,17 @@ static void refuse(struct remote *r, const char *text)
 	finish(r);
 }
 
+/* What was to be looked for was not. r may be no more after it. */
+static void give_up_sweep(struct remote *r)
+{
+	char text[sizeof(r->end.text)];
+
+	sweep_text(&(struct sweep_result){ .ran = false }, text, sizeof(text));
+	set_text(r, text);
+	set_proof(r, "group");
+	finish(r);
+}
+
 /* The connection is lost, and whoever stopped it has waited long enough. The rest is done when the
  * way back is found. */
 static void tell_lease(struct remote *r)
@@ -127,8 +138,7 @@ static void on_late(struct loop_timer *t)
 	if (r->state == REMOTE_WAITING) {
 		refuse(r, NULL);
 	} else if (r->state == REMOTE_SWEEPING) {
-		set_proof(r, "group");
-		finish(r);
+		give_up_sweep(r);
 	} else if (!environment_is_attached(r->env)) {
 		if (!r->told)
 			tell_lease(r);
@@ -344,9 +354,12 @@ static void remote_pause(struct link *link, bool paused)
 static void on_start_failed(struct remote *r, const struct message *m)
 {
 	char reason[ENVIRONMENT_TEXT];
+	int64_t status = 0;
 	struct err e;
 
 	environment_error_text(m, reason);
+	if (json_int(json_find(m->error, "data.exitStatus"), &status) && status > 0 && status < 128)
+		r->end.status = (int)status;
 	err_set(&e, -ENOEXEC, "%s: %s", r->env->title, reason);
 	if (r->stopping && !is_ours(r)) { /* "cancelled": perhaps not before it forked */
 		r->end.refused = true;
@@ -467,12 +480,12 @@ void remote_abandon(struct remote *r, const char *text)
 		refuse(r, text);
 		return;
 	}
-	if (r->state != REMOTE_SWEEPING) {
-		set_text(r, text);
-		set_proof(r, "lease");
-	} else {
-		set_proof(r, "group");
+	if (r->state == REMOTE_SWEEPING) {
+		give_up_sweep(r);
+		return;
 	}
+	set_text(r, text);
+	set_proof(r, "lease");
 	finish(r);
 }
 

@@ -25,6 +25,7 @@ struct early {
 };
 
 static void take(struct remote *r, const struct event *ev);
+static void settle(struct remote *r);
 
 static bool is_over(const struct remote *r)
 {
@@ -153,8 +154,12 @@ void remote_event(struct remote *r, const struct event *ev)
 		return;
 	}
 	take(r, ev);
-	if (ev->kind != EVENT_CLOSED && r->in.early_count)
-		drain(r);
+	if (ev->kind == EVENT_CLOSED || (r->in.early_count && !drain(r)))
+		return;
+	/* Pushes go on where the last read ended: there is no gap, although a server that never
+	 * stops to write has more for every read. */
+	if (r->in.resyncing && r->in.rounds && !r->in.early_count)
+		settle(r);
 }
 
 void remote_in_begin(struct remote *r)

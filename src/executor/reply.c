@@ -45,6 +45,17 @@ void reply_error(const struct reply *r, int code, const char *fmt, ...)
 	connection_commit(r->connection, &j);
 }
 
+void reply_refused(const struct reply *r, const char *text, int status)
+{
+	struct buf *b = r->connection ? connection_begin(r->connection) : NULL;
+	struct emit j = EMIT_INIT(b);
+
+	if (!b)
+		return;
+	j.failed = wire_error_status(b, r->id, WIRE_INTERNAL, text, status);
+	connection_commit(r->connection, &j);
+}
+
 struct answer *answer_new(const struct reply *r, void (*on_gone)(void *ctx), void *ctx)
 {
 	struct connection *c = r->connection;

@@ -29,6 +29,8 @@ bool reply_begin(const struct reply *r, struct emit *j);
 void reply_end(const struct reply *r, struct emit *j);
 void reply_error(const struct reply *r, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A process that could not be started; status: how `killick run` would have ended, 0: not known. */
+void reply_refused(const struct reply *r, const char *text, int status);
 
 struct answer {
 	struct reply reply;

@@ -15,8 +15,9 @@
 #include "executor/process.h"
 #include "executor/wire.h"
 
-#define ARGV_SHOWN    512 /* bytes of JSON that are kept */
-#define LABEL_MAX     63  /* of names, as the keeper takes them */
+#define ARGV_SHOWN    512          /* bytes of JSON that are kept */
+#define ARGV_MAX      (256u << 10) /* words; Linux takes hardly more */
+#define LABEL_MAX     63           /* of names, as the keeper takes them */
 #define LINGER_MAX_MS 3600000u
 #define GRACE_MS      2000
 
@@ -70,6 +71,8 @@ static int read_argv(struct spec *s, const struct param *p, struct err *e)
 
 	if (param_is(p, JSON_ARRAY, e) < 0)
 		return e->code;
+	if (json_count(p->value) > ARGV_MAX)
+		return err_set(e, WIRE_BAD_PARAMS, "argv has more than %u words", ARGV_MAX);
 	s->argv = mem_grow(NULL, json_count(p->value) + 1, sizeof(*s->argv));
 	s->argv[0] = NULL;
 	emit_open(&j, NULL, '[');

@@ -47,12 +47,22 @@ int wire_end(struct emit *j)
 
 int wire_error(struct buf *b, struct json id, int code, const char *text)
 {
+	return wire_error_status(b, id, code, text, 0);
+}
+
+int wire_error_status(struct buf *b, struct json id, int code, const char *text, int status)
+{
 	struct emit j;
 
 	begin(b, &j);
 	emit_open(&j, "error", '{');
 	emit_int(&j, "code", code);
 	emit_text(&j, "message", text, strlen(text));
+	if (status) {
+		emit_open(&j, "data", '{');
+		emit_int(&j, "exitStatus", status);
+		emit_close(&j);
+	}
 	emit_close(&j);
 	if (id.at)
 		emit_raw(&j, "id", id.at, id.len);

@@ -44,6 +44,8 @@ void wire_result(struct buf *b, struct emit *j, struct json id); /* id as it cam
 int wire_end(struct emit *j);                                    /* 0 or -EMSGSIZE */
 /* A whole error; an id that is JSON_NONE is written as -1, as the original does. 0 or -EMSGSIZE. */
 int wire_error(struct buf *b, struct json id, int code, const char *text);
+/* The same with "data":{"exitStatus":N}: how `killick run` would have ended. */
+int wire_error_status(struct buf *b, struct json id, int code, const char *text, int status);
 
 /* A member "key":"<base64>" without a copy in between. */
 void wire_chunk(struct emit *j, const char *key, const void *bytes, size_t len);

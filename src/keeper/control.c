@@ -100,6 +100,17 @@ void control_refused(const char *text)
 	line_offer(&l, opened, OFFER_MS);
 }
 
+void control_refused_as(int status)
+{
+	struct line l;
+
+	if (opened < 0)
+		return;
+	line_init(&l);
+	line_add(&l, "{\"event\":\"refused\",\"status\":%d}\n", status);
+	line_offer(&l, opened, OFFER_MS);
+}
+
 void control_close(int fd)
 {
 	if (fd >= 0)

@@ -6,7 +6,8 @@
  * "stop" as SIGTERM does, "kill" at once; "int" is SIGINT to the server's group. "eof 500" and
  * "stop 500" bring another grace with them, in milliseconds. From us go JSON lines:
  * {"event":"started","pid":N,"level":"..."} when the server runs, {"event":"refused","text":"..."}
- * why it does not, {"event":"exited","status":N} (as waitpid has it) when what it left behind
+ * why it does not, followed by {"event":"refused","status":N} with the exit status of `killick run`
+ * for it if that has one, {"event":"exited","status":N} (as waitpid has it) when what it left behind
  * lingers, and the report (report.h) when the tree is gone. Our end hangs up when both
  * keepers are gone, and not before.
  */
@@ -32,5 +33,6 @@ void control_started(int fd, pid_t server, const char *level);
 void control_exited(int fd, int status);
 /* To the socket that was opened, if there is one. */
 void control_refused(const char *text);
+void control_refused_as(int status);
 /* Hang up before we end; fd -1 is fine. */
 void control_close(int fd);

@@ -82,11 +82,19 @@ static void end_lingering(struct hold *h, enum event ev)
 	go(h, KILLING, 0);
 }
 
+/* Asked again, with less patience. */
+static void hasten(struct hold *h, unsigned wait_ms)
+{
+	long long sooner = clock_us() + wait_ms * 1000LL;
+
+	if (h->deadline_us > sooner)
+		h->deadline_us = sooner;
+}
+
 static void hold_step(struct hold *h, enum event ev)
 {
 	struct keeper *k = h->k;
 	unsigned grace = k->opt.grace_ms, brief = orphan_grace_ms(h);
-	long long brief_end = clock_us() + brief * 1000LL;
 
 	if (h->state == KILLING)
 		return;
@@ -100,14 +108,18 @@ static void hold_step(struct hold *h, enum event ev)
 		if (h->state == RUNNING) {
 			k->need = NEED_EOF;
 			go(h, EOF_WAIT, grace);
+		} else {
+			hasten(h, grace);
 		}
 		break;
 	case EV_TERM:
 		keeper_stopping(k, WHY_SIGNAL, grace);
-		if (h->state == TERM_WAIT) /* asked again: pass it on, the budget stays */
-			tree_signal(&k->tree, SIGTERM, true);
-		else
+		if (h->state != TERM_WAIT) {
 			terminate(h, grace);
+		} else { /* asked again: pass it on; the budget does not grow */
+			tree_signal(&k->tree, SIGTERM, true);
+			hasten(h, grace);
+		}
 		break;
 	case EV_KILL:
 		keeper_stopping(k, WHY_SIGNAL, 0);
@@ -119,8 +131,8 @@ static void hold_step(struct hold *h, enum event ev)
 		keeper_stopping(k, ev == EV_OWNER ? WHY_OWNER : WHY_WATCH, brief);
 		if (h->state != TERM_WAIT)
 			terminate(h, brief);
-		else if (h->deadline_us > brief_end)
-			h->deadline_us = brief_end;
+		else
+			hasten(h, brief);
 		break;
 	case EV_TIMEOUT:
 		if (h->state == EOF_WAIT) {
@@ -214,6 +226,9 @@ static void on_news(struct hold *h)
 			break;
 		case NEWS_FAILED_LIMIT:
 			fail(h, FAILURE_LIMIT, w.value);
+			break;
+		case NEWS_FAILED_CWD:
+			fail(h, FAILURE_CWD, w.value);
 			break;
 		case NEWS_FAILED_EXEC:
 			fail(h, FAILURE_EXEC, w.value);
@@ -344,6 +359,7 @@ static void spawn(struct hold *h)
 		.argv = k->opt.argv,
 		.envp = k->envp,
 		.sh_argv = k->sh_argv,
+		.cwd = k->opt.cwd,
 		.nproc = k->nproc,
 		.own_proc = k->tree.pidns,
 		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs ||

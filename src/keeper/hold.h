@@ -9,7 +9,9 @@
  *      |  \__ SIGTERM ____________________________/^   ^                 ^
  *      |   \_ owner or watch gone (short grace) ______/                  |
  *      +---- the server's main process exits (from any state) -----------+
+ *      +---- the same with --linger --> LINGERING --its time is over, or any other reason--^
  *
+ * Asked again it is never more patient than before, but it may be less.
  * Threads: one.  Allocates: never.
  */
 #pragma once

@@ -34,9 +34,9 @@ void keeper_say(const char *fmt, ...)
 	line_vadd(&l, fmt, ap);
 	va_end(ap);
 	line_flatten(&l); /* what the user gave us may hold anything; this is one line */
+	control_refused(l.text + strlen("killick: "));
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
-	control_refused(l.text + strlen("killick: "));
 }
 
 void keeper_note(struct keeper *k, const char *fmt, ...)

@@ -205,6 +205,7 @@ enum option {
 	SWEEP,
 	LINGER,
 	ARG0,
+	CWD,
 	TERMINAL,
 	OPTION_COUNT
 };
@@ -225,6 +226,7 @@ static const struct {
 	[SWEEP] = { "--sweep", "yes or no" },
 	[LINGER] = { "--linger", "a time such as 30s, at most 1h" },
 	[ARG0] = { "--arg0", "a name" },
+	[CWD] = { "--cwd", "a directory" },
 	[TERMINAL] = { "--terminal", "yes or no" },
 };
 
@@ -257,6 +259,8 @@ static int set(struct options *o, enum option which, const char *value)
 		return options_time(value, &o->linger_ms);
 	case ARG0:
 		return parse_text(value, &o->arg0);
+	case CWD:
+		return parse_text(value, &o->cwd);
 	case TERMINAL:
 		return parse_yes_or_no(value, &o->terminal);
 	case OPTION_COUNT:

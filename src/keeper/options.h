@@ -31,6 +31,7 @@ struct options {     /* strings are borrowed from argv */
 	const char *name; /* never NULL: by default the command's last path component */
 	const char *session, *log, *report; /* NULL: not given */
 	const char *arg0;   /* what the server is told it is called; NULL: argv[0] */
+	const char *cwd;    /* where the server runs; NULL: where we do */
 	unsigned linger_ms; /* how long what the server leaves behind may go on; 0: not */
 	bool terminal;      /* stdin is a terminal that shall control the server */
 	int control;        /* descriptor of the owner's socket (control.h); -1: none */

@@ -155,6 +155,9 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	}
 	if (spec->own_proc && (r = mount_own_proc()) < 0)
 		say(fd, NEWS_PROC, -r);
+	/* by the server's own process: a file system that does not answer stops nobody else */
+	if (spec->cwd && chdir(spec->cwd) < 0)
+		give_up(fd, NEWS_FAILED_CWD, errno);
 	blocking_stdio();
 	close_above_stdio_at_exec();
 	default_signals();

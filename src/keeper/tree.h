@@ -36,6 +36,7 @@ struct tree_spec {        /* borrowed */
 	const char *file; /* the program, looked up in PATH */
 	char **argv, **envp;
 	char **sh_argv;      /* room for exec_command */
+	const char *cwd;     /* NULL: ours */
 	unsigned long nproc; /* RLIMIT_NPROC for the server, 0: as it is */
 	bool own_proc;       /* give it a /proc of its own pid namespace */
 	bool need_cgroup;    /* rather fail than start outside of the cgroup */
@@ -47,8 +48,9 @@ enum tree_news {
 	NEWS_PID,           /* value: its pid in the namespace of /proc, where that is not ours */
 	NEWS_OUTSIDE,       /* value: errno; it could not enter the cgroup and goes on without */
 	NEWS_PROC,          /* value: errno; it has no /proc of its own */
-	NEWS_FAILED_CGROUP, /* value: errno; this and the next two are final */
+	NEWS_FAILED_CGROUP, /* value: errno; this and those behind it are final */
 	NEWS_FAILED_LIMIT,
+	NEWS_FAILED_CWD,
 	NEWS_FAILED_EXEC,
 };
 struct tree_word {

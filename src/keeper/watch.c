@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "exits.h"
 #include "hold.h"
 #include "janitor.h"
@@ -178,6 +179,9 @@ static int explain(const struct watch *w)
 			   "'killick doctor'",
 			   cmd, reason);
 		return EXIT_UNAVAILABLE;
+	case FAILURE_CWD:
+		keeper_say("cannot enter its directory '%s': %s", w->k->opt.cwd, reason);
+		return EXIT_CANNOT_RUN;
 	case FAILURE_EXEC:
 		break;
 	}
@@ -196,6 +200,14 @@ static int explain(const struct watch *w)
 			"cannot run '%s': not found in PATH (%s); install it or give its full path",
 			cmd, path ? path : "unset");
 	return EXIT_NOT_FOUND;
+}
+
+static int refuse(const struct watch *w)
+{
+	int status = explain(w);
+
+	control_refused_as(status);
+	return status;
 }
 
 /* End as the server ended: the same code, or of the same signal, without a second core file. */
@@ -263,7 +275,7 @@ int watch_run(const struct options *opt, char **environment)
 		keeper_clean(w.k);
 		w.failure = w.k->tree.pidns ? FAILURE_NAMESPACE : FAILURE_FORK;
 		w.error = -r;
-		return explain(&w);
+		return refuse(&w);
 	}
 	STEP(WATCH_FORKED);
 	record_add(w.k->record_fd, "hold", "%d", w.hold);
@@ -272,6 +284,6 @@ int watch_run(const struct options *opt, char **environment)
 	if (!w.survivors && (!(w.done || w.failed) || !tree_reap(&w.k->tree)))
 		adopt(&w);
 	if (w.failed)
-		return explain(&w);
+		return refuse(&w);
 	return mirror(&w.k->tree);
 }

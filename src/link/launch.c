@@ -43,8 +43,16 @@ void launch_limit_files(const struct rlimit *lim)
 struct words {
 	const char *list[MAX_WORDS];
 	size_t count;
+	char *texts[4]; /* those that are ours to free */
+	size_t text_count;
 	char owner[16], grace[24], procs[24], memory[32], linger[24];
 };
+
+static void words_done(struct words *w)
+{
+	while (w->text_count)
+		free(w->texts[--w->text_count]);
+}
 
 static void add_words(struct words *w, const char *option, const char *value)
 {
@@ -53,9 +61,22 @@ static void add_words(struct words *w, const char *option, const char *value)
 	w->list[w->count++] = value;
 }
 
+/* Somebody's text, if there is one, as one word: alone it might look like an option. */
+static void add_text(struct words *w, const char *option, const char *text)
+{
+	size_t size = text ? strlen(option) + 1 + strlen(text) + 1 : 0;
+	char *word;
+
+	if (!text)
+		return;
+	word = mem_grow(NULL, size, 1);
+	snprintf(word, size, "%s=%s", option, text);
+	assert(w->text_count < sizeof(w->texts) / sizeof(w->texts[0]) && w->count < MAX_WORDS);
+	w->list[w->count++] = w->texts[w->text_count++] = word;
+}
+
 static void keeper_words(const struct link_spec *spec, struct words *w)
 {
-	w->count = 0;
 	snprintf(w->owner, sizeof(w->owner), "%d", getpid());
 	snprintf(w->grace, sizeof(w->grace), "%ums", spec->grace_ms);
 	snprintf(w->procs, sizeof(w->procs), "%lu", spec->max_procs);
@@ -65,11 +86,12 @@ static void keeper_words(const struct link_spec *spec, struct words *w)
 	add_words(w, "--control", "3");
 	add_words(w, "--owner", w->owner);
 	add_words(w, "--grace", w->grace);
-	add_words(w, "--name", spec->name);
+	add_text(w, "--name", spec->name);
+	add_text(w, "--session", spec->session);
+	add_text(w, "--cwd", spec->cwd);
+	add_text(w, "--arg0", spec->arg0);
 	if (spec->no_sweep)
 		add_words(w, "--sweep", "no");
-	if (spec->session)
-		add_words(w, "--session", spec->session);
 	if (spec->contain)
 		add_words(w, "--contain", spec->contain);
 	if (spec->max_procs)
@@ -78,8 +100,6 @@ static void keeper_words(const struct link_spec *spec, struct words *w)
 		add_words(w, "--memory", w->memory);
 	if (spec->linger_ms)
 		add_words(w, "--linger", w->linger);
-	if (spec->arg0)
-		add_words(w, "--arg0", spec->arg0);
 	if (spec->stdio == LINK_TERMINAL)
 		add_words(w, "--terminal", "yes");
 	w->list[w->count++] = "--";
@@ -124,10 +144,10 @@ static char **keeper_environment(char *const *envp)
 int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
 		  struct err *e)
 {
-	struct words words;
+	AUTO(words_done) struct words words = { .count = 0 };
 	AUTO(mem_drop) char **argv = NULL;
 	AUTO(mem_drop) char **envp = NULL;
-	struct spawn job = { .path = spec->keeper, .cwd = spec->cwd, .files = files_limit };
+	struct spawn job = { .path = spec->keeper, .files = files_limit };
 
 	keeper_words(spec, &words);
 	argv = join(words.list, words.count, spec->argv);

@@ -45,7 +45,8 @@ struct link_spec {                  /* borrowed for the time of link_open */
 
 struct link_end {        /* borrowed for the time of on_ended */
 	pid_t pid;       /* 0: it never ran */
-	bool refused;    /* it could not be started; text says why */
+	bool refused;    /* it could not be started; text says why, and */
+	int status;      /* `killick run` would exit so: 127 not found, 126 ...; 0: not known */
 	int exit_code;   /* -1: by a signal, or unknown */
 	int exit_signal; /* 0: none */
 	char why[16];    /* the keeper's word: exit, stdin, signal, owner, watch, hold, failed */

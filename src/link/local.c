@@ -57,6 +57,8 @@ struct local {
 	size_t sent;            /* ... of which so much is written */
 	bool last;              /* and then its stdin is closed */
 	bool wide_in, wide_out; /* these pipes have been widened */
+	char word[24];          /* to the keeper, which had no room for it */
+	enum link_stop stop;    /* what that is about */
 	struct link_end end;
 	char *report;
 	bool hung_up; /* both keepers are gone */
@@ -396,7 +398,7 @@ static void on_exited(struct local *l, struct json number)
 static bool on_message(struct local *l, const char *text, size_t len)
 {
 	char level[16] = "";
-	int64_t pid = 0;
+	int64_t pid = 0, status;
 	struct json v;
 
 	if (json_check(text, len, 0, &v, NULL) < 0)
@@ -408,7 +410,10 @@ static bool on_message(struct local *l, const char *text, size_t len)
 		l->link.ev->on_started(l->link.ctx, l->end.pid, level);
 	} else if (json_is(json_get(v, "event"), "refused")) {
 		l->end.refused = true;
-		json_string_into(json_get(v, "text"), l->end.text, sizeof(l->end.text));
+		if (json_int(json_get(v, "status"), &status))
+			l->end.status = (int)status;
+		else
+			json_string_into(json_get(v, "text"), l->end.text, sizeof(l->end.text));
 	} else if (json_is(json_get(v, "event"), "exited")) {
 		on_exited(l, json_get(v, "status"));
 	} else if (json_get(v, "killick").at) {
@@ -420,6 +425,14 @@ static bool on_message(struct local *l, const char *text, size_t len)
 	return false;
 }
 
+/* False: there is no room for it. */
+static bool say(struct local *l, const char *word)
+{
+	return l->control.fd < 0 ||
+	       send(l->control.fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
+	       (errno != EAGAIN && errno != ENOBUFS);
+}
+
 static void on_control(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, control);
@@ -427,7 +440,10 @@ static void on_control(struct loop_watch *w, uint32_t events)
 	char *text = loop_scratch(l->loop, &size); /* more than the keeper's longest message */
 	ssize_t n;
 
-	(void)events;
+	if ((events & EPOLLOUT) && say(l, l->word)) {
+		l->word[0] = '\0';
+		loop_watch_change(l->loop, w, EPOLLIN);
+	}
 	while (w->fd >= 0) {
 		n = recv(w->fd, text, size, MSG_DONTWAIT);
 		/* the keeper ended with a word of ours unread: told once, before what it said last
@@ -445,15 +461,20 @@ static void on_control(struct loop_watch *w, uint32_t events)
 	}
 }
 
-static void say(struct local *l, const char *word)
-{
-	if (l->control.fd >= 0)
-		send(l->control.fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
+/* One of many; when there is no room for it the others do. */
 static void local_interrupt(struct link *link)
 {
 	say(LOCAL_OF(link, link), "int");
+}
+
+/* A word that must arrive: one that is stopped or busy may have many others before it. */
+static void insist(struct local *l, enum link_stop how, const char *word)
+{
+	if (l->control.fd < 0 || (l->word[0] && how < l->stop) || (!l->word[0] && say(l, word)))
+		return;
+	snprintf(l->word, sizeof(l->word), "%s", word);
+	l->stop = how;
+	loop_watch_change(l->loop, &l->control, EPOLLIN | EPOLLOUT);
 }
 
 static void local_stop(struct link *link, enum link_stop how, long grace_ms)
@@ -467,7 +488,7 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 	snprintf(word, sizeof(word), grace_ms < 0 || how == LINK_STOP_KILL ? "%s" : "%s %ld",
 		 words[how], grace_ms);
 	/* first the word: the keeper is to know why the server exits when it does */
-	say(l, word);
+	insist(l, how, word);
 	if (how == LINK_STOP_EOF && waiting(l)) /* it may finish what it was given */
 		l->last = true;
 	else if (how != LINK_STOP_KILL) /* which must not look like an exit at the end of input */

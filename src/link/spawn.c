@@ -80,8 +80,6 @@ static BORROWED int become_keeper(void *arg)
 			return fail(job, "dup2");
 	}
 	close_the_rest();
-	if (s->cwd && syscall(SYS_chdir, s->cwd) < 0)
-		return fail(job, "chdir");
 	if (s->files)
 		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, s->files, NULL);
 	default_signals();
@@ -109,9 +107,6 @@ static int explain(const struct job *job, struct err *e)
 	const struct spawn *s = job->spec;
 	const char *reason = strerror(job->error);
 
-	if (strcmp(job->failed, "chdir") == 0)
-		return err_set(e, -job->error, "cannot enter its directory '%s': %s", s->cwd,
-			       reason);
 	if (strcmp(job->failed, "execve") == 0)
 		return err_set(e, -job->error, "cannot run the keeper '%s': %s", s->path, reason);
 	return err_set(e, -job->error, "cannot start a process (%s): %s", job->failed, reason);

@@ -18,7 +18,6 @@
 struct spawn { /* borrowed */
 	const char *path;
 	char *const *argv, *const *envp;
-	const char *cwd;            /* NULL: ours */
 	const struct rlimit *files; /* RLIMIT_NOFILE; NULL: ours */
 	int fds[SPAWN_FDS];         /* become 0, 1, 2, 3; all must be above 3 */
 };

@@ -10,6 +10,7 @@
 #include "net/channel_internal.h"
 
 #define LAST_BYTES (2u << 20) /* read of a connection that broke when we wrote */
+#define TURN       (64u << 10) /* read of a client at once: small requests cost more than their bytes */
 
 struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_role role,
 			    size_t send_limit)
@@ -270,7 +271,8 @@ static size_t read_some(struct channel *c)
 {
 	size_t size;
 	char *chunk = loop_scratch(c->loop, &size);
-	ssize_t n = stream_read(c->stream, chunk, size);
+	ssize_t n =
+		stream_read(c->stream, chunk, c->ws.role == WS_SERVER && size > TURN ? TURN : size);
 
 	if (n == -EAGAIN)
 		return 0;
@@ -361,13 +363,13 @@ void channel_use_stream(struct channel *c, struct stream *s)
 
 void channel_close(struct channel *c, bool now)
 {
+	if (c->state >= CHANNEL_ENDED)
+		return;
+	channel_take_back(c);
 	if (c->program) {
 		program_close(c, now);
 		return;
 	}
-	if (c->state >= CHANNEL_ENDED)
-		return;
-	channel_take_back(c);
 	channel_set_why(c, 0, "closed by this side");
 	if (now || c->state == CHANNEL_OPENING) {
 		channel_end(c);

@@ -378,65 +378,10 @@ static void begin_all(struct killick_call *c)
 		finish_all(c);
 }
 
-static struct lease *only_server(const struct killick_session *s)
-{
-	struct lease *only = NULL;
-
-	for (size_t i = 0; i < s->count; i++) {
-		if (lease_config(s->table[i])->disabled)
-			continue;
-		if (only)
-			return NULL;
-		only = s->table[i];
-	}
-	return only;
-}
-
-/* Whose request is it? NULL: nobody's. */
-static struct lease *route(struct killick_call *c, const char *server)
-{
-	struct killick_session *s = c->session;
-	const struct name *name;
-
-	if (server)
-		return session_find(s, server);
-	if (c->rq.op == KILLICK_CALL && (name = names_find(&s->names, c->rq.name))) {
-		c->rq.name = name->tool;
-		return session_find(s, name->server);
-	}
-	return only_server(s);
-}
-
-static const char *name_servers(const struct killick_session *s, char *out, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < s->count && used < size; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s'%s'", i ? ", " : "",
-					 lease_name(s->table[i]));
-	return used ? out : "none";
-}
-
-static void finish_unrouted(struct killick_call *c, const char *server)
-{
-	char text[400], known[200];
-
-	if (server)
-		snprintf(text, sizeof(text), "the session has no server '%.100s'; it has %s",
-			 server, name_servers(c->session, known, sizeof(known)));
-	else if (c->rq.op == KILLICK_CALL)
-		snprintf(text, sizeof(text),
-			 "no tool is known as '%.200s'; list the tools first, or name the server",
-			 c->rq.name);
-	else
-		snprintf(text, sizeof(text),
-			 "the session has not exactly one server; name the one that is meant");
-	finish_with(c, KILLICK_ERR_NO_SERVER, server, text);
-}
-
 static void begin(struct killick_call *c)
 {
 	const char *server = c->rq.server;
+	struct killick_error e;
 	struct lease *l;
 
 	c->rq.server = c->rq.args = NULL;
@@ -444,10 +389,10 @@ static void begin(struct killick_call *c)
 		finish_with(c, KILLICK_ERR_CLOSED, server, "the session is closed");
 	} else if (c->rq.op == KILLICK_TOOLS && !server) {
 		begin_all(c);
-	} else if ((l = route(c, server))) {
+	} else if ((l = call_route(c, server, &e))) {
 		begin_one(c, l);
 	} else {
-		finish_unrouted(c, server);
+		finish_with(c, e.code, server, e.text);
 	}
 	if (!c->own) { /* they were the caller's */
 		c->rq.name = NULL;

@@ -48,6 +48,9 @@ void call_fail_parked(struct killick_call *c, int code, const char *text);
 void call_free(struct killick_call *c);
 void call_free_if_forgotten(struct killick_call *c); /* by the host, and over */
 
+/* route.c: the server that it is for; the tool's own name is put into rq. NULL: e says why. */
+struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e);
+
 /* result.c */
 struct result_spec {
 	int code;

@@ -108,6 +108,13 @@ void server_count_failure(struct server *sv)
 		  sv->recipe.name, sv->failures, last.text);
 }
 
+void server_await_way(struct server *sv)
+{
+	sv->tried = false;
+	if (sv->backoff_ms < BACKOFF_MIN_MS)
+		sv->backoff_ms = BACKOFF_MIN_MS;
+}
+
 int server_refuses(const struct server *sv, struct killick_error *e)
 {
 	if (sv->broken)

@@ -15,6 +15,7 @@
 
 #define STARTING_MAX  16
 #define SWEEP_US      10000000
+#define SITES_US      1000000 /* for those that were given up: one may have ended just now */
 #define MESSAGE_LIMIT (64u << 20)
 #define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers have a multiple of it */
 
@@ -204,9 +205,17 @@ static bool is_closed(void *ctx)
 	return ((struct killick *)ctx)->state == RUNTIME_CLOSED;
 }
 
+/* A link on an executor that was given up ends in bounded time, and its site after it. */
 static bool is_left_by_all(void *ctx)
 {
-	return ((struct killick *)ctx)->inside == 0;
+	const struct killick *k = ctx;
+
+	return k->inside == 0 && sites_are_left(k);
+}
+
+static bool has_no_site(void *ctx)
+{
+	return ring_is_empty(&((struct killick *)ctx)->sites);
 }
 
 int killick_close(struct killick *k, struct killick_report **out_report)
@@ -243,8 +252,9 @@ void killick_free(struct killick *k)
 	if (k->outbox.fd < 0)
 		outbox_flush(&k->outbox);
 	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
-	if (!ring_is_empty(&k->sites)) { /* of a link that was given up and may yet end: it needs */
-		loop_unlock(k->loop);    /* the loop */
+	loop_wait(k->loop, has_no_site, k, loop_now_us() + SITES_US);
+	if (!has_no_site(k)) {        /* a keeper does not answer; should it ever, it needs */
+		loop_unlock(k->loop); /* the loop */
 		return;
 	}
 	RING_EACH(r, &k->sessions)

@@ -20,7 +20,7 @@
  *   it may.
  * - ready: the only state without a deadline. While the way to a server that is placed elsewhere is
  *   interrupted (`lost`) it stays ready, but every call fails at once until the way is back. If
- *that does not come back in time the link ends.
+ *   that does not come back in time the link ends.
  * - draining: all its sessions are leaving, and some let their calls finish. Each lease has its own
  *   deadline.
  * - stopping: the keeper was told to end the tree, and answers within its budget; the timer is
@@ -47,7 +47,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "executor/environment.h"
 #include "session/call.h"
 #include "session/pool.h"
 #include "session/relay.h"
@@ -58,12 +57,9 @@
 
 #define LINGER_MS     250   /* between EOF and the exit that usually follows */
 #define GUARD_MS      10000 /* beyond what the keeper is given */
-#define PROBE_MAX_MS  5000
 #define IN_FLIGHT_MAX 4096
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
-
-static void server_step(struct server *sv, enum server_event ev);
 
 static void on_time(struct loop_timer *t)
 {
@@ -102,82 +98,6 @@ static void server_go(struct server *sv, enum killick_state to, int64_t deadline
 	relay_state(sv);
 }
 
-/* --- what the link and the client say --- */
-
-static void on_started(void *ctx, pid_t pid, const char *level)
-{
-	struct server *sv = ctx;
-
-	sv->pid = pid;
-	snprintf(sv->level, sizeof(sv->level), "%s", level);
-	server_step(sv, EV_STARTED);
-}
-
-static void on_bytes(void *ctx, const char *bytes, size_t len)
-{
-	struct server *sv = ctx;
-
-	sv->bytes_in += len;
-	if (!sv->failed_client)
-		client_feed(sv->client, bytes, len);
-}
-
-static void on_eof(void *ctx)
-{
-	server_step(ctx, EV_EOF);
-}
-
-static void on_lost(void *ctx, const char *why)
-{
-	struct server *sv = ctx;
-
-	assert(sv->site);
-	if (sv->state != KILLICK_STOPPING)
-		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_LOST : KILLICK_ERR_START,
-			  "%s '%s': connection lost: %s",
-			  sv->ready_us ? "server" : "the handshake failed of server",
-			  sv->recipe.name, why);
-	server_step(sv, EV_LOST);
-}
-
-static void on_back(void *ctx)
-{
-	server_step(ctx, EV_BACK);
-}
-
-static void on_ended(void *ctx, const struct link_end *end)
-{
-	server_note_end(ctx, end);
-	server_step(ctx, EV_ENDED);
-}
-
-static const struct link_events link_events = {
-	.on_started = on_started,
-	.on_bytes = on_bytes,
-	.on_stderr = relay_stderr,
-	.on_eof = on_eof,
-	.on_ended = on_ended,
-	.on_lost = on_lost,
-	.on_back = on_back,
-};
-
-static void on_ready(void *ctx, const struct err *e)
-{
-	struct server *sv = ctx;
-
-	if (e && sv->state != KILLICK_STOPPING)
-		error_set(&sv->error, KILLICK_ERR_START,
-			  "the handshake with server '%s' failed: %s", sv->recipe.name, e->text);
-	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
-}
-
-static const struct client_events client_events = {
-	.on_ready = on_ready,
-	.on_note = relay_note,
-	.on_ask = relay_ask,
-	.on_warning = relay_warning,
-};
-
 /* --- to be wanted, and to start --- */
 
 static void server_want(struct server *sv)
@@ -195,43 +115,6 @@ static void server_want(struct server *sv)
 		pool_enqueue(sv->k, sv);
 }
 
-static void choose_era(struct server *sv)
-{
-	static const enum client_era eras[] = {
-		[CONFIG_LEGACY] = ERA_LEGACY, [CONFIG_MODERN] = ERA_MODERN, [CONFIG_AUTO] = ERA_AUTO
-	};
-
-	sv->spec.era = eras[sv->era];
-	sv->assumed =
-		sv->era == CONFIG_AUTO && eras_get(&sv->k->eras, sv->fingerprint, &sv->spec.era);
-}
-
-static int open_link(struct server *sv, struct err *e)
-{
-	const struct recipe *rc = &sv->recipe;
-	const struct link_spec spec = {
-		.keeper = sv->k->keeper,
-		.name = rc->name,
-		.session = sv->label,
-		.argv = rc->argv,
-		.envp = rc->envp,
-		.cwd = rc->cwd,
-		.contain = rc->contain,
-		.grace_ms = sv->grace_ms,
-		.max_procs = rc->max_procs,
-		.memory = rc->memory,
-		.no_sweep = rc->environment || !runtime_sweeps(sv->k),
-		.write_limit = sv->k->message_limit,
-	};
-	const struct placement where = { .remote_names = rc->remote_names };
-
-	/* by what it is: one that is placed never starts here */
-	if (!rc->environment)
-		return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
-	assert(sv->site);
-	return environment_open_link(sv->site->env, &spec, &where, &link_events, sv, &sv->link, e);
-}
-
 void server_not_started(struct server *sv, const char *why)
 {
 	error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
@@ -243,6 +126,7 @@ static void server_gone(struct server *sv);
 static void server_start(struct server *sv)
 {
 	struct err e = ERR_INIT;
+	int opened;
 
 	assert(!sv->link && !sv->client && sv->holders > 0);
 	sv->pid = 0;
@@ -255,17 +139,19 @@ static void server_start(struct server *sv)
 	sv->starts++;
 	sv->tried = true;
 	tail_done(&sv->tail);
-	if (open_link(sv, &e) < 0) {
+	opened = server_open_link(sv, &e);
+	if (opened < 0) {
 		server_not_started(sv, e.text);
+		sv->lost = opened == -ENOTCONN;
+		if (sv->lost)
+			sv->error.code = KILLICK_ERR_LOST;
 		server_go(sv, KILLICK_GONE, NO_DEADLINE);
 		server_gone(sv);
 		return;
 	}
 	relay_stderr_open(sv);
 	server_go(sv, KILLICK_STARTING, sv->startup_ms);
-	choose_era(sv);
-	sv->spec.probe_ms = sv->startup_ms / 3 < PROBE_MAX_MS ? sv->startup_ms / 3 : PROBE_MAX_MS;
-	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
+	server_open_client(sv);
 	RING_EACH(r, &sv->parked)
 		call_unpark(RING_OF(r, struct killick_call, in_park));
 	assert(ring_is_empty(&sv->parked));
@@ -378,7 +264,8 @@ static void server_give_up(struct server *sv)
 	sv->bytes_out += sv->link->written;
 	relay_abandon(sv->link, sv->site);
 	sv->link = NULL;
-	on_ended(sv, &nobody_knows);
+	server_note_end(sv, &nobody_knows);
+	server_step(sv, EV_ENDED);
 }
 
 static void server_escalate(struct server *sv)
@@ -423,8 +310,8 @@ static void server_end(struct server *sv)
 /* It is gone, and it was not asked to go, unless nobody has a lease. */
 static void server_gone(struct server *sv)
 {
-	struct killick_error e;
-	bool wanted;
+	bool no_way = sv->lost && !sv->has_ended; /* not even the way to it */
+	struct killick_error e = sv->error;
 
 	assert(sv->state == KILLICK_GONE && !sv->link && !sv->client);
 	if (sv->holders == 0) {
@@ -438,18 +325,21 @@ static void server_gone(struct server *sv)
 		pool_enqueue(sv->k, sv);
 		return;
 	}
-	server_count_failure(sv);
+	if (no_way)
+		server_await_way(sv);
+	else
+		server_count_failure(sv);
 	RING_EACH(r, &sv->leases)
 		lease_settle(RING_OF(r, struct lease, on_server), true);
-	wanted = sv->active > 0 && (sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked));
-	if (server_refuses(sv, &e) < 0) {
+	if (no_way || server_refuses(sv, &e) < 0) {
 		if (sv->broken)
 			relay_warning(sv, e.text);
 		RING_EACH(r, &sv->parked)
 			call_fail_parked(RING_OF(r, struct killick_call, in_park), e.code, e.text);
-	} else if (wanted) {
-		server_want(sv);
 	}
+	if (!sv->broken && sv->active > 0 &&
+	    (sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked)))
+		server_want(sv);
 }
 
 /* The last step: those who waited for its end hear how it was. */
@@ -478,7 +368,7 @@ static void server_free(struct server *sv)
 	free(sv);
 }
 
-static void server_step(struct server *sv, enum server_event ev)
+void server_step(struct server *sv, enum server_event ev)
 {
 	switch (STATE(sv->state, ev)) {
 	case STATE(KILLICK_IDLE, EV_USE):
@@ -510,6 +400,7 @@ static void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_HANDSHAKING, EV_LOST):
 		sv->lost = true;
 		server_stop(sv, "handshake", LINK_STOP_EOF);
+		fail_client(sv, sv->error.code, sv->error.text);
 		break;
 	case STATE(KILLICK_READY, EV_LOST):
 	case STATE(KILLICK_DRAINING, EV_LOST):

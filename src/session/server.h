@@ -131,6 +131,13 @@ void server_unleased(struct server *sv);
 /* Its turn to start has come. */
 void server_place(struct server *sv);
 
+/* The one function that steps it: for server_link.c. */
+void server_step(struct server *sv, enum server_event ev);
+/* server_link.c: where it is placed, and nowhere else. 0, or -errno with a sentence: -ENOTCONN
+ * while the connection to its environment is lost. */
+int server_open_link(struct server *sv, struct err *e);
+void server_open_client(struct server *sv);
+
 /* It could not be started; why is one line, and more that is not shown. */
 void server_not_started(struct server *sv, const char *why);
 
@@ -139,6 +146,9 @@ void server_note_end(struct server *sv, const struct link_end *end);
 
 /* pool.c: it failed once more. */
 void server_count_failure(struct server *sv);
+/* It was not started because its environment is lost, which others mend: that is no failure of it.
+ */
+void server_await_way(struct server *sv);
 /* Is it left alone? KILLICK_OK, or an error that says why. */
 int server_refuses(const struct server *sv, struct killick_error *e);
 /* How long it has to wait before its next start. */

@@ -11,15 +11,26 @@
 #include "executor/environment.h"
 #include "session/runtime.h"
 
+#define GUARD_MS 15000 /* beyond what its channel and the keeper of its program are given */
+
 static void on_freed(void *ctx)
 {
 	struct site *s = ctx;
 	struct killick *k = s->k;
 
 	assert(s->leaving);
+	loop_timer_stop(k->loop, &s->timer);
 	ring_remove(&s->in_runtime);
 	free(s);
 	loop_notify(k->loop); /* a close may wait for it */
+}
+
+static void on_late(struct loop_timer *t)
+{
+	struct site *s = RING_OF(t, struct site, timer);
+
+	s->given_up = true;
+	loop_notify(s->k->loop);
 }
 
 static void on_unused(struct loop_timer *t)
@@ -28,7 +39,8 @@ static void on_unused(struct loop_timer *t)
 
 	assert(s->users == 0 && !s->leaving && environment_users(s->env) == 0);
 	s->leaving = true;
-	environment_free(s->env, on_freed, s);
+	loop_timer_set(s->k->loop, &s->timer, GUARD_MS, on_late);
+	environment_free(s->env, on_freed, s); /* never from inside */
 	s->env = NULL;
 }
 
@@ -104,8 +116,19 @@ void site_leave(struct site *s)
 
 bool sites_are_leaving(const struct killick *k)
 {
-	RING_EACH(r, &k->sites)
-		if (RING_OF(r, struct site, in_runtime)->users == 0)
+	RING_EACH(r, &k->sites) {
+		const struct site *s = RING_OF(r, struct site, in_runtime);
+
+		if (s->users == 0 && !s->given_up)
 			return true;
+	}
 	return false;
+}
+
+bool sites_are_left(const struct killick *k)
+{
+	RING_EACH(r, &k->sites)
+		if (!RING_OF(r, struct site, in_runtime)->given_up)
+			return false;
+	return true;
 }

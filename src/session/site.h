@@ -23,8 +23,10 @@ struct site {
 	struct killick *k;
 	struct ring in_runtime;
 	unsigned users;
-	bool leaving;            /* its connection, or program, is being ended */
-	struct loop_timer timer; /* nobody uses it: it is freed from a clean stack */
+	bool leaving;  /* its connection, or program, is being ended */
+	bool given_up; /* and takes longer than it can: nobody waits for it any more */
+	struct loop_timer
+		timer; /* nobody uses it: it is freed from a clean stack; then, patience */
 	struct environment *env;
 	char fingerprint[FINGERPRINT_SIZE];
 };
@@ -33,5 +35,7 @@ struct site {
 struct site *site_use(struct killick *k, const struct config_place *p);
 void site_use_again(struct site *s); /* one more */
 void site_leave(struct site *s);
-/* Is one about to go? */
+/* Is one about to go? Not for ever: its keeper may not answer. */
 bool sites_are_leaving(const struct killick *k);
+/* None is left but those that were given up. */
+bool sites_are_left(const struct killick *k);

@@ -86,9 +86,11 @@ TEST(it_ends_as_the_server_ends, .timeout_ms = TEST_MS)
 	STREQ(out, "out\n");
 	STREQ(err, "err\n");
 	RUN_ON(128 + SIGSEGV, null, "--", "sh", "-c", "kill -SEGV $$");
-	RUN_ON(69, null, "--", "/no/such/program");
+	RUN_ON(127, null, "--", "/no/such/program");
 	SAYS("/no/such/program");
-	RUN_ON(69, null, "--cwd", "/no/such/place", "--", "true");
+	RUN_ON(127, null, "--", "no-such-program");
+	RUN_ON(126, null, "--", "/etc/passwd");
+	RUN_ON(126, null, "--cwd", "/no/such/place", "--", "true");
 	SAYS("/no/such/place");
 	close(null);
 	end_far();
@@ -144,6 +146,11 @@ TEST(the_directory_is_the_one_of_the_same_name, .timeout_ms = TEST_MS)
 	snprintf(here, sizeof(here), "%s\n", t_audit.dir);
 	EQ(shell("$K run --on $ON -- pwd < /dev/null"), 0);
 	STREQ(out, here);
+	/* one that has no name is not taken for another */
+	EQ(shell("mkdir gone; cd gone; rmdir ../gone; $K run --on $ON -- pwd < /dev/null"), 69);
+	SAYS("--cwd DIR");
+	EQ(shell("$K run --on $ON --cwd /no/such -- pwd < /dev/null"), 126);
+	SAYS("'/no/such'");
 	end_far();
 }
 
@@ -259,6 +266,19 @@ TEST(signals_end_it, .timeout_ms = TEST_MS)
 		close(p[1]);
 	}
 	end_far();
+}
+
+/* There is nobody yet who could be ended. */
+TEST(a_signal_before_there_is_a_way, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_file("slow.json", "{\"environments\": {\"slow\": {\"program\": [\"/bin/sh\", \"-c\", "
+				"\"echo > up; cat > /dev/null\"]}}, \"mcpServers\": {}}");
+	EQ(shell("$K run --config slow.json --on slow --cwd / -- true < /dev/null & p=$!;"
+		 "until [ -e up ]; do sleep 0.05; done; kill -TERM $p; wait $p"),
+	   128 + SIGTERM);
+	STREQ(err, "");
+	nothing_left();
 }
 
 TEST(the_end_of_its_owner_ends_it, .timeout_ms = TEST_MS)
@@ -447,6 +467,7 @@ TEST(what_makes_no_sense_is_refused, .timeout_ms = TEST_MS)
 		{ "$K run --on $ON --cwd x -- true", "'--cwd' must be an absolute path" },
 		{ "$K run --on $ON --log x -- true", "'--log' does not go with '--on'" },
 		{ "$K run --on $ON --control 9 -- true", "'--control' does not go with '--on'" },
+		{ "$K run --on $ON --sweep no -- true", "'--sweep' does not go with '--on'" },
 		{ "$K run --on $ON --grace never -- true", "--grace 'never' is not" },
 		{ "$K run --on $ON --env =x -- true", "is not NAME=VALUE" },
 		{ "$K run --on $ON --owner 2147483646 -- true", "there is no such process" },
@@ -455,6 +476,7 @@ TEST(what_makes_no_sense_is_refused, .timeout_ms = TEST_MS)
 		{ "T=x $K run --on ws://far.example:1 --token-env T -- true", "use wss://" },
 		{ "$K run --on far --token-env T -- true", "goes with a URL" },
 		{ "$K ps --config x", "'--config' goes with '--on'" },
+		{ "$K ps --all", "'--all' goes with '--on'" },
 		{ "$K ps --on local", "'local' is this machine" },
 		{ "$K ps --on $ON --tree", "'--tree' does not go with '--on'" },
 	};
@@ -502,6 +524,15 @@ TEST(ps_lists_what_an_executor_holds, .timeout_ms = TEST_MS)
 	close(p[0]);
 	close(p[1]);
 	finish(&c);
+	EQ(shell("$K ps --on $ON"), 0); /* what is over is not held */
+	PRINTS("no processes");
+	EQ(shell("$K ps --on $ON --json"), 0);
+	STREQ(out, "[]\n");
+	EQ(shell("$K ps --on $ON --all"), 0);
+	PRINTS("sleeper");
+	PRINTS("closed");
+	EQ(shell("$K ps --on $ON --all --json"), 0);
+	PRINTS("\"state\":\"closed\"");
 	end_far();
 }
 

@@ -249,15 +249,18 @@ TEST(wrong_words_are_refused_with_one_line_and_64)
 
 TEST(help_is_one_screen)
 {
-	static const char *const verbs[] = { "ps", "reap", "doctor", "demo" };
+	static const char *const verbs[] = {
+		"ps", "reap", "doctor", "demo", "exec-server", "run-on"
+	};
 
 	own_records();
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		char want[64];
 		size_t lines = 0;
+		bool is_verb = strcmp(verbs[i], "run-on") != 0;
 
-		EQ(run(verbs[i], "--help", NULL), 0);
-		snprintf(want, sizeof(want), "usage: killick %s", verbs[i]);
+		EQ(is_verb ? run(verbs[i], "--help", NULL) : run("help", verbs[i], NULL), 0);
+		snprintf(want, sizeof(want), "usage: killick %s", is_verb ? verbs[i] : "run --on");
 		OK(strncmp(out, want, strlen(want)) == 0);
 		OK(has("Exit status: "));
 		for (char *rest = out, *line; (line = strsep(&rest, "\n")); lines++)

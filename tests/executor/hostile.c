@@ -7,7 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -239,6 +243,61 @@ TEST(too_many_requests_at_once)
 	host_stop(&h);
 }
 
+/* A file system that nobody serves: whoever starts there waits, and nobody else. */
+TEST(a_directory_that_hangs)
+{
+	char dir[200], options[100];
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	struct host h;
+	struct guest g;
+	char *line;
+	long id;
+
+	snprintf(dir, sizeof(dir), "%s/hangs", t_audit.dir);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mkdir(dir, 0700) < 0 ||
+	    mount("fuse", dir, "fuse", MS_NOSUID | MS_NODEV, options) < 0) {
+		close(fuse);
+		rmdir(dir);
+		SKIP("cannot mount a file system of our own");
+	}
+	HOST(&h, NULL, "--quiet");
+	guest_open(&g, &h);
+	id = guest_send(&g, "process/start",
+			"{\"processId\":\"p\",\"argv\":[\"cat\"],\"cwd\":\"file://%s\"," ENV_ALL
+			"," PIPED "}",
+			dir);
+	others_are_well(&h);
+	free(guest_ask(&g, "process/terminate", "{\"processId\":\"p\"}"));
+	free(guest_answer(&g, id));
+	line = guest_ask(&g, "fs/getMetadata", "{\"path\":\"file:///\"}");
+	free(line);
+	guest_close(&g);
+	host_stop(&h);
+	close(fuse); /* ends it */
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+}
+
+/* More interrupts than the keeper has room for, and then the word that counts. */
+TEST(a_flood_of_interrupts, .timeout_ms = 30000)
+{
+	struct host h;
+	struct guest g;
+
+	HOST(&h, NULL, "--quiet");
+	guest_open(&g, &h);
+	guest_start(&g, "p", PIPED, "trap '' INT; echo up; exec sleep 120");
+	guest_await_output(&g, "p", "up");
+	for (int i = 0; i < 3000; i++)
+		guest_send(&g, "process/signal", "{\"processId\":\"p\",\"signal\":\"interrupt\"}");
+	free(guest_ask(&g, "process/terminate", "{\"processId\":\"p\"}"));
+	free(guest_await(&g, "process/closed", "p"));
+	guest_close(&g);
+	host_stop(&h);
+}
+
 TEST(too_many_processes)
 {
 	struct host h;
@@ -255,6 +314,49 @@ TEST(too_many_processes)
 	free(guest_ask(&g, "process/terminate", "{\"processId\":\"1\"}"));
 	free(guest_await(&g, "process/closed", "1"));
 	guest_start(&g, "4", PIPED, "exec cat");
+	guest_close(&g);
+	host_stop(&h);
+}
+
+/* The executor has no descriptors left: starts are refused with a sentence, who connects waits, and
+ * when there are some again both go on. */
+TEST(no_descriptors_left)
+{
+	const struct rlimit few = { 64, 64 };
+	struct guest g, late;
+	char *line = NULL;
+	struct host h;
+	int started = 0;
+
+	setrlimit(RLIMIT_NOFILE, &few);
+	HOST(&h, NULL, "--quiet");
+	guest_open(&g, &h);
+	for (;; started++) {
+		free(line);
+		line = guest_answer(&g, guest_send(&g, "process/start",
+						   "{\"processId\":\"p%d\",\"argv\":[\"cat\"],"
+						   "\"cwd\":\"file:///\"," ENV_ALL "," PIPED "}",
+						   started));
+		if (guest_find(line, "error").at)
+			break;
+		OK(started < 64);
+	}
+	EQ(guest_number(line, "error.code"), -32603);
+	OK(strstr(line, "no descriptors") || strstr(line, "Too many open files"));
+	free(line);
+	OK(started > 3);
+	for (int i = 0; i < 6; i++) { /* those that are left */
+		guest_connect(&late, &h);
+		guest_say(&late, "{\"id\":1,\"method\":\"initialize\",\"params\":{"
+				 "\"clientName\":\"x\"}}");
+		if (i < 5)
+			guest_close(&late);
+	}
+	free(guest_ask(&g, "process/terminate", "{\"processId\":\"p0\"}"));
+	free(guest_await(&g, "process/closed", "p0"));
+	free(guest_hear(&late));
+	guest_close(&late);
+	guest_start(&g, "again", PIPED, "exec cat");
 	guest_close(&g);
 	host_stop(&h);
 }

@@ -224,6 +224,21 @@ TEST(owner_of_a_terminal_stays_away)
 	hang_up(TTY, "exec sleep 120");
 }
 
+/* It was granted an hour to leave, and then its owner left. */
+TEST(owner_stays_away_after_a_patient_terminate)
+{
+	struct host h;
+	struct guest g;
+
+	HOST(&h, NULL, "--quiet", "--lease", "400ms");
+	start_tree(&h, &g, SHELL, "trap '' TERM INT HUP; while :; do sleep 1; done");
+	free(guest_ask(&g, "process/terminate", "{\"processId\":\"p\",\"graceMs\":3600000}"));
+	guest_close(&g);
+	only_executor_lives();
+	host_stop(&h);
+	nothing_lives();
+}
+
 TEST(stdio_eof)
 {
 	struct host h;

@@ -212,6 +212,53 @@ TEST(a_socket_from_the_service_manager)
 	unlink(at.sun_path);
 }
 
+/* It serves, and ends as it should. */
+static void works(struct host *h)
+{
+	double until = t_now_ms() + GUEST_MS;
+	struct guest g;
+	struct stat st;
+
+	while (stat(h->url + 5, &st) < 0) {
+		OK(t_now_ms() < until);
+		t_wait_fd(-1, 0, 5);
+	}
+	for (int i = 0; i < 3; i++) { /* each has its lines in the log */
+		guest_open(&g, h);
+		guest_start(&g, "p", PIPED, "echo here; exit 0");
+		free(guest_await(&g, "process/closed", "p"));
+		guest_close(&g);
+	}
+	host_stop(h);
+}
+
+/* Its log is nobody's life: a pipe that is not read any more, as behind `| head -1`, or nothing at
+ * all. What it opens next must not be taken for its stdin, stdout or stderr. */
+TEST(nobody_reads_its_log)
+{
+	static const char *const outputs[] = { ">&- 2>&- <&-", "2>&-", ">/dev/full 2>/dev/full" };
+	struct host h = { .in = -1, .out = -1 };
+	char script[400];
+	char *const argv[] = { "sh", "-c", script, NULL };
+	int p[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	snprintf(h.url, sizeof(h.url), "unix:%s/unread", t_audit.dir);
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		snprintf(script, sizeof(script), "exec %s exec-server --listen %s %s",
+			 t_program("KILLICK", "build/killick"), h.url, outputs[i]);
+		h.pid = t_spawn(argv, (int[]){ null, null, -1 });
+		works(&h);
+	}
+	snprintf(script, sizeof(script), "exec %s exec-server --listen %s",
+		 t_program("KILLICK", "build/killick"), h.url);
+	EQ(pipe2(p, O_CLOEXEC), 0);
+	h.pid = t_spawn(argv, (int[]){ null, null, p[1] });
+	close(null);
+	close(p[0]);
+	close(p[1]);
+	works(&h);
+}
+
 static int zombies_of(pid_t parent)
 {
 	DIR *d = opendir("/proc");

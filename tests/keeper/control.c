@@ -289,6 +289,30 @@ TEST(a_word_may_bring_its_own_grace)
 	disown_all(&o);
 }
 
+/* Whoever asks again with less patience is not bound by what was granted before. */
+static void hasten(const char *first, const char *second, const char *why)
+{
+	struct owner o;
+
+	OWN(&o, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 60; done");
+	let_live(&o, true);
+	say(&o, first);
+	say(&o, second);
+	expect(&o, why);
+	ended(&o);
+	disown_all(&o);
+}
+
+TEST(stop_sooner)
+{
+	hasten("stop 3600000", "stop 100", "\"why\":\"signal\",\"step\":\"kill\"");
+}
+
+TEST(eof_sooner)
+{
+	hasten("eof 3600000", "eof 100", "\"why\":\"stdin\",\"step\":\"kill\"");
+}
+
 TEST(the_name_it_is_told)
 {
 	struct owner o;
@@ -314,7 +338,8 @@ TEST(leftovers_linger_until_they_leave)
 {
 	struct owner o;
 
-	OWN_AS(&o, "--linger", "1h", "--", "sh", "-c", "exec 5<&0; (read x; echo bye) <&5 & exit 3");
+	OWN_AS(&o, "--linger", "1h", "--", "sh", "-c",
+	       "exec 5<&0; (read x; echo bye) <&5 & exit 3");
 	let_live(&o, false);
 	expect(&o, EXITED_3);
 	EQ(t_wait_fd(o.control, POLLIN, 0), 0);
@@ -377,6 +402,93 @@ TEST(leftovers_are_stopped)
 TEST(leftovers_end_with_the_owner)
 {
 	end_leftovers("", "");
+}
+
+/* Killed, one or both of the keepers, while something lingers. The leader is gone, so there is no
+ * PDEATHSIG to help. */
+static void kill_lingering(const char *level, bool watch, bool hold)
+{
+	char *reap[] = { (char *)t_program("KILLICK", "build/killick"), "reap", NULL };
+	struct owner o;
+	char script[300];
+	pid_t hold_pid;
+
+	snprintf(script, sizeof(script), "exec 5<&0; exec setsid %s ignore <&5 & exit 3",
+		 t_program("ZOO", "build/src/zoo/killick-zoo"));
+	OWN_AS(&o, "--linger", "1h", "--contain", level, "--", "sh", "-c", script);
+	OK(listen_once(&o));
+	if (strstr(o.line, "\"refused\"")) {
+		while (listen_once(&o))
+			;
+		ended(&o);
+		disown_all(&o);
+		SKIP("%s cannot be had here", level);
+	}
+	expect(&o, EXITED_3);
+	hold_pid = held_hold(&(struct held){ .watch = o.watch });
+	OK(hold_pid > 1);
+	if (watch && hold) { /* neither may act for the other */
+		kill(o.watch, SIGSTOP);
+		kill(hold_pid, SIGKILL);
+		kill(o.watch, SIGKILL);
+	} else {
+		kill(watch ? o.watch : hold_pid, SIGKILL);
+	}
+	while (listen_once(&o))
+		if (strstr(o.line, "\"killick\""))
+			OK(strstr(o.line, watch ? "\"why\":\"watch\"" : "\"why\":\"hold\""));
+	ended(&o);
+	disown_all(&o);
+	if (watch && hold) /* what an owner's link does at once */
+		EQ(t_wait_child(t_spawn(reap, NULL), HELD_MS), 0);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+	while (waitpid(-1, NULL, __WALL) > 0) /* what they left has come to us */
+		;
+}
+
+TEST(lingering_and_the_watch_is_killed)
+{
+	kill_lingering("keeper", true, false);
+}
+
+TEST(lingering_and_the_hold_is_killed)
+{
+	kill_lingering("keeper", false, true);
+}
+
+TEST(lingering_and_both_are_killed)
+{
+	kill_lingering("keeper", true, true);
+}
+
+TEST(lingering_in_a_cgroup_and_the_watch_is_killed)
+{
+	kill_lingering("cgroup", true, false);
+}
+
+TEST(lingering_in_a_cgroup_and_the_hold_is_killed)
+{
+	kill_lingering("cgroup", false, true);
+}
+
+TEST(lingering_in_a_cgroup_and_both_are_killed)
+{
+	kill_lingering("cgroup", true, true);
+}
+
+TEST(lingering_in_a_namespace_and_the_watch_is_killed)
+{
+	kill_lingering("namespace", true, false);
+}
+
+TEST(lingering_in_a_namespace_and_the_hold_is_killed)
+{
+	kill_lingering("namespace", false, true);
+}
+
+TEST(lingering_in_a_namespace_and_both_are_killed)
+{
+	kill_lingering("namespace", true, true);
 }
 
 TEST(not_a_socket)

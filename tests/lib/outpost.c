@@ -80,6 +80,20 @@ int outpost_logged(const struct outpost *o, const char *text)
 	return count;
 }
 
+/* The log is written by a thread of its own. */
+void outpost_await_log(const struct outpost *o, const char *text, int times)
+{
+	double until = t_now_ms() + LAB_MS;
+	int count;
+
+	while ((count = outpost_logged(o, text)) < times) {
+		if (t_now_ms() > until)
+			FAIL("'%s' is in the log %d times, not %d", text, count, times);
+		poll(NULL, 0, 5);
+	}
+	EQ(count, times);
+}
+
 /* --- configs --- */
 
 char *outpost_config_of(const char *environments, const struct lab_server *list)

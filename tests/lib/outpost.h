@@ -27,8 +27,9 @@ void outpost_open(struct outpost *o, const char *lease);
 /* Ask it to leave, and see that it does so with status 0. */
 void outpost_close(struct outpost *o);
 void outpost_kill(struct outpost *o); /* SIGKILL */
-/* How often the text is in its log. */
+/* How often the text is in its log: by now, or once it is there so often. */
 int outpost_logged(const struct outpost *o, const char *text);
+void outpost_await_log(const struct outpost *o, const char *text, int times);
 
 /* The servers of list in a config whose environment `far` is the executor: to be given to free().
  * gate: through the gate. */

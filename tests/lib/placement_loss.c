@@ -36,7 +36,7 @@ static void must_be_lost(struct killick_call *c)
 
 	EQ(killick_wait(c, &r), KILLICK_ERR_LOST);
 	OK(strstr(killick_result_error(r), "'a'"));
-	OK(strstr(killick_result_error(r), "connection lost"));
+	OK(strstr(killick_result_error(r), "was lost: "));
 	killick_result_free(r);
 	killick_call_free(c);
 }
@@ -69,8 +69,8 @@ TEST(what_is_open_fails_at_once_and_later_calls_too_until_it_is_back, .timeout_m
 	for (int i = 0; i < CALLS; i++)
 		must_be_lost(calls[i]);
 	EQ(lab_state(s, "a"), KILLICK_READY);
-	await_error(s, "a", "connection lost");
-	for (enum killick_op op = KILLICK_TOOLS; op <= KILLICK_PING; op++)
+	await_error(s, "a", "was lost: ");
+	for (enum killick_op op = KILLICK_TOOLS; op <= KILLICK_UNSUBSCRIBE; op++)
 		killick_result_free(
 			lab_do(s,
 			       &(struct killick_request){
@@ -84,7 +84,7 @@ TEST(what_is_open_fails_at_once_and_later_calls_too_until_it_is_back, .timeout_m
 	lab_call(s, "a", "echo", "{\"text\":\"again\"}", 0, text, sizeof(text));
 	STREQ(text, "again");
 	lab_await(&ev.count[KILLICK_EVENT_WARNING], 2); /* lost, and back */
-	EQ(outpost_logged(&o, "event=start"), 1);
+	outpost_await_log(&o, "event=start", 1);
 	lab_end(s);
 	gate_close(&g);
 	lab_close(k);
@@ -105,13 +105,47 @@ TEST(a_server_that_is_lost_does_not_spoil_the_list_of_the_others, .timeout_ms = 
 	gate_open(&g, &o);
 	s = outpost_session(k, &o, true, SERVERS({ "a", .more = PLACED }, { "b" }));
 	gate_set(&g, GATE_SHUT);
-	await_error(s, "a", "connection lost");
+	await_error(s, "a", "was lost: ");
 	r = lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS }, 0);
 	snprintf(list, sizeof(list), "%s", killick_result_json(r, NULL));
 	OK(strstr(list, "b__echo") && !strstr(list, "a__echo"));
 	killick_result_free(r);
 	gate_set(&g, GATE_OPEN);
 	await_error(s, "a", "");
+	lab_end(s);
+	gate_close(&g);
+	lab_close(k);
+	outpost_close(&o);
+}
+
+/* What cannot be started meanwhile has not failed: it is not given up, however often it is used. */
+TEST(a_server_that_is_new_while_the_way_is_lost_fails_at_once_and_works_later, .timeout_ms = 60000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s, *late;
+	char text[100];
+
+	outpost_open(&o, NULL);
+	gate_open(&g, &o);
+	s = outpost_session(k, &o, true, SERVERS({ "a", .more = PLACED }));
+	gate_set(&g, GATE_SHUT);
+	await_error(s, "a", "was lost: ");
+	late = outpost_session(
+		k, &o, true,
+		SERVERS({ "b", .more = PLACED }, { "c", .more = PLACED ",\"restart\":\"never\"" }));
+	for (int i = 0; i < 8; i++) {
+		lab_call(late, "b", "echo", "{}", KILLICK_ERR_LOST, NULL, 0);
+		lab_call(late, "c", "echo", "{}", KILLICK_ERR_LOST, NULL, 0);
+	}
+	gate_set(&g, GATE_OPEN);
+	await_error(s, "a", "");
+	lab_call(late, "b", "echo", "{\"text\":\"b\"}", 0, text, sizeof(text));
+	STREQ(text, "b");
+	lab_call(late, "c", "echo", "{\"text\":\"c\"}", 0, text, sizeof(text));
+	STREQ(text, "c");
+	lab_end(late);
 	lab_end(s);
 	gate_close(&g);
 	lab_close(k);
@@ -163,7 +197,7 @@ TEST(a_handshake_that_is_cut_fails_and_leaves_nothing, .timeout_ms = 90000)
 		FAIL("%s", e.text);
 	lab_await_pids(1);
 	gate_set(&g, GATE_SHUT);
-	await_error(s, "a", "the handshake failed of server 'a': connection lost");
+	await_error(s, "a", "the handshake with server 'a' failed: the connection to environment");
 	lab_await_state(s, "a", KILLICK_GONE);
 	outpost_await_nobody(); /* the lease */
 	killick_session_close(s, NULL);
@@ -190,7 +224,7 @@ TEST(beyond_the_lease_it_is_gone_and_started_again_when_used, .timeout_ms = 9000
 	pid = lab_pid(s, "a");
 	lab_call(s, "a", "spawn", NULL, 0, NULL, 0);
 	gate_set(&g, GATE_SHUT);
-	await_error(s, "a", "connection lost");
+	await_error(s, "a", "was lost: ");
 	outpost_await_nobody();
 	gate_set(&g, GATE_OPEN);
 	lab_await_state(s, "a", KILLICK_GONE);
@@ -215,7 +249,7 @@ TEST(close_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
 	gate_open(&g, &o);
 	s = outpost_session(k, &o, true, SERVERS({ "a", "stays", .more = PLACED }, { "b" }));
 	gate_set(&g, GATE_SHUT);
-	await_error(s, "a", "connection lost");
+	await_error(s, "a", "was lost: ");
 	EQ(killick_session_close(s, &r), 0);
 	EQ(r->count, 2);
 	OK(!r->proved);
@@ -253,7 +287,7 @@ TEST(refresh_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
 	gate_open(&g, &o);
 	s = outpost_session(k, &o, true, SERVERS({ "a", "stays", .more = PLACED }));
 	gate_set(&g, GATE_SHUT);
-	await_error(s, "a", "connection lost");
+	await_error(s, "a", "was lost: ");
 	config = lab_config(SERVERS({ "a" }));
 	EQ(killick_session_refresh(s, config, NULL, &r, &e), 0);
 	EQ(r->count, 1);
@@ -348,4 +382,60 @@ TEST(the_host_is_killed_and_its_program_with_it, .timeout_ms = 90000)
 	outpost_await_nobody();
 	lab_reap();
 	OK(audit_wait_empty(&t_audit, LAB_MS, NULL));
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[400], *at;
+	pid_t parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	OK(f && fgets(line, sizeof(line), f));
+	fclose(f);
+	at = strrchr(line, ')');
+	OK(at && sscanf(at + 1, " %*c %d", &parent) == 1);
+	return parent;
+}
+
+/* The program is held like a server; a close does not wait for ever for its keepers either. */
+TEST(a_program_whose_keepers_hang_does_not_hang_the_close, .timeout_ms = 90000)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = NULL;
+	struct killick_report *r = NULL;
+	struct killick_error e;
+	char environments[600], path[200], text[20] = "", *config;
+	pid_t hold, watch;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/hold", t_audit.dir);
+	snprintf(environments, sizeof(environments),
+		 "{\"far\":{\"program\":[\"/bin/sh\",\"-c\",\"echo $PPID > %s; exec %s exec-server "
+		 "--listen stdio --quiet\"],\"env\":{\"ZOO_AUDIT\":\"%s\"}}}",
+		 path, t_program("KILLICK", "build/killick"), t_audit.tag);
+	config = outpost_config_of(environments, SERVERS({ "a", .more = PLACED }));
+	if (outpost_try(k, config, &s, &e))
+		FAIL("%s", e.text);
+	f = fopen(path, "re");
+	OK(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	hold = atoi(text);
+	watch = parent_of(hold);
+	OK(hold > 1 && watch > 1);
+	OK(kill(watch, SIGSTOP) == 0 && kill(hold, SIGSTOP) == 0);
+	EQ(killick_close(k, &r), 0);
+	EQ(r->count, 1);
+	OK(r->proved); /* of the server */
+	killick_report_free(r);
+	EQ(lab_living(), 0);
+	OK(kill(hold, SIGCONT) == 0 && kill(watch, SIGCONT) == 0);
+	for (double until = t_now_ms() + LAB_MS; audit_count(&t_audit) > 0;) {
+		OK(t_now_ms() < until);
+		lab_reap();
+		poll(NULL, 0, 5);
+	}
+	lab_close(k);
+	free(config);
 }

@@ -224,6 +224,8 @@ TEST(it_does_not_answer_any_more)
 	fake_pass(1);
 	EQ(u.ended, 1);
 	STREQ(u.end.proof, "lease");
+	/* it may have heard us say who we are, 100 ms after the loss */
+	OK(strstr(u.end.text, "or does so within 6 s"));
 	OK(!fake.channel);
 	far_close(&f);
 }
@@ -242,6 +244,24 @@ TEST(another_session_is_none)
 	fake_pass(0);
 	EQ(u.ended, 1);
 	STREQ(u.end.proof, "lease");
+	far_close(&f);
+}
+
+TEST(another_executor_is_none)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	OK(far_run(&f, &u, FAR_KILLICK));
+	lose();
+	fake_pass(100);
+	far_connected();
+	far_answer(far_asked(&f, "initialize"), FAR_CODEX); /* it knows the session, it says */
+	fake_pass(0);
+	EQ(u.ended, 1);
+	STREQ(u.end.proof, "lease");
+	OK(strstr(u.end.text, "it is another executor"));
 	far_close(&f);
 }
 
@@ -497,8 +517,10 @@ TEST(a_program_cannot_be_resumed)
 	EQ(u.lost, 0);
 	EQ(u.ended, 1);
 	STREQ(u.end.proof, "lease");
-	STREQ(u.end.text, "environment 'far' (ssh host killick) has ended, and everything on it: "
-			  "ssh exited with status 255: Connection closed by host");
+	/* the far side of a line that was cut has not heard of it yet */
+	STREQ(u.end.text, "the connection to environment 'far' (ssh host killick) was lost; its "
+			  "executor has ended the server or does so within 30 s (ssh exited with "
+			  "status 255: Connection closed by host)");
 	fake_pass(30000);
 	EQ(fake.connects, 1);
 	far_close(&f);

@@ -134,6 +134,34 @@ TEST(a_sweep_that_does_not_run)
 	}
 }
 
+TEST(lost_while_it_is_swept)
+{
+	for (int back = 0; back < 2; back++) {
+		AUTO(user_done) struct user u = { .link = NULL };
+		char tag[64];
+		struct far f;
+
+		far_open(&f);
+		OK(far_run(&f, &u, FAR_CODEX));
+		link_stop(u.link, LINK_STOP_EOF);
+		far_answer(far_asked(&f, "process/terminate"), "{\"running\":true}");
+		far_exited("k1", 1, 137);
+		far_closed("k1", 2, NULL);
+		OK(sweep_asked(&f, tag, sizeof(tag)));
+		fake_break(-ECONNRESET, "reset");
+		fake_pass(100);
+		if (back) { /* but the executor is another */
+			far_connected();
+			far_refuse(far_asked(&f, "initialize"), -32600, "unknown session");
+		}
+		fake_pass(2000);
+		EQ(u.ended, 1);
+		STREQ(u.end.proof, "group");
+		OK(strstr(u.end.text, "could not be looked for"));
+		far_close(&f);
+	}
+}
+
 /* A grandchild holds the pipes, and `closed` never comes. */
 TEST(exited_but_not_closed)
 {

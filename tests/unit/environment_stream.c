@@ -56,20 +56,27 @@ static void play_write(struct play *p, uint64_t id)
 		far_answer(id, "{\"status\":\"accepted\"}");
 }
 
-/* Answer all that was asked. */
+/* Answer what was asked next. False: nothing was. */
+static bool play_serve_one(struct play *p)
+{
+	int64_t id = 0;
+
+	if (!fake.channel || !*far_sent(&p->f))
+		return false;
+	json_int(p->f.m.id, &id);
+	if (json_is(p->f.m.method, "initialize"))
+		far_answer((uint64_t)id, FAR_KILLICK);
+	else if (json_is(p->f.m.method, "process/read"))
+		play_read(p, (uint64_t)id);
+	else if (json_is(p->f.m.method, "process/write"))
+		play_write(p, (uint64_t)id);
+	return true;
+}
+
 static void play_serve(struct play *p)
 {
-	while (fake.channel && *far_sent(&p->f)) {
-		int64_t id = 0;
-
-		json_int(p->f.m.id, &id);
-		if (json_is(p->f.m.method, "initialize"))
-			far_answer((uint64_t)id, FAR_KILLICK);
-		else if (json_is(p->f.m.method, "process/read"))
-			play_read(p, (uint64_t)id);
-		else if (json_is(p->f.m.method, "process/write"))
-			play_write(p, (uint64_t)id);
-	}
+	while (play_serve_one(p))
+		;
 }
 
 static void play_push(struct play *p)
@@ -141,6 +148,39 @@ TEST(no_byte_is_lost_or_doubled)
 	user_done(&p.u);
 	buf_done(&p.wrote);
 	buf_done(&p.arrived);
+	buf_done(&p.produced);
+	buf_done(&p.answer);
+}
+
+/* Whoever writes without end has something new for every read. */
+TEST(a_server_that_never_stops_to_write_comes_back)
+{
+	struct play p = { .produced = BUF_INIT(BUF_ANY_SIZE), .answer = BUF_INIT(BUF_ANY_SIZE) };
+
+	far_open(&p.f);
+	OK(far_run(&p.f, &p.u, FAR_KILLICK));
+	lose();
+	fake_pass(100);
+	far_connected();
+	for (int i = 0; i < 200; i++) {
+		buf_add(&p.produced, "x", 1);
+		if (play_serve_one(&p) && json_is(p.f.m.method, "process/read"))
+			p.pushed = (int)p.produced.len; /* what was read is not pushed */
+		if (p.pushed > 0) {
+			buf_add(&p.produced, "y", 1);
+			while ((size_t)p.pushed < p.produced.len)
+				play_push(&p);
+		}
+	}
+	EQ(p.u.lost, 1);
+	EQ(p.u.back, 1);
+	EQ(p.u.ended, 0);
+	STREQ(far_sent(&p.f), "");
+	far_closed("k1", (int)p.produced.len + 1, FAR_REPORT);
+	EQ(p.u.ended, 1);
+	STREQ(user_out(&p.u), p.produced.data);
+	far_close(&p.f);
+	user_done(&p.u);
 	buf_done(&p.produced);
 	buf_done(&p.answer);
 }

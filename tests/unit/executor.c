@@ -271,15 +271,16 @@ TEST(a_policy_that_is_too_much_work)
 		     "\"argv\":[\"x\"],\"cwd\":\"file:///"
 		     "\",\"tty\":false,\"env\":{},\"envPolicy\":{\"inherit\":\"all\","
 		     "\"ignoreDefaultExcludes\":true,\"exclude\":[],\"set\":{\"");
-	for (int i = 0; i < 1000; i++)
+	for (int i = 0; i < 10000; i++)
 		buf_adds(&b, "a");
 	buf_adds(&b, "\":\"\"},\"includeOnly\":[");
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < 4000; i++)
 		buf_addf(&b, "%s\"*a*a*a*a*a*a*b\"", i ? "," : "");
 	buf_adds(&b, "]}}}");
 	far_say_bytes(c, b.data, b.len);
-	STREQ(far_heard(c), "{\"error\":{\"code\":-32602,\"message\":\"envPolicy is too large to "
-			    "be applied\"},\"id\":1}");
+	STREQ(far_heard(c),
+	      "{\"error\":{\"code\":-32602,\"message\":\"the environment is too large "
+	      "to be made\"},\"id\":1}");
 	buf_done(&b);
 	far_close();
 }

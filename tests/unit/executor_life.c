@@ -327,3 +327,171 @@ TEST(the_end_of_an_idle_executor)
 	far_open(NULL);
 	far_close();
 }
+
+/* --- many that have ended --- */
+
+/* Starts `count` processes, "q0" and on, that say `size` bytes each and end. */
+static void run_many(struct channel *c, int count, size_t size)
+{
+	char *bytes = calloc(1, 1 << 16);
+
+	for (int i = 0; i < count; i++) {
+		far_say(c,
+			"{\"id\":1,\"method\":\"process/start\",\"params\":{\"processId\":\"q%d\","
+			"\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{},\"tty\":false,"
+			"\"pipeStdin\":true}}",
+			i);
+		far_run(far_link());
+		for (size_t said = 0; said < size; said += 1 << 16)
+			far_out(far_link(), bytes, 1 << 16);
+		far_end(far_link(), 0, 0);
+	}
+	free(bytes);
+}
+
+/* One that ended while its owner was away takes the place of another that is kept. */
+TEST(back_and_the_oldest_gives_way)
+{
+	struct channel *c;
+	struct fake_link *f;
+	char session[37];
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", session);
+	f = start(c, START("p", PIPED));
+	far_print(f, "one");
+	run_many(c, 32, 1 << 20); /* as much as is kept of one owner */
+	far_hang_up(c, -ECONNRESET);
+	far_print(f, "two");
+	far_end(f, 0, 0);
+	c = come_back(session, session);
+	far_say(c, "{\"method\":\"initialized\"}");
+	fake_pass(2001);
+	OK(strstr(c->out.data, "process/closed"));
+	far_skip(c);
+	far_say(c, "{\"id\":1,\"method\":\"process/list\"}");
+	far_heard(c);
+	OK(!strstr(c->line, "\"q0\"") && strstr(c->line, "\"q1\"") && strstr(c->line, "\"p\""));
+	far_close();
+}
+
+/* A read that waited for room is answered; what is pushed behind it makes its process give way. */
+TEST(read_by_one_that_is_back_and_then_gone)
+{
+	struct channel *c;
+	struct fake_link *f;
+	char session[37];
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", session);
+	run_many(c, 32, 1 << 20);
+	f = start(c, START("p", PIPED));
+	far_hang_up(c, -ECONNRESET);
+	far_print(f, "two");
+	far_end(f, 0, 0);
+	c = come_back(session, session);
+	c->slow = true;
+	c->unsent = CHANNEL_HIGH;
+	far_say(c, "{\"method\":\"initialized\"}");
+	for (int i = 0; i < 2; i++)
+		far_say(c, "{\"id\":5,\"method\":\"process/read\",\"params\":{\"processId\":\"q0\","
+			   "\"afterSeq\":15}}");
+	c->slow = false;
+	far_drain(c);
+	OK(strstr(far_heard(c), "\"result\":{\"chunks\":[{\"seq\":16"));
+	OK(strstr(far_heard(c), "\"result\":{\"chunks\":[{\"seq\":16"));
+	OK(strstr(c->out.data, "process/closed"));
+	far_skip(c);
+	far_say(c, "{\"id\":1,\"method\":\"process/list\"}");
+	OK(!strstr(far_heard(c), "\"q0\""));
+	far_close();
+}
+
+/* It is forgotten while its owner, who is back, has not said that it is ready. */
+TEST(forgotten_before_it_was_caught_up)
+{
+	struct channel *c;
+	struct fake_link *f;
+	char session[37];
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", session);
+	f = start(c, START("p", ""));
+	far_print(f, "one");
+	f->link.ev->on_exited(f->link.ctx, 0, 0);
+	f->link.ev->on_eof(f->link.ctx);
+	f->link.ev->on_stderr_eof(f->link.ctx); /* closed, and something lingers */
+	OK(strstr(c->out.data, "process/closed"));
+	fake_pass(27000);
+	far_hang_up(c, -ECONNRESET);
+	fake_pass(1500);
+	c = come_back(session, session);
+	fake_pass(3000);
+	EQ(f->how, LINK_STOP_KILL);
+	far_end(f, 0, 0);
+	far_say(c, "{\"method\":\"initialized\"}");
+	far_say(c, "{\"id\":1,\"method\":\"process/list\"}");
+	OK(strstr(far_heard(c), "{\"processes\":[]}"));
+	far_close();
+}
+
+/* It asked for more time than closed ones are kept. */
+TEST(lingers_longer_than_it_would_be_kept)
+{
+	struct channel *c;
+	struct fake_link *f;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	f = start(c, START("p", ",\"lingerMs\":60000"));
+	f->link.ev->on_exited(f->link.ctx, 0, 0);
+	f->link.ev->on_eof(f->link.ctx);
+	f->link.ev->on_stderr_eof(f->link.ctx);
+	OK(strstr(c->out.data, "process/closed"));
+	fake_pass(59000);
+	EQ(f->stops, 0);
+	fake_pass(1001);
+	EQ(f->how, LINK_STOP_KILL);
+	far_close();
+}
+
+/* A client that starts and starts and never reads: what it did not hear of is bounded. */
+TEST(ends_that_nobody_hears_of)
+{
+	struct channel *c;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	c->slow = true;
+	c->unsent = CHANNEL_HIGH;
+	run_many(c, 512, 0);
+	far_skip(c);
+	far_say(c, START("p", PIPED));
+	OK(strstr(far_heard(c), "\"code\":-32600,\"message\":\"too many processes have ended "));
+	c->slow = false;
+	far_drain(c);
+	far_skip(c);
+	start(c, START("p", PIPED));
+	far_close();
+}
+
+/* The second call does not wait for those that the first has asked. */
+TEST(closed_twice)
+{
+	struct channel *c, *d;
+	struct fake_link *f, *g;
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", NULL);
+	d = far_client("1.2.3.4:6", NULL);
+	f = start(c, START("p", PIPED));
+	g = start(d, START("p", PIPED));
+	far_hang_up(d, 0);
+	executor_close(far.executor, 2000);
+	EQ(f->how, LINK_STOP_TERM);
+	EQ(g->how, LINK_STOP_TERM);
+	executor_close(far.executor, 0);
+	EQ(f->how, LINK_STOP_KILL);
+	EQ(g->how, LINK_STOP_KILL);
+	far_close();
+}

@@ -11,7 +11,7 @@
 
 #include "base/loop.h"
 
-#define FAKE_TIMERS 256
+#define FAKE_TIMERS 1024
 static int64_t fake_now_us = 1000000;
 static struct loop_timer *fake_timers[FAKE_TIMERS];
 

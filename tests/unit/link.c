@@ -134,7 +134,9 @@ static void begin(struct seen *s)
 static int start_as(struct seen *s, char *const *argv, const struct link_spec *as, struct err *e)
 {
 	struct link_spec spec = { .keeper = t_program("KILLICK", "build/killick"),
-				  .name = "test",
+				  .name = as->name ? as->name : "test",
+				  .session = as->session,
+				  .arg0 = as->arg0,
 				  .argv = argv,
 				  .envp = environ,
 				  .cwd = as->cwd,
@@ -299,18 +301,6 @@ TEST(what_cannot_be_run_is_refused_with_a_sentence)
 	finish(&s);
 }
 
-TEST(a_directory_that_is_not_there)
-{
-	char *argv[] = { "true", NULL };
-	struct seen s;
-	struct err e;
-
-	begin(&s);
-	EQ(start(&s, argv, "/no/such/dir", &e), -ENOENT);
-	OK(strstr(e.text, "/no/such/dir"));
-	finish(&s);
-}
-
 TEST(what_the_server_does_not_read_waits_up_to_a_limit)
 {
 	static char block[1 << 20];
@@ -404,28 +394,31 @@ TEST(a_host_that_is_a_subreaper_is_left_no_zombie)
 	finish(&s);
 }
 
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[256];
+	pid_t parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "PPid: %d", &parent);
+	if (f)
+		fclose(f);
+	return parent;
+}
+
 TEST(both_keepers_killed)
 {
-	char cmd[64], line[256];
 	struct seen s;
-	pid_t hold = 0, watch = 0;
-	FILE *f;
+	pid_t hold, watch;
 
 	start_shell(&s, "setsid sleep 60 >/dev/null 2>&1 & exec cat");
 	EQ(put(&s, "x", 1), 0);
 	await_bytes(&s, 1);
-	snprintf(cmd, sizeof(cmd), "/proc/%d/status", (int)s.pid);
-	f = fopen(cmd, "re");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "PPid: %d", &hold);
-	if (f)
-		fclose(f);
-	snprintf(cmd, sizeof(cmd), "/proc/%d/status", (int)hold);
-	f = fopen(cmd, "re");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "PPid: %d", &watch);
-	if (f)
-		fclose(f);
+	hold = parent_of(s.pid);
+	watch = parent_of(hold);
 	OK(hold > 1 && watch > 1);
 	kill(watch, SIGSTOP); /* neither may act for the other; the watch would wake the hold */
 	kill(hold, SIGSTOP);
@@ -473,6 +466,35 @@ TEST(without_a_stdin)
 	finish(&s);
 }
 
+/* What others call things is no option of the keeper's. */
+TEST(names_like_options)
+{
+	static const char *const names[] = { "--on", "--on=ssh:nowhere", "--", "--help" };
+	struct seen s;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		start_shell_as(&s, "echo up; exec cat",
+			       &(struct link_spec){
+				       .name = names[i], .session = names[i], .arg0 = names[i] });
+		await_bytes(&s, 3);
+		stop(&s, LINK_STOP_EOF);
+		await_end(&s);
+		finish(&s);
+	}
+}
+
+TEST(a_directory_that_is_not_there)
+{
+	struct seen s;
+
+	start_shell_as(&s, "echo up", &(struct link_spec){ .cwd = "/no/such/directory" });
+	await_end(&s);
+	OK(s.end.refused && !s.end.pid && !s.out.len);
+	STREQ(s.end.text, "cannot enter its directory '/no/such/directory': "
+			  "No such file or directory");
+	finish(&s);
+}
+
 TEST(a_terminal)
 {
 	struct seen s;
@@ -502,6 +524,32 @@ TEST(interrupted)
 	loop_unlock(s.loop);
 	await_end(&s);
 	EQ(s.end.exit_code, 5);
+	finish(&s);
+}
+
+/* The keeper has not read what it was told before, and there is no room for more words. */
+TEST(the_last_word_is_not_lost)
+{
+	struct seen s;
+	pid_t hold, watch;
+
+	start_shell(&s, "trap '' INT; echo up; exec sleep 60");
+	await_bytes(&s, 3);
+	hold = parent_of(s.pid);
+	watch = parent_of(hold);
+	OK(hold > 1 && watch > 1);
+	kill(watch, SIGSTOP); /* it would wake the hold */
+	kill(hold, SIGSTOP);
+	loop_lock(s.loop);
+	for (int i = 0; i < 5000; i++)
+		link_interrupt(s.link);
+	link_stop(s.link, LINK_STOP_KILL);
+	link_stop(s.link, LINK_STOP_TERM); /* comes too late */
+	loop_unlock(s.loop);
+	kill(hold, SIGCONT);
+	kill(watch, SIGCONT);
+	await_end(&s);
+	EQ(s.end.exit_signal, SIGKILL);
 	finish(&s);
 }
 

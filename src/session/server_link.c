@@ -1,0 +1,133 @@
+/* server_link.c - the link of a server, its client, and what they say: events of the state machine
+ * in server.c.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "executor/environment.h"
+#include "session/relay.h"
+#include "session/runtime.h"
+#include "session/server.h"
+#include "session/site.h"
+
+#define PROBE_MAX_MS 5000
+
+static void on_started(void *ctx, pid_t pid, const char *level)
+{
+	struct server *sv = ctx;
+
+	sv->pid = pid;
+	snprintf(sv->level, sizeof(sv->level), "%s", level);
+	server_step(sv, EV_STARTED);
+}
+
+static void on_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct server *sv = ctx;
+
+	sv->bytes_in += len;
+	if (!sv->failed_client)
+		client_feed(sv->client, bytes, len);
+}
+
+static void on_eof(void *ctx)
+{
+	server_step(ctx, EV_EOF);
+}
+
+static void on_lost(void *ctx, const char *why)
+{
+	struct server *sv = ctx;
+
+	assert(sv->site);
+	if (sv->state != KILLICK_STOPPING)
+		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_LOST : KILLICK_ERR_START,
+			  sv->ready_us ? "server '%s': %s"
+				       : "the handshake with server '%s' failed: %s",
+			  sv->recipe.name, why);
+	server_step(sv, EV_LOST);
+}
+
+static void on_back(void *ctx)
+{
+	server_step(ctx, EV_BACK);
+}
+
+static void on_ended(void *ctx, const struct link_end *end)
+{
+	server_note_end(ctx, end);
+	server_step(ctx, EV_ENDED);
+}
+
+static const struct link_events link_events = {
+	.on_started = on_started,
+	.on_bytes = on_bytes,
+	.on_stderr = relay_stderr,
+	.on_eof = on_eof,
+	.on_ended = on_ended,
+	.on_lost = on_lost,
+	.on_back = on_back,
+};
+
+static void on_ready(void *ctx, const struct err *e)
+{
+	struct server *sv = ctx;
+
+	if (e && sv->state != KILLICK_STOPPING)
+		error_set(&sv->error, KILLICK_ERR_START,
+			  "the handshake with server '%s' failed: %s", sv->recipe.name, e->text);
+	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
+}
+
+static const struct client_events client_events = {
+	.on_ready = on_ready,
+	.on_note = relay_note,
+	.on_ask = relay_ask,
+	.on_warning = relay_warning,
+};
+
+/* --- to open them --- */
+
+int server_open_link(struct server *sv, struct err *e)
+{
+	const struct recipe *rc = &sv->recipe;
+	const struct link_spec spec = {
+		.keeper = sv->k->keeper,
+		.name = rc->name,
+		.session = sv->label,
+		.argv = rc->argv,
+		.envp = rc->envp,
+		.cwd = rc->cwd,
+		.contain = rc->contain,
+		.grace_ms = sv->grace_ms,
+		.max_procs = rc->max_procs,
+		.memory = rc->memory,
+		.no_sweep = rc->environment || !runtime_sweeps(sv->k),
+		.write_limit = sv->k->message_limit,
+	};
+	const struct placement where = { .remote_names = rc->remote_names };
+
+	/* by what it is: one that is placed never starts here */
+	if (!rc->environment)
+		return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
+	assert(sv->site);
+	return environment_open_link(sv->site->env, &spec, &where, &link_events, sv, &sv->link, e);
+}
+
+static void choose_era(struct server *sv)
+{
+	static const enum client_era eras[] = {
+		[CONFIG_LEGACY] = ERA_LEGACY, [CONFIG_MODERN] = ERA_MODERN, [CONFIG_AUTO] = ERA_AUTO
+	};
+
+	sv->spec.era = eras[sv->era];
+	sv->assumed =
+		sv->era == CONFIG_AUTO && eras_get(&sv->k->eras, sv->fingerprint, &sv->spec.era);
+}
+
+void server_open_client(struct server *sv)
+{
+	choose_era(sv);
+	sv->spec.probe_ms = sv->startup_ms / 3 < PROBE_MAX_MS ? sv->startup_ms / 3 : PROBE_MAX_MS;
+	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
+}
