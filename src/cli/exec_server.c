@@ -253,10 +253,9 @@ int verb_exec_server(int argc, char **argv)
 		cli_say(VERB, "%s", e.text);
 		return EXIT_UNAVAILABLE; /* nothing runs yet */
 	}
-	if (s.listener) {
-		printf("%s\n", listener_url(s.listener));
-		fflush(stdout);
-	}
+	if (s.listener && (printf("%s\n", listener_url(s.listener)) < 0 || fflush(stdout) != 0))
+		cli_say(VERB, "cannot print its address, which is %s: %s", listener_url(s.listener),
+			strerror(errno));
 	serve(&s, &set);
 	loop_lock(s.loop);
 	executor_free(s.executor);

@@ -501,8 +501,8 @@ static char **copy_list(char *const *list)
 	return out;
 }
 
-/* "environment 'far' (ssh user@host ...)": of a program the words that are no options. One without a
- * name of its own is called by its address, and that is said once. */
+/* "environment 'far' (ssh user@host ...)": of a program the words that are no options. One without
+ * a name of its own is called by its address, and that is said once. */
 static void make_title(struct environment *env, const struct environment_spec *spec)
 {
 	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
@@ -512,8 +512,7 @@ static void make_title(struct environment *env, const struct environment_spec *s
 			buf_addf(&words, "%s%s", words.len ? " " : "", *p);
 	if (spec->url)
 		buf_adds(&words, spec->url);
-	if (!words.data || strcmp(words.data, env->name) == 0 ||
-	    strncmp(env->name, "ssh:", 4) == 0)
+	if (!words.data || strcmp(words.data, env->name) == 0 || strncmp(env->name, "ssh:", 4) == 0)
 		snprintf(env->title, sizeof(env->title), "environment '%.100s'", env->name);
 	else
 		snprintf(env->title, sizeof(env->title), "environment '%.63s' (%.70s%s)", env->name,

@@ -110,38 +110,40 @@ void orders_signal(struct owner *o, const struct reply *r, struct json params)
 /* One that is closed, but left something behind that lingers, is left alone: these are background
  * jobs, and codex terminates every command after it was closed. One whose output is held open it
  * terminates only when it has enough of it. */
-static bool terminate(struct process *p, bool nicely, unsigned grace_ms)
+static bool terminate(struct process *p, enum link_stop how, unsigned grace_ms)
 {
 	bool running = p->state <= PROCESS_RUNNING;
 
 	if (p->state >= PROCESS_CLOSED)
 		return false;
-	if (nicely)
-		process_stop(p, p->stdio == LINK_PIPES ? LINK_STOP_EOF : LINK_STOP_TERM, grace_ms);
-	else
-		process_stop(p, LINK_STOP_KILL, 0);
+	if (how == LINK_STOP_EOF && p->stdio != LINK_PIPES)
+		how = LINK_STOP_TERM;
+	process_stop(p, how, grace_ms);
 	return running;
 }
 
 void orders_terminate(struct owner *o, const struct reply *r, struct json params)
 {
-	struct param list[] = { { .name = "processId" }, { .name = "graceMs" } };
+	struct param list[] = { { .name = "processId" }, { .name = "graceMs" }, { .name = "eof" } };
 	char id[PROCESS_ID_MAX + 8];
 	struct err e = ERR_INIT;
 	uint64_t grace_ms = 0;
+	enum link_stop how = LINK_STOP_KILL;
 	struct process *p;
-	bool running;
+	bool running, eof = true;
 	struct emit j;
 
-	if (params_read(params, list, 2, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0 ||
-	    param_number_if(&list[1], &grace_ms, &e) < 0) {
+	if (params_read(params, list, 3, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0 ||
+	    param_number_if(&list[1], &grace_ms, &e) < 0 || param_bool_if(&list[2], &eof, &e) < 0) {
 		reply_error(r, e.code, "%s", e.text);
 		return;
 	}
 	if (grace_ms > GRACE_MAX_MS)
 		grace_ms = GRACE_MAX_MS;
+	if (list[1].value.at)
+		how = eof ? LINK_STOP_EOF : LINK_STOP_TERM;
 	p = process_find(o, list[0].value, id);
-	running = p && terminate(p, list[1].value.at != NULL, (unsigned)grace_ms);
+	running = p && terminate(p, how, (unsigned)grace_ms);
 	if (!reply_begin(r, &j))
 		return;
 	emit_bool(&j, "running", running);

@@ -188,6 +188,8 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 	}
 	answer_free(p->start);
 	p->start = NULL;
+	happened(p); /* it may be faster than its keeper; before, what was said may be the keeper's
+		      */
 }
 
 static void take(struct process *p, enum stream s, const char *bytes, size_t len)
@@ -454,7 +456,7 @@ bool process_push(struct process *p, struct connection *c)
 	struct buf *b;
 	struct emit j;
 
-	if (what == OUTPUT_NONE || p->missed)
+	if (what == OUTPUT_NONE || p->missed || p->state == PROCESS_STARTING)
 		return false;
 	b = connection_begin(c);
 	if (!b)

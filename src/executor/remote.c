@@ -278,6 +278,8 @@ static void send_terminate(struct remote *r)
 	emit_str(&j, "processId", r->id);
 	if (r->how != LINK_STOP_KILL && r->env->killick)
 		emit_int(&j, "graceMs", r->grace_ms);
+	if (r->how == LINK_STOP_TERM && r->env->killick)
+		emit_bool(&j, "eof", false);
 	environment_commit(r->env, &j);
 	if (!is_ours(r) && !r->exited)
 		loop_timer_set(r->env->loop, &r->settle, STUCK_MS, on_settle);

@@ -1,6 +1,6 @@
 /* wire.h - the exec-server protocol as both roles know it: names, numbers, limits.
  *
- * JSON-RPC without its "jsonrpc" member. docs/exec-server.md has every message, and what is ours
+ * JSON-RPC without its "jsonrpc" member. docs/killick-exec-server.7 has every message, and what is ours
  * beside Codex's.
  */
 #pragma once

@@ -197,7 +197,7 @@ static int explain(const struct watch *w)
 			   cmd);
 	else
 		keeper_say(
-			"cannot run '%s': not found in PATH (%s); install it or give its full path",
+			"cannot run '%s': not found; install it or give its full path (PATH is %s)",
 			cmd, path ? path : "unset");
 	return EXIT_NOT_FOUND;
 }

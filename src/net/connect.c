@@ -156,7 +156,9 @@ static void read_answer(struct dial *d)
 		return;
 	if (n <= 0) {
 		give_up(d, n < 0 ? (int)n : -ECONNRESET,
-			"the server hung up instead of becoming a WebSocket");
+			d->trust ? "the server hung up instead of becoming a WebSocket"
+				 : "the server hung up instead of becoming a WebSocket; is it "
+				   "wss://?");
 		return;
 	}
 	buf_add(&d->head, chunk, (size_t)n); /* has room for as much again */

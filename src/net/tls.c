@@ -388,10 +388,12 @@ int tls_handshake(struct tls *t, enum tls_want *want, struct err *e)
 		return 0;
 	verified = lib.SSL_get_verify_result(t->ssl); /* 0 is X509_V_OK */
 	if (r == -EPROTO && verified != 0)
-		return err_set(e, -EACCES, "its certificate is not trusted: %s",
+		return err_set(e, -EACCES,
+			       "its certificate is not trusted: %s; if it is yours, name it with "
+			       "'caFile' or SSL_CERT_FILE",
 			       lib.X509_verify_cert_error_string(verified));
 	if (r == -EPROTO)
-		return err_set(e, r, "no TLS with it: %s", reason());
+		return err_set(e, r, "no TLS with it: %s; is it ws://?", reason());
 	if (r == 0 || r == -ECONNRESET)
 		return err_set(e, -ECONNRESET, "it hung up during the TLS handshake");
 	return err_set(e, r, "the TLS handshake failed: %s", strerror(-r));

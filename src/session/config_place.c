@@ -243,10 +243,10 @@ static void set_token(struct config_place *p, const char *name, char *const *env
 	const char *value = expand_lookup(environ_, name, strlen(name));
 
 	if (!value || !*value)
-		set_problem(p, "variable '%.100s', which names its token, is not set", name);
+		set_problem(p, "variable '%.100s', which is to hold its token, is not set", name);
 	else if (!is_token(value))
 		set_problem(p,
-			    "variable '%.100s' is to name its token, and has spaces in it, or "
+			    "variable '%.100s' is to hold its token, and has spaces in it, or "
 			    "characters that are not ASCII",
 			    name);
 	else

@@ -267,10 +267,10 @@ TEST(placed_servers_that_cannot_be_are_not_placed_here)
 		"it has no way to get there: no 'url', 'ssh' or 'program'");
 	PROBLEM("{" SERVER("'cwd': '/'") ", 'environments': {'far': {" URL
 					 ", 'tokenEnv': 'EMPTY'}}}",
-		"variable 'EMPTY', which names its token, is not set");
+		"variable 'EMPTY', which is to hold its token, is not set");
 	PROBLEM("{" SERVER("'cwd': '/'") ", 'environments': {'far': {" URL
 					 ", 'tokenEnv': 'LINES'}}}",
-		"variable 'LINES' is to name its token, and has spaces in it, or characters that "
+		"variable 'LINES' is to hold its token, and has spaces in it, or characters that "
 		"are "
 		"not ASCII");
 	PROBLEM("{" SERVER("'args': []") ", 'environments': {'far': {" URL "}}}",
@@ -383,7 +383,8 @@ TEST(places_from_what_is_no_way_are_refused)
 	EQ(from("ws://far.example:1", "TOKEN", &p), -EINVAL);
 	EQ(from("ssh:h", "TOKEN", &p), -EINVAL);
 	EQ(from("ws://127.0.0.1:1", "EMPTY", &p), -EINVAL);
-	STREQ(e.text, "'ws://127.0.0.1:1': variable 'EMPTY', which names its token, is not set");
+	STREQ(e.text,
+	      "'ws://127.0.0.1:1': variable 'EMPTY', which is to hold its token, is not set");
 	EQ(from("ws://127.0.0.1:1", "TOKEN", &p), 0);
 	STREQ(p.token, "s3cret");
 	config_place_done(&p);
