@@ -10,8 +10,8 @@
 
 #include "base/quiet.h"
 
-/* Write all of it. False: it cannot be. */
-static bool write_all(int fd, const char *bytes, size_t len)
+/* Write all of it. 0, or errno. */
+static int write_all(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = quiet_write(fd, bytes, len);
@@ -22,10 +22,10 @@ static bool write_all(int fd, const char *bytes, size_t len)
 		} else if (errno == EAGAIN) { /* whoever shares it with us has made it so */
 			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
 		} else if (errno != EINTR) {
-			return false;
+			return errno;
 		}
 	}
-	return true;
+	return 0;
 }
 
 static bool has_work(void *ctx)
@@ -42,7 +42,7 @@ static void *run(void *arg)
 	loop_lock(p->loop);
 	for (;;) {
 		struct buf out;
-		bool ok;
+		int error;
 
 		loop_wait(p->loop, has_work, p, INT64_MAX);
 		if (p->waiting.len == 0)
@@ -51,12 +51,12 @@ static void *run(void *arg)
 		p->waiting = (struct buf)BUF_INIT(BUF_ANY_SIZE);
 		p->writing = out.len;
 		loop_unlock(p->loop);
-		ok = p->broken || write_all(p->fd, out.data, out.len);
+		error = p->broken ? 0 : write_all(p->fd, out.data, out.len);
 		buf_done(&out);
 		loop_lock(p->loop);
 		p->writing = 0;
-		if (!ok || (p->full && p->waiting.len <= PUMP_LOW)) {
-			p->broken |= !ok;
+		if (error || (p->full && p->waiting.len <= PUMP_LOW)) {
+			p->broken = error ? error : p->broken;
 			p->full = false;
 			p->on_change(p->ctx);
 		}

@@ -26,7 +26,7 @@ struct pump {
 	struct buf waiting;
 	size_t writing; /* bytes that are being written */
 	bool full, finished, done;
-	bool broken; /* nobody reads it: what comes is dropped */
+	int broken; /* errno of a write that failed, and what comes is dropped; 0: none did */
 	/* It is full no more, or broken. With the lock. */
 	void (*on_change)(void *ctx);
 	void *ctx;

@@ -482,6 +482,10 @@ static int exit_status(const struct run_on *r)
 	}
 	if (strcmp(end->proof, "never") == 0) /* we were told to end before */
 		return r->signal ? EXIT_SIGNAL + r->signal : EXIT_UNAVAILABLE;
+	if (r->out.broken && r->out.broken != EPIPE) { /* of that the server's end says enough */
+		cli_say(VERB, "cannot write to stdout: %s", strerror(r->out.broken));
+		return EXIT_TRY_AGAIN;
+	}
 	if (end->survivors > 0)
 		cli_say(VERB, "%d process%s of '%.100s' could not be killed", end->survivors,
 			end->survivors == 1 ? "" : "es", r->o.run.argv[0]);
@@ -489,7 +493,10 @@ static int exit_status(const struct run_on *r)
 		return EXIT_SIGNAL + end->exit_signal;
 	if (end->exit_code >= 0)
 		return end->exit_code;
-	cli_say(VERB, "nobody can say how '%.100s' ended", r->o.run.argv[0]);
+	if (*end->text)
+		cli_say(VERB, "%s", end->text);
+	else
+		cli_say(VERB, "nobody can say how '%.100s' ended", r->o.run.argv[0]);
 	return EXIT_TRY_AGAIN;
 }
 

@@ -141,7 +141,7 @@ static void set_ssh(struct config_place *p, const char *host, char *const *args,
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		p->program[n++] = copy(ours[i]);
 	p->program[n++] = copy(host);
-	buf_addf(&line, "%s exec-server --listen stdio", p->far_killick);
+	buf_addf(&line, "%s exec-server --listen stdio --quiet", p->far_killick);
 	p->program[n++] = buf_take(&line);
 	p->program[n] = NULL;
 }

@@ -109,6 +109,14 @@ TEST(bytes_are_the_same_on_both_sides, .timeout_ms = TEST_MS)
 	end_far();
 }
 
+TEST(what_cannot_be_written_is_told, .timeout_ms = TEST_MS)
+{
+	begin_far(NULL);
+	EQ(shell("$K run --on $ON --cwd / -- echo x < /dev/null > /dev/full"), 75);
+	SAYS("cannot write to stdout: No space left on device");
+	end_far();
+}
+
 TEST(the_end_of_input_does_not_outrun_the_start, .timeout_ms = TEST_MS)
 {
 	begin_far(NULL);

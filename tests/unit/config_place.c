@@ -96,7 +96,7 @@ TEST(places_of_the_three_ways)
 	OK(!c.places[0].program && !c.places[0].problem);
 	list_is(c.places[1].program,
 		"ssh|-p|22|-T|-oBatchMode=yes|-oServerAliveInterval=5|-oServerAliveCountMax=3|--|"
-		"me@host|~/'bin/kil lick' exec-server --listen stdio");
+		"me@host|~/'bin/kil lick' exec-server --listen stdio --quiet");
 	STREQ(c.places[1].far_killick, "~/'bin/kil lick'");
 	OK(!c.places[1].url);
 	list_is(c.places[2].program, "/home/me/bin/go|~/x|me");
@@ -365,8 +365,9 @@ TEST(places_from_the_way_itself)
 	STREQ(url.name, "ws://far.example:1");
 	OK(!url.program && !url.problem);
 	EQ(from("ssh:me@h", NULL, &ssh), 0);
-	list_is(ssh.program, "ssh|-T|-oBatchMode=yes|-oServerAliveInterval=5|"
-			     "-oServerAliveCountMax=3|--|me@h|killick exec-server --listen stdio");
+	list_is(ssh.program,
+		"ssh|-T|-oBatchMode=yes|-oServerAliveInterval=5|"
+		"-oServerAliveCountMax=3|--|me@h|killick exec-server --listen stdio --quiet");
 	list_is(ssh.program_env, "HOME=/home/me|PATH=/bin|SHELL=sh|SSH_AUTH_SOCK=/a/b|USER=me");
 	EQ(from("ssh://me@h:22", NULL, &port), 0);
 	STREQ(port.program[6], "ssh://me@h:22");
