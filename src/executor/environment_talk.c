@@ -8,6 +8,7 @@
 #include "executor/environment_internal.h"
 #include "executor/remote.h"
 
+#define BEAT_MIN_MS    100
 #define SESSION_ID_MAX 256
 #define KEEP           (256u << 10) /* bytes of memory for output that stay for the next time */
 #define LEASE_MAX_MS   (24 * 3600 * 1000)
@@ -112,10 +113,14 @@ static void probe(struct environment *env)
 		environment_commit(env, &j);
 }
 
-/* Well within the lease. */
+/* Well within the lease, but not as often as an executor could make us with a lease of nothing. */
 static int64_t beat_ms(const struct environment *env)
 {
-	return env->lease_ms / 3 < WIRE_HEARTBEAT_MS ? env->lease_ms / 3 + 1 : WIRE_HEARTBEAT_MS;
+	int64_t third = env->lease_ms / 3;
+
+	if (third > WIRE_HEARTBEAT_MS)
+		return WIRE_HEARTBEAT_MS;
+	return third > BEAT_MIN_MS ? third : BEAT_MIN_MS;
 }
 
 static void on_beat(struct loop_timer *t)
