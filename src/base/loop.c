@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -13,8 +14,10 @@
 
 #include "base/mem.h"
 
-#define BATCH 64
-#define NEVER INT64_MAX
+#define AWAKE_US 50  /* an eager loop waits so long without sleeping, */
+#define SOON_US  200 /* if its last wait was shorter than this */
+#define BATCH    64
+#define NEVER    INT64_MAX
 #define TICK_US                                                                                    \
 	10000 /* how long the thread stands aside for one that waits, before it looks again */
 #define SCRATCH (256 << 10)
@@ -48,6 +51,8 @@ struct loop {
 	uint32_t free_hint;              /* no free slot below it */
 	struct epoll_event batch[BATCH]; /* the driver's */
 	struct ring tasks;
+	bool eager;               /* see loop_eager */
+	bool soon;                /* what it last waited for came soon */
 	struct loop_timer **heap; /* [1] is due first */
 	size_t heap_count, heap_room;
 	void (*on_turn)(void *ctx);
@@ -350,6 +355,32 @@ static int64_t first_timer(const struct loop *l)
 	return l->heap_count ? l->heap[1]->due_us : NEVER;
 }
 
+void loop_eager(struct loop *l)
+{
+	cpu_set_t cpus;
+
+	/* with one CPU whoever is waited for could not run meanwhile */
+	l->eager = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
+}
+
+/* Without the lock: as epoll_wait. When the last wait was short this one may be, too, and then it
+ * costs less than to fall asleep and be woken. */
+static int wait_for_events(struct loop *l, int timeout)
+{
+	int64_t began;
+	int n = 0;
+
+	if (!l->eager)
+		return epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
+	began = loop_now_us();
+	while (n == 0 && timeout != 0 && l->soon && loop_now_us() - began < AWAKE_US)
+		n = epoll_wait(l->epoll_fd, l->batch, BATCH, 0);
+	if (n == 0)
+		n = epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
+	l->soon = n > 0 && loop_now_us() - began < SOON_US;
+	return n;
+}
+
 /* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
  * time. */
 static void turn(struct loop *l, int64_t until, bool guest)
@@ -361,7 +392,7 @@ static void turn(struct loop *l, int64_t until, bool guest)
 	l->guest = guest;
 	l->sleep_until = until;
 	loop_unlock(l);
-	n = epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
+	n = wait_for_events(l, timeout);
 	loop_lock(l);
 	l->sleep_until = 0;
 	for (int i = 0; i < n; i++)

@@ -45,6 +45,10 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 /* Stop the thread and free the loop; no watch or timer may be left. */
 void loop_close(struct loop *l);
 
+/* Before anything else is done with it: this loop answers others, who may ask again at once. For a
+ * moment after it had something to do it waits awake. For programs of ours, not for a host's. */
+void loop_eager(struct loop *l);
+
 void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
 pthread_mutex_t *loop_mutex(struct loop *l); /* for tests */

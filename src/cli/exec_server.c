@@ -172,6 +172,7 @@ static int begin(struct exec_server *s, struct err *e)
 	if (r < 0)
 		return r;
 	loop_lock(s->loop);
+	loop_eager(s->loop);
 	r = open_executor(s, keeper, e);
 	if (r == 0)
 		r = s->options.url.kind == URL_STDIO ? serve_stdio(s, e) : serve_listener(s, e);
