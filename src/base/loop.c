@@ -365,12 +365,12 @@ void loop_eager(struct loop *l)
 
 /* Without the lock: as epoll_wait. When the last wait was short this one may be, too, and then it
  * costs less than to fall asleep and be woken. */
-static int wait_for_events(struct loop *l, int timeout)
+static int wait_for_events(struct loop *l, int timeout, bool eager)
 {
 	int64_t began;
 	int n = 0;
 
-	if (!l->eager)
+	if (!eager)
 		return epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
 	began = loop_now_us();
 	while (n == 0 && timeout != 0 && l->soon && loop_now_us() - began < AWAKE_US)
@@ -386,13 +386,14 @@ static int wait_for_events(struct loop *l, int timeout)
 static void turn(struct loop *l, int64_t until, bool guest)
 {
 	int n, timeout = time_left(until);
+	bool eager = l->eager;
 
 	assert(!l->driven);
 	l->driven = true;
 	l->guest = guest;
 	l->sleep_until = until;
 	loop_unlock(l);
-	n = wait_for_events(l, timeout);
+	n = wait_for_events(l, timeout, eager);
 	loop_lock(l);
 	l->sleep_until = 0;
 	for (int i = 0; i < n; i++)

@@ -45,7 +45,7 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 /* Stop the thread and free the loop; no watch or timer may be left. */
 void loop_close(struct loop *l);
 
-/* Before anything else is done with it: this loop answers others, who may ask again at once. For a
+/* With the lock: this loop answers others, who may ask again at once. For a
  * moment after it had something to do it waits awake. For programs of ours, not for a host's. */
 void loop_eager(struct loop *l);
 
