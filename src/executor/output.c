@@ -60,6 +60,7 @@ static void move_bytes(struct output *o, uint32_t cap)
 	for (uint64_t n = o->oldest; n < o->count; n++) {
 		struct output_chunk *c = chunk_at(o, n);
 
+		assert(bytes); /* cap is at least what is kept */
 		memcpy(bytes + at, o->bytes + c->offset, c->len);
 		c->offset = at;
 		at += c->len;

@@ -34,18 +34,24 @@ static bool is_over(const struct remote *r)
 
 /* --- events before their turn --- */
 
-static void drop_early(struct remote *r, struct early *e)
+/* The first of them, which leaves; NULL: there is none. */
+static struct early *next_early(struct remote *r)
 {
+	struct ring *first = ring_first(&r->in.early);
+	struct early *e = first ? RING_OF(first, struct early, in) : NULL;
+
+	if (!e)
+		return NULL;
 	ring_remove(&e->in);
 	r->in.early_count--;
 	r->in.early_bytes -= e->event.len;
-	free(e);
+	return e;
 }
 
 void remote_in_done(struct remote *r)
 {
-	for (struct ring *e; (e = ring_first(&r->in.early)) != NULL;)
-		drop_early(r, RING_OF(e, struct early, in));
+	for (struct early *e; (e = next_early(r)) != NULL;)
+		free(e);
 	pending_drop(&r->env->pendings, &r->in.read);
 	loop_timer_stop(r->env->loop, &r->in.retry);
 }
@@ -90,22 +96,16 @@ static void keep(struct remote *r, const struct event *ev)
 /* Those whose turn it is. False: r may be no more. */
 static bool drain(struct remote *r)
 {
-	struct ring *first;
+	const struct ring *first;
 
-	while ((first = ring_first(&r->in.early)) != NULL) {
-		struct early *e = RING_OF(first, struct early, in);
-		bool last = e->event.kind == EVENT_CLOSED;
+	while ((first = ring_first(&r->in.early)) != NULL &&
+	       RING_OF(first, struct early, in)->event.seq <= r->in.last + 1) {
+		struct early *e = next_early(r);
+		bool due = e->event.seq > r->in.last;
+		bool last = due && e->event.kind == EVENT_CLOSED;
 
-		if (e->event.seq > r->in.last + 1)
-			return true;
-		if (e->event.seq <= r->in.last) {
-			drop_early(r, e);
-			continue;
-		}
-		ring_remove(&e->in);
-		r->in.early_count--;
-		r->in.early_bytes -= e->event.len;
-		take(r, &e->event);
+		if (due)
+			take(r, &e->event);
 		free(e);
 		if (last)
 			return false;

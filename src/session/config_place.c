@@ -468,8 +468,10 @@ static int copy_place(struct config_job *j, const char *at, const struct config_
 		      struct config_place **out)
 {
 	struct config_place *p;
-	int r = config_charge(j, at, size_of(from));
+	int r;
 
+	assert(from);
+	r = config_charge(j, at, size_of(from));
 	if (r < 0)
 		return r;
 	p = *out = mem_grow(NULL, 1, sizeof(*p));
@@ -551,6 +553,7 @@ int config_place_from(const struct config_way *way, char *const *environ_, struc
 	};
 	int r;
 
+	assert(way->text);
 	if (strncmp(way->text, "ssh:", 4) == 0) { /* ssh:HOST, or as ssh has it: ssh://HOST:PORT */
 		const char *host = strncmp(way->text, "ssh://", 6) == 0 ? way->text : way->text + 4;
 
