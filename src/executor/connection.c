@@ -19,8 +19,6 @@
 #include "executor/wire.h"
 #include "rpc/message.h"
 
-#define HEARTBEAT_MAX_MS 3600000
-
 /* --- sending --- */
 
 bool connection_has_room(const struct connection *c)
@@ -76,7 +74,7 @@ void connection_finish(struct connection *c)
  * promises to say something. */
 bool connection_is_heard(const struct connection *c)
 {
-	return c->heartbeat_ms || channel_can_ping(c->channel);
+	return c->heartbeat || channel_can_ping(c->channel);
 }
 
 static void on_silence(struct loop_timer *t);
@@ -177,8 +175,7 @@ static void initialize(struct connection *c, const struct reply *r, struct json 
 		return;
 	owner_attach(o, c);
 	c->state = CONNECTION_GREETED;
-	c->heartbeat_ms =
-		heartbeat_ms < HEARTBEAT_MAX_MS ? (int64_t)heartbeat_ms : HEARTBEAT_MAX_MS;
+	c->heartbeat = heartbeat_ms > 0;
 	if (connection_is_heard(c) && !c->silence.slot)
 		listen_on(c, 0);
 	executor_log(c->executor, "event=%s client=%s peer=%s",

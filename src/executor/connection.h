@@ -35,9 +35,9 @@ struct connection {
 	struct owner *owner; /* from initialize on */
 	enum connection_state state;
 	bool last;
-	bool mute;            /* nothing can be sent any more; what comes is still heard */
-	bool lost;            /* it fell silent: its owner was last heard of when it was */
-	int64_t heartbeat_ms; /* what the client promised, 0: nothing */
+	bool mute;      /* nothing can be sent any more; what comes is still heard */
+	bool lost;      /* it fell silent: its owner was last heard of when it was */
+	bool heartbeat; /* the client promised to say something now and then */
 	void (*on_gone)(void *ctx);
 	void *on_gone_ctx;
 	struct ring in_executor;
