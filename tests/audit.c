@@ -175,6 +175,38 @@ static char state_of(const char *dir)
 	return p[2];
 }
 
+static bool descends_from(pid_t pid, pid_t ancestor)
+{
+	for (int i = 0; i < 64 && pid > 1; i++) {
+		char path[64], text[512], *p;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		if (slurp(path, text, sizeof(text)) <= 0 || !(p = strrchr(text, ')')) ||
+		    sscanf(p + 1, " %*c %d", &pid) != 1)
+			return false;
+		if (pid == ancestor)
+			return true;
+	}
+	return false;
+}
+
+/* A keeper shows its environment to root alone. Such a process is of the trial if it is ours and
+ * descends from us: who asks is a subreaper above the trial, so what its keepers leave stays below. */
+static bool is_sealed_descendant(pid_t pid)
+{
+	char path[64], state;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) || st.st_uid != geteuid())
+		return false;
+	state = state_of(path);
+	if (!state || state == 'Z' || state == 'X')
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	return access(path, R_OK) && errno == EACCES && descends_from(pid, getpid());
+}
+
 static bool env_has_tag(const char *dir, const char *tag)
 {
 	static char env[1 << 18];
@@ -257,7 +289,8 @@ static int each_process(struct audit *a, bool look_at_fds, pid_t *out_pids, int 
 		pid = (pid_t)atoi(e->d_name);
 		if (pid <= 0 || pid == getpid() || pid == a->opener)
 			continue;
-		if (!alive_with_tag(pid, a->tag) && !(look_at_fds && holds_fifo(pid, &fifo)))
+		if (!alive_with_tag(pid, a->tag) && !(look_at_fds && holds_fifo(pid, &fifo)) &&
+		    !is_sealed_descendant(pid))
 			continue;
 		if (count < max)
 			out_pids[count] = pid;

@@ -4,7 +4,8 @@
  * into the environment (ZOO_AUDIT, ZOO_FIFO); every program started from then on carries the tag,
  * keepers included, and every zoo process also holds the FIFO open. Two facts are needed for
  * "empty": the kernel hangs the FIFO up (no process holds it, tag or no tag), and no process with
- * the tag lives in /proc. A zombie is not alive; a process whose main thread is a zombie while
+ * the tag lives in /proc. (Keepers show their environment to root alone; another user's auditor counts
+ * a process of that user that hides its environment and descends from the auditor.) A zombie is not alive; a process whose main thread is a zombie while
  * another thread runs is. Where a cgroup can be made for the trial (audit_cgroup; never required),
  * that it is unpopulated is a third fact.
  *

@@ -120,7 +120,7 @@ void probe_cgroup(struct probe *out)
 	}
 	pid = fork_into(&cg);
 	if (pid == 0)
-		_exit(cgroup_is_empty(&cg) ? 1 : 0);
+		_exit(cgroup_look(&cg) != CGROUP_POPULATED ? 1 : 0);
 	r = pid < 0 ? -errno : 0;
 	out->works = pid > 0 && exit_code_of(pid) == 0;
 	if (!out->works) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "dir.h"
 #include "proc.h"
 #include "record.h"
+
+#define REMOVE_MS 1000 /* for removing one directory and all below it */
 
 static const char *const v1_names[V1_COUNT] = { [V1_PIDS] = "pids", [V1_MEMORY] = "memory" };
 
@@ -198,6 +202,32 @@ static int make_at(const struct cgroup *cg, const char *dir, const char *id, cha
 	return fd;
 }
 
+int cgroup_open(struct cgroup *cg, int fd)
+{
+	int events, kill = openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (kill < 0)
+		return -errno;
+	events = openat(fd, "cgroup.events", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (events < 0) {
+		int error = errno;
+		close(kill);
+		return -error;
+	}
+	cg->fd = fd;
+	cg->kill_fd = kill;
+	cg->events_fd = events;
+	return 0;
+}
+
+static void cgroup_close(struct cgroup *cg)
+{
+	close(cg->fd);
+	close(cg->kill_fd);
+	close(cg->events_fd);
+	cg->fd = cg->kill_fd = cg->events_fd = -1;
+}
+
 int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 {
 	char dir[CGROUP_PATH_MAX];
@@ -208,15 +238,14 @@ int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 	fd = make_at(cg, dir, id, cg->path, why, why_size);
 	if (fd < 0)
 		return fd;
-	if (faccessat(fd, "cgroup.kill", W_OK, AT_EACCESS) < 0) {
-		snprintf(why, why_size,
-			 "'%s' has no cgroup.kill that we may write (Linux 5.14 has it)", dir);
+	r = cgroup_open(cg, fd);
+	if (r < 0) {
+		snprintf(why, why_size, "cannot open cgroup.kill and cgroup.events in '%s': %s%s",
+			 dir, strerror(-r), r == -ENOENT ? " (Linux 5.14 has them)" : "");
 		close(fd);
 		rmdir(cg->path);
-		return -EOPNOTSUPP;
 	}
-	cg->fd = fd;
-	return 0;
+	return r;
 }
 
 static int write_limit(int dirfd, const char *name, unsigned long long value)
@@ -272,11 +301,15 @@ static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_l
 		rmdir(path);
 		return r;
 	}
-	close(cg->fd);
+	cgroup_close(cg);
 	rmdir(cg->path);
-	cg->fd = fd;
 	memcpy(cg->path, path, sizeof(cg->path));
-	return 0;
+	r = cgroup_open(cg, fd);
+	if (r < 0) {
+		close(fd);
+		rmdir(path);
+	}
+	return r;
 }
 
 static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long long value,
@@ -355,60 +388,90 @@ int cgroup_members(const struct cgroup *cg, pid_t *pids, int max)
 void cgroup_kill(const struct cgroup *cg)
 {
 	if (cg->fd >= 0)
-		proc_write_file(cg->fd, "cgroup.kill", "1");
+		(void)!pwrite(cg->kill_fd, "1", 1, 0);
 }
 
-bool cgroup_is_empty(const struct cgroup *cg)
+enum cgroup_state cgroup_look(const struct cgroup *cg)
 {
 	char text[256];
-	ssize_t n;
+	ssize_t n = cg->fd >= 0 ? pread(cg->events_fd, text, sizeof(text) - 1, 0) : -1;
 
-	if (cg->fd < 0)
-		return true;
-	n = proc_read_file(cg->fd, "cgroup.events", text, sizeof(text));
 	if (n < 0)
-		return n == -ENOENT || n == -ENODEV; /* removed: nobody can be in it */
-	return strstr(text, "populated 0") != NULL;
+		return CGROUP_UNKNOWN;
+	text[n] = '\0';
+	return strstr(text, "populated 0") ? CGROUP_EMPTY : CGROUP_POPULATED;
 }
 
-/* rmdir NAME in dirfd after everything below it. Depth is bounded: a server may nest as it likes,
- * we need not. */
-static int remove_below(int dirfd, const char *name, int depth);
-
+/* rmdir for every name in a directory of a cgroup hierarchy (files answer ENOTDIR). Stops at the
+ * first directory that stays, and leaves its name. */
 static int remove_entry(void *ctx, int dirfd, const char *name)
 {
-	int depth = *(int *)ctx;
-	struct stat st;
+	char *stays = ctx;
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-		remove_below(dirfd, name, depth + 1);
-	return 0;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOTDIR || errno == ENOENT)
+		return 0;
+	snprintf(stays, NAME_MAX + 1, "%s", name);
+	return 1;
 }
 
-static int remove_below(int dirfd, const char *name, int depth)
+static ino_t inode_of(int fd)
 {
-	int fd;
+	struct stat st;
 
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
-		return 0;
-	if (depth > 16)
-		return -ELOOP;
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	dir_each(fd, remove_entry, &depth);
+	return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Remove what is below the directory `fd`, and close it. The server chooses how deep it nests; so
+ * no recursion, and one descriptor at a time: down by name, up by "..". */
+static int remove_below(int fd, long long deadline_us)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	char stays[NAME_MAX + 1];
+	ino_t came_from = 0;
+	int depth = 0, r = 0;
+
+	while (r == 0) {
+		bool down = dir_each(fd, remove_entry, stays) == 1;
+		int next = -1;
+
+		if (!down && depth == 0)
+			break;
+		if (!down)
+			came_from = inode_of(fd);
+		next = openat(fd, down ? stays : "..", flags);
+		if (next < 0)
+			r = -errno;
+		else if (down && inode_of(next) == came_from)
+			r = -EBUSY; /* nothing is below it any more, and still it stays */
+		else if (clock_us() >= deadline_us)
+			r = -ETIMEDOUT;
+		if (next >= 0) {
+			close(fd);
+			fd = next;
+			depth += down ? 1 : -1;
+		}
+	}
 	close(fd);
-	return unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
+	return r;
 }
 
 /* The last process may be gone for everybody but the cgroup: rmdir says EBUSY for an instant more.
  */
 static int remove_soon(const char *path)
 {
-	int r;
+	long long deadline_us = clock_us() + REMOVE_MS * 1000LL;
+	int fd, r = -EBUSY;
 
-	for (int ms = 0; (r = remove_below(AT_FDCWD, path, 0)) == -EBUSY && ms < 1000; ms++)
-		poll(NULL, 0, 1);
+	while (r == -EBUSY && clock_us() < deadline_us) {
+		if (rmdir(path) == 0 || errno == ENOENT)
+			return 0;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		r = fd < 0 ? -errno : remove_below(fd, deadline_us);
+		if (r == 0 && rmdir(path) < 0 && errno != ENOENT)
+			r = -errno;
+		if (r == -EBUSY)
+			poll(NULL, 0, 1);
+	}
 	return r;
 }
 
@@ -417,8 +480,7 @@ int cgroup_remove(struct cgroup *cg)
 	int r = 0;
 
 	if (cg->fd >= 0) {
-		close(cg->fd);
-		cg->fd = -1;
+		cgroup_close(cg);
 		r = remove_soon(cg->path);
 	}
 	for (int i = 0; i < V1_COUNT; i++) {

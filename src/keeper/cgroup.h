@@ -5,8 +5,10 @@
  * controllers where the parent enables them, else v1 ones that we may write.
  *
  * Life: cgroup_make -> processes are born in it (cg->fd for clone3, cgroup_enter for fork) ->
- * cgroup_kill -> cgroup_is_empty -> cgroup_remove. All but make and limit are allocation-free, and
- * do nothing when cg->fd is -1. Threads: one.  Blocking: never.
+ * cgroup_kill -> cgroup_look -> cgroup_remove. All but make and limit are allocation-free, and do
+ * nothing when cg->fd is -1. The files that ending needs are opened by cgroup_make: later the
+ * server may have made them unreadable, taken a lease on them, or left us no descriptor to open
+ * them with. Threads: one.  Blocking: never.
  */
 #pragma once
 
@@ -20,6 +22,7 @@ enum { V1_PIDS, V1_MEMORY, V1_COUNT };
 
 struct cgroup {
 	int fd;                     /* the directory, or -1: there is none */
+	int kill_fd, events_fd;     /* cgroup.kill and cgroup.events, open while fd is */
 	char path[CGROUP_PATH_MAX]; /* absolute, for records and people */
 	int v1_fds[V1_COUNT];       /* v1 directories that carry limits, or -1 */
 	char v1_paths[V1_COUNT][CGROUP_PATH_MAX];
@@ -27,7 +30,7 @@ struct cgroup {
 };
 #define CGROUP_NONE                                                                                \
 	{                                                                                          \
-		.fd = -1, .v1_fds = { -1, -1 }, .diary = -1                                        \
+		.fd = -1, .kill_fd = -1, .events_fd = -1, .v1_fds = { -1, -1 }, .diary = -1        \
 	}
 
 struct cgroup_limits {
@@ -67,12 +70,19 @@ int cgroup_enter_limits(const struct cgroup *cg);
  * in it. Both are still children of somebody: tree_kill finds them. */
 void cgroup_kill(const struct cgroup *cg);
 
-/* No living process in it or below. True when there is no cgroup. */
-bool cgroup_is_empty(const struct cgroup *cg);
+/* Is there a living process in it or below? CGROUP_UNKNOWN: there is no cgroup, or the kernel does
+ * not say (the directory was removed): then an empty cgroup proves nothing. */
+enum cgroup_state { CGROUP_UNKNOWN, CGROUP_EMPTY, CGROUP_POPULATED };
+enum cgroup_state cgroup_look(const struct cgroup *cg);
 
 /* Members, not those of sub-cgroups; at most max are stored. Returns the number stored. */
 int cgroup_members(const struct cgroup *cg, pid_t *pids, int max);
 
-/* Remove the directories and what the server made below them; closes the descriptors. Waits for up
- * to a second where the kernel calls one busy though it is empty. 0 when all are gone. */
+/* Take over the open directory `fd` of a cgroup that exists, and open its files. On failure -errno,
+ * and `fd` stays the caller's. */
+int cgroup_open(struct cgroup *cg, int fd);
+
+/* Remove the directories and what the server made below them, however deep; closes the descriptors.
+ * Takes up to a second each, because the kernel may call one busy though it is empty. 0 when all
+ * are gone; otherwise -errno, and the next janitor has to try again. */
 int cgroup_remove(struct cgroup *cg);

@@ -11,3 +11,7 @@ enum {
 	EXIT_NOT_FOUND = 127,  /* the command was not found */
 	EXIT_SIGNAL = 128, /* plus n: the server died of signal n and we could not do the same */
 };
+
+/* End as a process with this wait status ended: returns its code, or dies of the same signal,
+ * without a second core file. */
+int exits_as(int status);

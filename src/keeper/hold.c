@@ -9,10 +9,13 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "namespace.h"
+#include "poller.h"
 #include "report.h"
 #include "signals.h"
 #include "step.h"
@@ -22,17 +25,49 @@
 enum state { RUNNING, LINGERING, EOF_WAIT, TERM_WAIT, KILLING };
 enum event { EV_STDIN, EV_TERM, EV_KILL, EV_OWNER, EV_WATCH, EV_EXIT, EV_EMPTY, EV_TIMEOUT };
 
-enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_NEWS, FD_COUNT };
+enum { FD_SIGNALS, FD_CTL, FD_WATCH, FD_OWNER, FD_CONTROL, FD_STDIN, FD_NEWS, FD_COUNT };
+_Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
 
 struct hold {
 	struct keeper *k;
 	enum state state;
-	long long deadline_us;       /* 0: none */
-	bool failed;                 /* the server never ran; the watch has been told */
-	struct pollfd fds[FD_COUNT]; /* fd -1: nothing (more) to learn there */
+	long long deadline_us; /* 0: none */
+	bool failed;           /* the server never ran; the watch has been told */
+	bool owner_gone;
+	int poller;
+	int fds[FD_COUNT]; /* -1: nothing (more) to learn there */
 };
 
 /* --- the state machine --- */
+
+static void tell_watch(struct hold *h, enum msg_kind kind, int a, int b)
+{
+	struct msg m = { .kind = kind, .a = a, .b = b };
+
+	if (h->fds[FD_CTL] >= 0)
+		send(h->fds[FD_CTL], &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int time_left_ms(const struct hold *h)
+{
+	long long left = h->deadline_us - clock_us();
+
+	if (!h->deadline_us)
+		return -1;
+	return left <= 0 ? 0 : (int)((left + 999) / 1000);
+}
+
+/* Until when killing begins at the latest: by that the watch knows a hold that does not work any
+ * more from one that is patient. */
+static void answer_watch(struct hold *h)
+{
+	int left = time_left_ms(h);
+
+	if (h->state == EOF_WAIT)
+		left += (int)h->k->opt.grace_ms;
+	if (h->state != RUNNING && h->state != LINGERING)
+		tell_watch(h, MSG_STOPPING, h->state == KILLING ? 0 : left, 0);
+}
 
 static void go(struct hold *h, enum state state, unsigned wait_ms)
 {
@@ -43,6 +78,7 @@ static void go(struct hold *h, enum state state, unsigned wait_ms)
 	keeper_log(h->k, "event=state from=%s to=%s", names[h->state], names[state]);
 	h->state = state;
 	h->deadline_us = state == KILLING ? 0 : clock_us() + wait_ms * 1000LL;
+	answer_watch(h);
 }
 
 static unsigned orphan_grace_ms(const struct hold *h)
@@ -159,17 +195,16 @@ static void hold_step(struct hold *h, enum event ev)
 
 /* --- what the kernel tells us, as events --- */
 
-static void tell_watch(struct hold *h, enum msg_kind kind, int a, int b)
+static void learn(struct hold *h, int which, int fd, uint32_t events)
 {
-	struct msg m = { .kind = kind, .a = a, .b = b };
-
-	if (h->fds[FD_CTL].fd >= 0)
-		send(h->fds[FD_CTL].fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	h->fds[which] = fd >= 0 && poller_add(h->poller, which, fd, events) == 0 ? fd : -1;
 }
 
 static void forget(struct hold *h, int which)
 {
-	h->fds[which].fd = -1;
+	if (h->fds[which] >= 0)
+		poller_remove(h->poller, h->fds[which]);
+	h->fds[which] = -1;
 }
 
 static void fail(struct hold *h, enum failure what, int error)
@@ -202,10 +237,11 @@ static void started(struct hold *h)
 static void on_news(struct hold *h)
 {
 	struct keeper *k = h->k;
+	int fd = h->fds[FD_NEWS];
 	struct tree_word w;
 	ssize_t n;
 
-	while ((n = read(h->fds[FD_NEWS].fd, &w, sizeof(w))) == sizeof(w)) {
+	while ((n = read(fd, &w, sizeof(w))) == sizeof(w)) {
 		switch (w.news) {
 		case NEWS_PID:
 			k->server = w.value;
@@ -237,10 +273,43 @@ static void on_news(struct hold *h)
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	close(h->fds[FD_NEWS].fd);
 	forget(h, FD_NEWS);
+	close(fd);
 	if (!h->failed)
 		started(h);
+}
+
+/* What the client sent to the watch. SIGTERM begins the end; the watch waits for an answer to it.
+ */
+static void on_handed_signals(struct hold *h, uint64_t one, uint64_t group)
+{
+	const uint64_t term = 1ULL << (SIGTERM - 1);
+
+	for (int sig = 1; sig <= 64; sig++) {
+		uint64_t bit = 1ULL << (sig - 1);
+		/* a group without a shell above it ignores SIGTSTP; the intent is to stop */
+		int sent = sig == SIGTSTP ? SIGSTOP : sig;
+
+		if (((one | group) & bit) && bit != term)
+			tree_signal(&h->k->tree, sent, (group & bit) != 0);
+	}
+	if ((one | group) & term) {
+		hold_step(h, EV_TERM);
+		answer_watch(h);
+	}
+}
+
+static void on_owner(struct hold *h)
+{
+	h->owner_gone = true;
+	hold_step(h, EV_OWNER);
+}
+
+static void on_watch_gone(struct hold *h)
+{
+	forget(h, FD_CTL);
+	forget(h, FD_WATCH);
+	hold_step(h, EV_WATCH);
 }
 
 static void on_ctl(struct hold *h)
@@ -249,18 +318,16 @@ static void on_ctl(struct hold *h)
 	ssize_t n = sizeof(m);
 
 	for (int i = 0; i < SIGNALS_BATCH && n == sizeof(m); i++) {
-		n = recv(h->fds[FD_CTL].fd, &m, sizeof(m), MSG_DONTWAIT);
-		if (n != sizeof(m) || m.kind != MSG_SIGNAL)
-			continue;
-		if (m.a == SIGTERM)
-			hold_step(h, EV_TERM);
-		else /* a group without a shell above it ignores SIGTSTP; the intent is to stop */
-			tree_signal(&h->k->tree, m.a == SIGTSTP ? SIGSTOP : m.a, m.b);
+		n = recv(h->fds[FD_CTL], &m, sizeof(m), MSG_DONTWAIT);
+		if (n == sizeof(m) && m.kind == MSG_SIGNALS) {
+			on_handed_signals(h, m.one, m.group);
+		} else if (n == sizeof(m) && m.kind == MSG_OWNER) {
+			on_owner(h);
+			answer_watch(h);
+		}
 	}
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		forget(h, FD_CTL);
-		hold_step(h, EV_WATCH);
-	}
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		on_watch_gone(h);
 }
 
 static void on_control(struct hold *h)
@@ -282,7 +349,7 @@ static void on_control(struct hold *h)
 		break;
 	case CONTROL_GONE:
 		forget(h, FD_CONTROL);
-		hold_step(h, EV_OWNER);
+		on_owner(h);
 		break;
 	}
 }
@@ -292,7 +359,7 @@ static void on_signals(struct hold *h)
 {
 	struct signalfd_siginfo si[SIGNALS_BATCH];
 	bool was_alive = !h->k->tree.exited, none;
-	int n = signals_read(h->fds[FD_SIGNALS].fd, si, SIGNALS_BATCH);
+	int n = signals_read(h->fds[FD_SIGNALS], si, SIGNALS_BATCH);
 
 	for (int i = 0; i < n; i++) {
 		if (si[i].ssi_signo == SIGTERM)
@@ -300,51 +367,41 @@ static void on_signals(struct hold *h)
 	}
 	none = tree_reap(&h->k->tree);
 	if (was_alive && h->k->tree.exited) {
-		if (h->fds[FD_NEWS].fd >= 0)
+		if (h->fds[FD_NEWS] >= 0)
 			on_news(h); /* its last words, before its death is judged */
 		hold_step(h, EV_EXIT);
 	}
-	if (none && h->state == LINGERING && cgroup_is_empty(&h->k->tree.cg))
+	if (none && h->state == LINGERING && cgroup_look(&h->k->tree.cg) != CGROUP_POPULATED)
 		hold_step(h, EV_EMPTY);
-}
-
-static int time_left_ms(const struct hold *h)
-{
-	long long left = h->deadline_us - clock_us();
-
-	if (!h->deadline_us)
-		return -1;
-	return left <= 0 ? 0 : (int)((left + 999) / 1000);
 }
 
 static void loop(struct hold *h)
 {
-	while (h->state != KILLING) {
-		int n = poll(h->fds, FD_COUNT, time_left_ms(h));
+	uint32_t got[POLLER_MAX];
 
-		if (n < 0 && errno != EINTR)
-			hold_step(h, EV_WATCH); /* cannot happen; if it does, do not hold on */
-		if (time_left_ms(h) == 0)       /* also when there is always something else to do */
+	while (h->state != KILLING) {
+		poller_wait(h->poller, time_left_ms(h), got);
+		if (time_left_ms(h) == 0) /* also when there is always something else to do */
 			hold_step(h, EV_TIMEOUT);
-		if (n <= 0)
-			continue;
 		/* what may have made the server exit comes before its exit: the first reason counts
 		 */
-		if (h->fds[FD_NEWS].revents)
+		if (got[FD_NEWS])
 			on_news(h);
-		if (h->fds[FD_CTL].revents && h->fds[FD_CTL].fd >= 0)
+		if (got[FD_CTL] && h->fds[FD_CTL] >= 0)
 			on_ctl(h);
-		if (h->fds[FD_CONTROL].revents)
+		if (got[FD_WATCH] && h->fds[FD_WATCH] >= 0)
+			on_watch_gone(h);
+		if (got[FD_CONTROL])
 			on_control(h);
-		if (h->fds[FD_OWNER].revents) {
+		if (got[FD_OWNER]) {
 			forget(h, FD_OWNER);
-			hold_step(h, EV_OWNER);
+			on_owner(h);
 		}
-		if (h->fds[FD_STDIN].revents) {
+		if (got[FD_STDIN]) {
 			forget(h, FD_STDIN);
 			hold_step(h, EV_STDIN);
 		}
-		if (h->fds[FD_SIGNALS].revents)
+		if (got[FD_SIGNALS])
 			on_signals(h);
 	}
 }
@@ -382,7 +439,8 @@ static void spawn(struct hold *h)
 	if (clone_errno)
 		keeper_note(k, "clone3: %s; the server was forked and moved",
 			    strerror(clone_errno));
-	h->fds[FD_NEWS].fd = fd;
+	learn(h, FD_NEWS, fd, EPOLLIN);
+	assert(h->fds[FD_NEWS] >= 0); /* a pipe can always be waited for */
 }
 
 /* Everything is over but what cannot be killed (a process in a disk wait, a setuid one without a
@@ -400,47 +458,104 @@ static void outlast_survivors(struct hold *h)
 /* A kill of the client's group must not reach us. A session of our own only where there is a
  * terminal to keep away from: to the scheduler a session is an autogroup, and a switch between two
  * of them cost the server a tenth of its round trip. */
-static void leave_clients_group(void)
+static void leave_clients_group(const struct keeper *k)
 {
-	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO))
+	bool near_terminal = isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+
+	if (near_terminal && !k->tree.shares_group)
 		setsid();
 	else
 		setpgid(0, 0);
 }
 
+static void learn_all(struct hold *h, int ctl)
+{
+	struct keeper *k = h->k;
+
+	for (int i = 0; i < FD_COUNT; i++)
+		h->fds[i] = -1;
+	learn(h, FD_SIGNALS, signals_fd(), EPOLLIN);
+	learn(h, FD_CTL, ctl, EPOLLIN);
+	learn(h, FD_WATCH, k->watch_fd, EPOLLIN);
+	learn(h, FD_OWNER, k->owner_fd, EPOLLIN);
+	learn(h, FD_CONTROL, k->control_fd, EPOLLIN);
+	/* The hang-up of a pipe needs no asking; a socket that the client half-closed says
+	 * EPOLLRDHUP only. A file never has news. */
+	if (k->control_fd < 0)
+		learn(h, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
+}
+
+/* The owner started the watch and is gone: nobody is left to end a watch that does not work any
+ * more because the server froze it. So wait for its answer to our last word, else end it. In a pid
+ * namespace we cannot signal the watch, but the server cannot reach it either. */
+static void part_from_watch(struct hold *h)
+{
+	const struct timeval patience = { .tv_sec = WATCH_ANSWER_MS / 1000,
+					  .tv_usec = WATCH_ANSWER_MS % 1000 * 1000 };
+	struct msg m = { .kind = MSG_SIGNALS };
+	ssize_t n = sizeof(m);
+
+	setsockopt(h->fds[FD_CTL], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	while (n == sizeof(m) && m.kind != MSG_SEEN)
+		n = recv(h->fds[FD_CTL], &m, sizeof(m), 0);
+	if (n < 0 && errno == EAGAIN && h->k->watch_fd >= 0)
+		syscall(SYS_pidfd_send_signal, h->k->watch_fd, SIGKILL, NULL, 0);
+}
+
+/* Begin: what hold_run needs before there is a server. False: the watch has been told why not. */
+static bool get_ready(struct hold *h, int ctl)
+{
+	struct keeper *k = h->k;
+	int r = poller_open();
+
+	h->fds[FD_CTL] = ctl;
+	if (r < 0) {
+		fail(h, FAILURE_KERNEL, -r);
+		return false;
+	}
+	h->poller = r;
+	if (!k->tree.shares_group)
+		leave_clients_group(k);
+	/* woken, should somebody have stopped us, when the watch dies */
+	prctl(PR_SET_PDEATHSIG, SIGCONT);
+	learn_all(h, ctl);
+	if (h->fds[FD_SIGNALS] < 0 ||
+	    (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)) {
+		fail(h, FAILURE_KERNEL, errno);
+		return false;
+	}
+	STEP(HOLD_READY);
+	if (k->tree.pidns && (r = namespace_settle(&k->ns)) < 0) {
+		fail(h, FAILURE_NAMESPACE, -r);
+		return false;
+	}
+	keeper_seal();
+	tree_ready(&k->tree);
+	return true;
+}
+
 _Noreturn void hold_run(struct keeper *k, int ctl)
 {
 	struct hold h = { .k = k, .state = RUNNING };
-	int r, survivors;
+	struct pollfd owner = { .fd = k->owner_fd, .events = POLLIN };
+	int survivors;
 
 	STEP(HOLD_BEGIN);
-	leave_clients_group();
-	if (k->tree.level != LEVEL_GROUP)
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	h.fds[FD_SIGNALS] = (struct pollfd){ .fd = signals_fd(), .events = POLLIN };
-	h.fds[FD_CTL] = (struct pollfd){ .fd = ctl, .events = POLLIN };
-	h.fds[FD_OWNER] = (struct pollfd){ .fd = k->owner_fd, .events = POLLIN };
-	h.fds[FD_CONTROL] = (struct pollfd){ .fd = k->control_fd, .events = POLLIN };
-	/* POLLHUP of a pipe needs no asking; a socket that the client half-closed says POLLRDHUP
-	 * only */
-	h.fds[FD_STDIN] = (struct pollfd){ .fd = k->control_fd >= 0 ? -1 : STDIN_FILENO,
-					   .events = POLLRDHUP };
-	h.fds[FD_NEWS] = (struct pollfd){ .fd = -1, .events = POLLIN };
-	STEP(HOLD_READY);
-
-	if (k->tree.pidns && (r = namespace_settle(&k->ns)) < 0) {
-		fail(&h, FAILURE_NAMESPACE, -r);
+	if (!get_ready(&h, ctl)) {
 		keeper_clean(k);
 		_exit(0);
 	}
-	if (poll(&h.fds[FD_OWNER], 1, 0) > 0) /* gone already: begin nothing */
+	if (poll(&owner, 1, 0) > 0) /* gone already: begin nothing */
 		keeper_stopping(k, WHY_OWNER, 0);
 	else
 		spawn(&h);
+	if (k->tree.shares_group)
+		leave_clients_group(k); /* now that the server was born in it */
 	if (k->tree.main)
 		loop(&h);
 	survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 	STEP(HOLD_PROVED);
+	answer_watch(&h);
 	report_end(k, survivors);
 	if (survivors) {
 		tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, survivors);
@@ -450,7 +565,10 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	STEP(HOLD_CLEAN);
 	tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, 0);
 	STEP(HOLD_DONE);
-	if (h.fds[FD_CTL].fd >= 0 && !k->tree.pidns)
+	if (h.fds[FD_CTL] >= 0 && !k->tree.pidns) {
 		kill(getppid(), SIGCONT); /* a stopped watch must see the end as well */
+		if (h.owner_gone && k->opt.owner == OWNER_PARENT)
+			part_from_watch(&h);
+	}
 	_exit(0);
 }

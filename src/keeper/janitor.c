@@ -287,7 +287,7 @@ static int empty_cgroup(struct cgroup *cg, long long deadline_us)
 
 	/* a member whose main thread is dead does not hear it and would keep us here: the hunt will
 	 * find that one */
-	for (int i = 0; i < 50 && !cgroup_is_empty(cg) && clock_us() < deadline_us; i++) {
+	for (int i = 0; i < 50 && cgroup_look(cg) == CGROUP_POPULATED && clock_us() < deadline_us; i++) {
 		cgroup_kill(cg);
 		poll(NULL, 0,
 		     1); /* they are not our children: nothing tells us, so look again soon */
@@ -303,7 +303,9 @@ static int sweep_one(const struct record *rec, long long deadline_us, int *ended
 
 	for (int i = 0; i < RECORD_CGROUPS; i++) {
 		cgs[i] = (struct cgroup)CGROUP_NONE;
-		cgs[i].fd = open_cgroup(rec, i);
+		int fd = open_cgroup(rec, i);
+		if (fd >= 0 && cgroup_open(&cgs[i], fd) < 0)
+			close(fd);
 		memcpy(cgs[i].path, rec->cgroups[i], sizeof(cgs[i].path));
 		*ended += empty_cgroup(&cgs[i], deadline_us);
 	}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -37,6 +38,26 @@ void keeper_say(const char *fmt, ...)
 	control_refused(l.text + strlen("killick: "));
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
+}
+
+int keeper_lacks(const char *call, int error)
+{
+	const char *next = "allow this system call in the seccomp profile that killick runs under";
+
+	if (error == EMFILE)
+		next = "raise the limit of open files (ulimit -n)";
+	else if (error == ENFILE)
+		next = "the whole machine has too many open files: end some programs";
+	else if (error == EAGAIN || error == ENOMEM)
+		next = "end some processes or raise the limit (ulimit -u)";
+	keeper_say("cannot hold a server without %s: %s; %s", call, strerror(error), next);
+	return error == EPERM || error == ENOSYS || error == EACCES ? EXIT_UNAVAILABLE
+								    : EXIT_TRY_AGAIN;
+}
+
+void keeper_seal(void)
+{
+	prctl(PR_SET_DUMPABLE, 0);
 }
 
 void keeper_note(struct keeper *k, const char *fmt, ...)
@@ -71,15 +92,14 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 }
 
 /* The client's environment without what was meant for us alone (socket activation), plus the tree's
- * tag. */
-static char **server_environment(char **from, const char *id, bool owned)
+ * mark. */
+static char **server_environment(char **from, char *mark, bool owned)
 {
 	static const char *const dropped[] = { "LISTEN_PID=",    "LISTEN_FDS=", "LISTEN_FDNAMES=",
 					       "NOTIFY_SOCKET=", TREE_ENV "=",  RECORD_ENV "=" };
 	/* by way of --control the last one is our owner's word to us, not part of the environment
 	 */
 	const size_t count_dropped = sizeof(dropped) / sizeof(dropped[0]) - !owned;
-	static char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
 	size_t count = 0, n = 0;
 	char **to;
 
@@ -95,8 +115,7 @@ static char **server_environment(char **from, const char *id, bool owned)
 		if (d == count_dropped)
 			to[n++] = from[i];
 	}
-	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, id);
-	to[n++] = tag;
+	to[n++] = mark;
 	to[n] = NULL;
 	return to;
 }
@@ -126,7 +145,8 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	k->begun_us = clock_us();
 	k->tree.cg = none;
 	k->owner_fd = k->record_fd = k->record_dirfd = k->report_fd = k->log_fd = -1;
-	k->control_fd = -1;
+	k->control_fd = k->watch_fd = k->tree.children_fd = -1;
+	k->parent = -1;
 	if (opt->control >= 0 && (k->control_fd = control_open(opt->control)) < 0)
 		return EXIT_USAGE;
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw)) {
@@ -135,7 +155,9 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	}
 	for (size_t i = 0; i < sizeof(raw); i++)
 		snprintf(k->id + 2 * i, 3, "%02x", raw[i]);
-	k->envp = server_environment(environment, k->id, k->control_fd >= 0);
+	snprintf(k->mark, sizeof(k->mark), "%s=%s", TREE_ENV, k->id);
+	k->tree.mark = k->mark;
+	k->envp = server_environment(environment, k->mark, k->control_fd >= 0);
 	k->sh_argv = exec_room(opt->argv);
 	if (!k->envp || !k->sh_argv) {
 		keeper_say("out of memory");
@@ -148,7 +170,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	return 0;
 }
 
-static int find_owner(struct keeper *k)
+int keeper_find_owner(struct keeper *k)
 {
 	bool parent = k->opt.owner == OWNER_PARENT;
 	pid_t pid = parent ? getppid() : k->opt.owner_pid;
@@ -163,25 +185,34 @@ static int find_owner(struct keeper *k)
 		}
 		return 0;
 	}
+	if (parent)
+		k->parent = pid;
 	if (pid == 0) { /* a parent in an outer pid namespace has no number here */
-		keeper_note(k, "owner: our parent is outside of this pid namespace; only stdin "
-			       "tells of its end");
+		keeper_note(k, "owner: our parent is outside of this pid namespace and has no "
+			       "pidfd; PDEATHSIG tells of its end");
 		return 0;
 	}
 	k->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (k->owner_fd < 0 && errno == ESRCH && !parent) {
+	if (k->owner_fd < 0 && !parent && errno == ESRCH) {
 		keeper_say("--owner %d: there is no such process", pid);
 		return EXIT_USAGE;
 	}
+	if (k->owner_fd < 0 && !parent)
+		return keeper_lacks("pidfd_open, which --owner PID needs", errno);
 	if (k->owner_fd < 0)
-		keeper_note(k, "owner: pidfd_open: %s; only stdin tells of its end",
+		keeper_note(k, "owner: pidfd_open: %s; PDEATHSIG tells of its end",
 			    strerror(errno));
 	/* Died before we could hold on to it: the pidfd may be another's, and there is nobody to
 	 * serve. */
-	if (parent && getppid() != pid)
+	if (keeper_parent_is_gone(k))
 		return EXIT_UNAVAILABLE;
 	k->owner = pid;
 	return 0;
+}
+
+bool keeper_parent_is_gone(const struct keeper *k)
+{
+	return k->parent >= 0 && getppid() != k->parent;
 }
 
 /* Limits without a cgroup controller: a user namespace counts its own processes (Linux 5.14), so
@@ -293,11 +324,8 @@ void keeper_describe(const struct keeper *k)
 
 int keeper_prepare(struct keeper *k)
 {
-	int r = find_owner(k);
+	int r;
 
-	if (r)
-		return r;
-	STEP(WATCH_OWNER);
 	begin_record(k);
 	STEP(WATCH_RECORD);
 	r = choose_level(k);

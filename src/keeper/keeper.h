@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "control.h"
@@ -20,21 +21,34 @@
 #define KILL_BUDGET_MS  5000 /* for killing and proving; after that survivors are named */
 #define ORPHAN_GRACE_MS 500  /* at most, once nobody is there to be graceful for */
 
+/* A keeper that is stopped, traced or frozen cannot do its work, but can be killed. So each expects
+ * an answer of the other within these times, and SIGKILLs one that does not give it. */
+#define HOLD_ANSWER_MS  1000 /* the hold, asked to end the tree, says until when it will have */
+#define HOLD_LATE_MS    500  /* that time and KILL_BUDGET_MS have passed: the hold does not work */
+#define WATCH_ANSWER_MS 1000 /* the watch says that it has heard of the tree's end */
+
 /* Words between watch and hold, over a SOCK_SEQPACKET pair. Its hang-up means that the other one is
- * dead. */
+ * dead. The hold sends a handful in its life, so there is always room for them. The watch hands on
+ * as many signals as somebody sends; those that find no room wait in its bit sets, as signals wait
+ * in the kernel's. */
 enum msg_kind {
-	MSG_SIGNAL,  /* to hold; a: signal, b: to the whole group */
-	MSG_STARTED, /* to watch; a: the server's pid in the watch's namespace */
-	MSG_FAILED,  /* to watch; a: enum failure, b: errno */
-	MSG_DONE,    /* to watch; a: wait status or -1, b: survivors */
+	MSG_SIGNALS,  /* to hold; one, group: sets of signals for main and for its group */
+	MSG_OWNER,    /* to hold; the owner is gone */
+	MSG_SEEN,     /* to hold; MSG_DONE has arrived */
+	MSG_STARTED,  /* to watch; a: the server's pid in the watch's namespace */
+	MSG_FAILED,   /* to watch; a: enum failure, b: errno */
+	MSG_STOPPING, /* to watch; a: milliseconds until killing begins, at most */
+	MSG_DONE,     /* to watch; a: wait status or -1, b: survivors */
 };
 struct msg {
 	enum msg_kind kind;
 	int a, b;
+	uint64_t one, group; /* bit n-1 is signal n */
 };
 
 enum failure {
 	FAILURE_FORK,
+	FAILURE_KERNEL, /* a system call that both need is refused to the hold */
 	FAILURE_NAMESPACE,
 	FAILURE_CGROUP,
 	FAILURE_LIMIT,
@@ -56,11 +70,14 @@ struct keeper {
 	char **envp;    /* the server's environment */
 	char **sh_argv; /* room for exec_command */
 	char id[TREE_ID_LEN + 1];
+	char mark[sizeof(TREE_ENV) + 1 + TREE_ID_LEN]; /* "KILLICK_TREE=ID" */
 	struct tree tree;
 	struct namespace ns; /* who we were outside, for level namespace */
 	unsigned long nproc; /* RLIMIT_NPROC to set on the server; 0: none */
 	pid_t owner;         /* 0: nobody but stdin */
 	int owner_fd;        /* pidfd, or -1 */
+	pid_t parent;        /* who started us and is the owner; -1: the owner is not our parent */
+	int watch_fd;        /* pidfd of the watch, or -1 */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
 	int control_fd;                                 /* -1: none */
 	pid_t server;                                   /* as /proc names it; 0 before it runs */
@@ -75,9 +92,20 @@ struct keeper {
 /* Take over the options and the environment. 0, or an exit code after one line on stderr. */
 int keeper_init(struct keeper *k, const struct options *opt, char **environment);
 
-/* Find the owner, make cgroup and record: everything that has to exist before the first process
- * does. 0, or an exit code after one line on stderr; then nothing is left behind. */
+/* Find the owner and hold on to it. 0, or an exit code after one line on stderr. */
+int keeper_find_owner(struct keeper *k);
+
+/* Make cgroup and record: everything that has to exist before the first process does. 0, or an exit
+ * code after one line on stderr; then nothing is left behind. */
 int keeper_prepare(struct keeper *k);
+
+/* Is the parent that owns us gone? For a kernel that gives us no pidfd for it: then PDEATHSIG wakes
+ * the watch. */
+bool keeper_parent_is_gone(const struct keeper *k);
+
+/* From here on no process of this user can trace us, write to our memory or take our descriptors:
+ * the server has our user id. */
+void keeper_seal(void);
 
 /* The rest of the record, once the server runs. */
 void keeper_describe(const struct keeper *k);
@@ -97,3 +125,7 @@ void keeper_clean(struct keeper *k);
 
 /* One line on stderr, with our name in front; the owner hears it through its socket, too. */
 void keeper_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* One such line for a system call that failed while we set up: what could not be done, the reason,
+ * and the next step. Returns the exit code for it. */
+int keeper_lacks(const char *call, int error);

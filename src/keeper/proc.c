@@ -10,9 +10,11 @@
 
 #include "dir.h"
 
+/* O_NONBLOCK in all of this file: an open of a file on which somebody has a lease (fcntl F_SETLEASE,
+ * also on files of /proc) would wait for up to 45 s; so it fails at once. */
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 {
-	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t len = 0;
 	int error = 0;
 
@@ -35,7 +37,7 @@ ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 
 int proc_write_file(int dirfd, const char *path, const char *text)
 {
-	int r = 0, fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	int r = 0, fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;
@@ -83,6 +85,11 @@ int proc_stat_get(pid_t pid, struct proc_stat *out)
 	return proc_stat_parse(text, out);
 }
 
+bool proc_is_alive(const struct proc_stat *st)
+{
+	return st->state != 'X' && (st->state != 'Z' || st->threads > 1);
+}
+
 /* Look through the NUL-separated entries of fd by a window: what may be the start of the entry
  * stays for the next read. *out_len is how much there was. */
 static bool search(int fd, const char *entry, size_t *out_len)
@@ -119,8 +126,14 @@ static bool search(int fd, const char *entry, size_t *out_len)
 
 struct env_search {
 	const char *entry;
-	bool found;
+	int result; /* as proc_has_env's */
 };
+
+/* Did an open fail for our own sake, and not because of the process we look at? */
+static int proc_want(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : 0;
+}
 
 static int search_thread(void *ctx, int dirfd, const char *name)
 {
@@ -130,15 +143,17 @@ static int search_thread(void *ctx, int dirfd, const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "%.32s/environ", name);
-	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	s->found = search(fd, s->entry, &len);
+	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		s->result = proc_want(errno);
+		return s->result;
+	}
+	s->result = search(fd, s->entry, &len);
 	close(fd);
-	return s->found || len > 0; /* one answer is enough: threads share it */
+	return s->result || len > 0; /* one answer is enough: threads share it */
 }
 
-bool proc_has_env(pid_t pid, const char *entry)
+int proc_has_env(pid_t pid, const char *entry)
 {
 	struct env_search s = { .entry = entry };
 	char path[40];
@@ -147,10 +162,10 @@ bool proc_has_env(pid_t pid, const char *entry)
 	/* By its threads: a process whose main thread has exited shows no environment in its own
 	 * name. */
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return false;
+		return proc_want(errno);
 	dir_each(fd, search_thread, &s);
 	close(fd);
-	return s.found;
+	return s.result;
 }

@@ -28,9 +28,14 @@ int proc_stat_parse(const char *text, struct proc_stat *out);
 /* Read and parse /proc/PID/stat; pid 0 means ourselves. -ESRCH when there is no such process. */
 int proc_stat_get(pid_t pid, struct proc_stat *out);
 
-/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? False
- * when unreadable. */
-bool proc_has_env(pid_t pid, const char *entry);
+/* Not dead and not a zombie. A process whose main thread has exited is alive as long as another
+ * thread runs. */
+bool proc_is_alive(const struct proc_stat *st);
+
+/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? 1 or 0;
+ * 0 also when there is no such process or its environment is not for us to read. -EMFILE, -ENFILE,
+ * -ENOMEM: could not look. */
+int proc_has_env(pid_t pid, const char *entry);
 
 /* Read a whole small file into buf as text. Returns its length (at most size - 1, the rest is cut)
  * or -errno. */

@@ -1,6 +1,7 @@
 /* report.c - see report.h */
 #include "report.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -86,11 +87,16 @@ static void add_proof(struct line *l, const struct tree *t)
 		line_add(l, "%s\"cgroup\"", comma);
 		comma = ",";
 	}
+	if (t->proof_mark) {
+		line_add(l, "%s\"mark\"", comma);
+		comma = ",";
+	}
 	if (t->proof_group)
 		line_add(l, "%s\"group\"", comma);
 	line_add(l, "]");
 }
 
+/* At least one entry: a survivor that cannot be named is null, never nothing. */
 static void add_survivors(struct line *l, const struct tree *t)
 {
 	pid_t pids[16];
@@ -99,13 +105,22 @@ static void add_survivors(struct line *l, const struct tree *t)
 
 	for (int i = 0; i < n; i++) {
 		struct proc_stat st;
-		if (proc_stat_get(pids[i], &st) < 0 || st.state == 'Z')
+		int r = proc_stat_get(pids[i], &st);
+
+		if (r == -ESRCH || (r == 0 && !proc_is_alive(&st)))
 			continue;
-		line_add(l, "%s{\"pid\":%d,\"state\":\"%c\",\"comm\":", comma, st.pid, st.state);
-		line_json(l, st.comm);
-		line_add(l, "}");
+		if (r == 0) {
+			line_add(l, "%s{\"pid\":%d,\"state\":\"%c\",\"comm\":", comma, st.pid,
+				 st.state);
+			line_json(l, st.comm);
+			line_add(l, "}");
+		} else { /* no descriptor to look with */
+			line_add(l, "%s{\"pid\":%d,\"state\":null,\"comm\":null}", comma, pids[i]);
+		}
 		comma = ",";
 	}
+	if (!*comma)
+		line_add(l, "null");
 }
 
 static void add_json(struct line *l, const struct keeper *k, int survivors, long long now)

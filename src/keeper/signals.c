@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,4 +63,24 @@ void stdio_drop(int fd)
 	dup2(null, fd);
 	if (null != fd)
 		close(null);
+}
+
+void stdio_only(bool at_exec)
+{
+	const unsigned close_range_cloexec = 4;
+	struct rlimit lim;
+	int max;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? close_range_cloexec : 0u) == 0)
+		return;
+#endif
+	max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur
+									  : 65536;
+	for (int fd = 3; fd < max; fd++) {
+		if (at_exec)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+		else
+			close(fd);
+	}
 }

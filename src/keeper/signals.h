@@ -2,6 +2,7 @@
  * alike. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/signalfd.h>
 
 /* Block everything a client may send and restore SIGCHLD's default: inherited as ignored it would
@@ -23,3 +24,7 @@ void stdio_ensure(void);
 
 /* Put /dev/null in the place of a standard descriptor, so that the server holds the only copy. */
 void stdio_drop(int fd);
+
+/* Close every descriptor above stderr, or, at_exec, mark it to be closed by exec, whoever forgot.
+ */
+void stdio_only(bool at_exec);

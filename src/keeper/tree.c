@@ -23,9 +23,11 @@
 #include "dir.h"
 #include "exec.h"
 #include "proc.h"
+#include "signals.h"
 #include "step.h"
 
-#define ROUND_MS 10 /* how long one round of killing waits for somebody to die */
+#define ROUND_MS      10      /* how long one round of killing waits for somebody to die */
+#define PID_MAX_LIMIT 4194304 /* the largest pid_max the kernel knows */
 
 /* --- starting --- */
 
@@ -82,24 +84,6 @@ static int mount_own_proc(void)
 	return 0;
 }
 
-/* No descriptor above 2 outlives exec, whoever forgot to mark it. */
-static void close_above_stdio_at_exec(void)
-{
-	const unsigned close_range_cloexec = 4;
-
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3u, ~0u, close_range_cloexec) == 0)
-		return;
-#endif
-	struct rlimit lim;
-	int max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur
-									      : 65536;
-
-	(void)close_range_cloexec;
-	for (int fd = 3; fd < max; fd++)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 /* Ignored signals and the blocked mask cross exec: a server that inherits SIGTERM blocked never
  * hears it. By raw system calls, because a libc keeps some numbers to itself; for the kernel, all
  * zeros is "default" and "none blocked". */
@@ -133,7 +117,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	if (spec->terminal) {
 		setsid();
 		ioctl(STDIN_FILENO, TIOCSCTTY, 0);
-	} else {
+	} else if (!t->shares_group) {
 		setpgid(0, 0);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -159,7 +143,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	if (spec->cwd && chdir(spec->cwd) < 0)
 		give_up(fd, NEWS_FAILED_CWD, errno);
 	blocking_stdio();
-	close_above_stdio_at_exec();
+	stdio_only(true);
 	default_signals();
 	give_up(fd, NEWS_FAILED_EXEC,
 		-exec_command(spec->file, spec->argv, spec->envp, spec->sh_argv));
@@ -199,13 +183,23 @@ int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *o
 
 /* --- ending --- */
 
+void tree_ready(struct tree *t)
+{
+	char text[32];
+
+	t->children_fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	t->pid_max = proc_read_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text, sizeof(text)) > 0
+			     ? (pid_t)atoi(text)
+			     : PID_MAX_LIMIT;
+}
+
 void tree_signal(const struct tree *t, int sig, bool group)
 {
 	if (t->main == 0 || t->exited)
 		return;
 	/* before its setpgid there is no such group yet; the process itself is always there until
 	 * we reap it */
-	if (!group || kill(-t->main, sig) < 0)
+	if (!group || t->shares_group || kill(-t->main, sig) < 0)
 		kill(t->main, sig);
 }
 
@@ -230,7 +224,7 @@ bool tree_reap(struct tree *t)
 		if (si.si_pid == t->main) {
 			/* a server's end is the end of its tree; not yet reaped, its group is still
 			 * its own */
-			if (!t->lingers)
+			if (!t->lingers && !t->shares_group)
 				kill(-t->main, SIGKILL);
 			t->exited = true;
 			t->status = wait_status(&si);
@@ -241,62 +235,53 @@ bool tree_reap(struct tree *t)
 	}
 }
 
-/* Our children as /proc lists them. The kernel's own list where it has one (CONFIG_PROC_CHILDREN)
- * ... */
-static int children_listed(pid_t *pids, int max)
+/* Our children by the kernel's own list (CONFIG_PROC_CHILDREN), -errno where there is none. */
+static int children_listed(const struct tree *t, pid_t *pids, int max)
 {
-	char text[16384];
+	char text[4096];
+	off_t at = 0;
 	int n = 0;
 
-	if (proc_read_file(AT_FDCWD, "/proc/thread-self/children", text, sizeof(text)) < 0)
-		return -ENOENT;
-	for (char *p = text; n < max;) {
-		char *end;
-		long pid = strtol(p, &end, 10);
-		if (end == p)
+	while (n < max) {
+		ssize_t len = pread(t->children_fd, text, sizeof(text) - 1, at);
+		char *p = text, *end;
+
+		if (len < 0)
+			return -errno;
+		if (len == 0)
 			break;
-		pids[n++] = (pid_t)pid;
-		p = end;
+		text[len] = '\0';
+		/* each pid is followed by a space: one without is cut, and comes with the next read
+		 */
+		for (long pid; n < max && (pid = strtol(p, &end, 10)) > 0 && *end == ' ';
+		     p = end + 1)
+			pids[n++] = (pid_t)pid;
+		if (p == text)
+			break;
+		at += p - text;
 	}
 	return n;
 }
 
-struct scan {
-	pid_t *pids, parent;
-	int n, max;
-};
-
-static int scan_one(void *ctx, int dirfd, const char *name)
+/* The same without /proc and without a descriptor: waitid answers ECHILD for a pid that is no child
+ * of ours. A question takes a quarter of a microsecond, so all of them up to a second. */
+static int children_probed(const struct tree *t, pid_t *pids, int max)
 {
-	struct scan *s = ctx;
-	struct proc_stat st;
-	pid_t pid = (pid_t)atoi(name);
+	int n = 0;
 
-	(void)dirfd;
-	if (pid > 0 && s->n < s->max && proc_stat_get(pid, &st) == 0 && st.ppid == s->parent)
-		s->pids[s->n++] = pid;
-	return 0;
-}
-
-/* ... else by everybody's parent. */
-static int children_scanned(pid_t *pids, int max)
-{
-	struct scan s = { .pids = pids, .max = max, .parent = pid_in_proc() };
-	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	dir_each(fd, scan_one, &s);
-	close(fd);
-	return s.n;
+	for (pid_t pid = 1; pid <= t->pid_max && n < max; pid++) {
+		siginfo_t si;
+		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
+			pids[n++] = pid;
+	}
+	return n;
 }
 
 int tree_survivors(const struct tree *t, pid_t *pids, int max)
 {
-	int n = children_listed(pids, max);
+	int n = children_listed(t, pids, max);
 
-	(void)t;
-	return n >= 0 ? n : children_scanned(pids, max);
+	return n >= 0 ? n : children_probed(t, pids, max);
 }
 
 /* Only children: nobody but us can reap them, so their pids are theirs. Deeper descendants become
@@ -338,9 +323,28 @@ static void wait_for_a_death(int ms)
 	sigtimedwait(&chld, NULL, &ts);
 }
 
+/* No child is left; does somebody carry the mark all the same? True: nobody does, or we cannot
+ * know. In a pid namespace of our own nobody can have left it. */
+static bool nobody_is_marked(struct tree *t)
+{
+	int r;
+
+	if (!t->mark || t->pidns || t->level == LEVEL_GROUP)
+		return true;
+	r = mark_strike(t->mark, &t->marked);
+	t->proof_mark = r == 0;
+	t->mark_error = r < 0 ? -r : 0;
+	if (r > t->struck_marked) {
+		t->killed += r - t->struck_marked;
+		t->struck_marked = r;
+	}
+	return r <= 0;
+}
+
 int tree_kill(struct tree *t, unsigned budget_ms)
 {
 	long long deadline = clock_us() + budget_ms * 1000LL;
+	enum cgroup_state cg;
 	pid_t pids[64];
 	int n;
 
@@ -350,7 +354,8 @@ int tree_kill(struct tree *t, unsigned budget_ms)
 		 * main's end did */
 		bool struck = t->level != LEVEL_GROUP || t->exited || t->killing;
 
-		if (none && struck && cgroup_is_empty(&t->cg))
+		cg = cgroup_look(&t->cg);
+		if (none && struck && cg != CGROUP_POPULATED && nobody_is_marked(t))
 			break;
 		if (clock_us() >= deadline) {
 			n = tree_survivors(t, pids, 64);
@@ -362,7 +367,7 @@ int tree_kill(struct tree *t, unsigned budget_ms)
 		wait_for_a_death(ROUND_MS);
 	}
 	t->proof_waitid = t->level != LEVEL_GROUP;
-	t->proof_cgroup = t->cg.fd >= 0;
+	t->proof_cgroup = cg == CGROUP_EMPTY;
 	t->proof_group = t->level == LEVEL_GROUP;
 	return 0;
 }

@@ -1,15 +1,20 @@
 /* tree.h - the server's main process and everything it ever starts, as one thing that can be ended.
  *
  * Used by the process that is the tree's subreaper: the hold, or the watch once the hold is dead.
- * Because that process is single-threaded and reaps nothing else, three facts hold, and all of this
- * file rests on them:
+ * Because that process is single-threaded, has no other child and reaps nothing else, three facts
+ * hold, and all of this file rests on them:
  *   - orphans of the tree become its children, so `no child` means `no descendant`: the proof is
- *     waitid's ECHILD;
+ *     waitid's ECHILD. One exception: a process that enters a pid namespace which exists already
+ * and forks twice there hands its grandchild to that namespace's init. The cgroup or the mark
+ *     (mark.h) finds that one; where neither can, the proof claims less;
  *   - a child's pid cannot become another's before we reap it: killing by pid is safe;
  *   - nor can the group that a child leads, and who is in that group joined it: killing it is safe.
  *
- * Life: tree_spawn -> tree_signal ... -> tree_kill returns 0: no process of this tree exists.
- * Threads: one.  Blocking: tree_kill, for its budget.  Allocates: never.
+ * The server may turn every limit and every file of ours against us. So nothing is opened when the
+ * end comes: tree_ready opens what tree_kill reads.
+ *
+ * Life: tree_ready -> tree_spawn -> tree_signal ... -> tree_kill returns 0: no process of this tree
+ * exists. Threads: one.  Blocking: tree_kill, for its budget.  Allocates: never.
  */
 #pragma once
 
@@ -17,19 +22,28 @@
 #include <sys/types.h>
 
 #include "cgroup.h"
+#include "mark.h"
 #include "options.h"
 
 struct tree {
 	enum level level; /* what really contains it; never LEVEL_AUTO */
 	bool pidns;       /* we are pid 1 of a pid namespace that holds nothing but the tree */
 	struct cgroup cg;
-	pid_t main;  /* the server's process as we see it; 0: none yet */
-	bool exited; /* main has been reaped, and `status` is its wait status */
+	int children_fd;   /* /proc's list of our children, or -1 */
+	pid_t pid_max;     /* no pid is larger */
+	const char *mark;  /* "KILLICK_TREE=ID", in the environment of every process; NULL: none */
+	bool shares_group; /* main is in the client's process group (job control), not in its own */
+	pid_t main;        /* the server's process as we see it; 0: none yet */
+	bool exited;       /* main has been reaped, and `status` is its wait status */
 	int status;
 	bool lingers; /* what main leaves behind is not ended with it */
 	bool killing; /* tree_kill had to use force */
 	int killed;   /* processes other than main that ended since then */
-	bool proof_waitid, proof_cgroup, proof_group; /* what tree_kill saw when it returned 0 */
+	bool proof_waitid, proof_cgroup, proof_mark,
+		proof_group;      /* what tree_kill saw when it returned 0 */
+	int mark_error;           /* why it could not look for the mark; 0: it did, or need not */
+	struct mark_found marked; /* what it saw last */
+	int struck_marked;        /* how many of those below had to be killed */
 };
 
 struct tree_spec {        /* borrowed */
@@ -58,12 +72,17 @@ struct tree_word {
 	int value;
 };
 
+/* Open what the end will need. Each process that may have to end the tree calls this itself, before
+ * the server runs. What cannot be opened is done in another way. */
+void tree_ready(struct tree *t);
+
 /* Start the server with our stdin, stdout and stderr. On success t->main is set and *out_fd is the
  * non-blocking end on which tree_words come, then EOF: the server runs. *out_clone_errno is 0, or
  * why clone3 was refused (fork did it). On failure -errno and nothing was started. */
 int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *out_clone_errno);
 
-/* Signal the main process, or its whole group. Nothing happens once it has been reaped. */
+/* Signal the main process, or its whole group if that is its own. Nothing happens once it has been
+ * reaped. */
 void tree_signal(const struct tree *t, int sig, bool group);
 
 /* Reap whatever has ended. True: we have no child at all. When main is found dead its group is

@@ -2,54 +2,173 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "control.h"
 #include "exits.h"
 #include "hold.h"
 #include "janitor.h"
 #include "keeper.h"
+#include "poller.h"
+#include "relay.h"
 #include "report.h"
 #include "signals.h"
 #include "step.h"
 
-#define SWEEP_MS                                                                                   \
-	250 /* for other people's leftovers; our own tree has to wait that long if the hold dies   \
-	       meanwhile */
+#define SWEEP_MS 250 /* for looking for other people's leftovers */
+
+enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_COUNT };
+_Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
 
 struct watch {
 	struct keeper *k;
-	pid_t hold;
-	int ctl, signals;
+	pid_t hold, janitor; /* 0: none */
+	int ctl, signals, poller;
+	bool relayed; /* our parent is a relay */
 	bool started, done, failed;
 	int survivors;        /* with done */
 	enum failure failure; /* with failed */
 	int error;
+	struct msg out;     /* signals that are to be handed on */
+	bool out_owner;     /* MSG_OWNER is to be sent */
+	bool out_waits;     /* there was no room for either */
+	bool owner_seen;    /* its end */
+	bool killing;       /* the hold said so: it cannot be asked for more */
+	long long asked_us; /* when the hold was first asked to end the tree; 0: never */
+	enum why asked_why;
+	bool gave_up;          /* the hold was killed because it did not answer */
+	long long deadline_us; /* by which the hold must speak again; 0: none */
+	long long janitor_us;  /* by which the janitor must be done */
 };
 
-/* --- while the hold lives --- */
+/* --- words to the hold --- */
+
+/* Send what waits to be sent. Without room it waits on: nothing that the client said is lost. */
+static void watch_flush(struct watch *w)
+{
+	const struct msg owner = { .kind = MSG_OWNER };
+	const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+	bool waits = false;
+
+	if (w->out.one | w->out.group) {
+		w->out.kind = MSG_SIGNALS;
+		if (send(w->ctl, &w->out, sizeof(w->out), flags) == sizeof(w->out))
+			w->out.one = w->out.group = 0;
+		else
+			waits = errno == EAGAIN;
+	}
+	if (w->out_owner && !waits) {
+		if (send(w->ctl, &owner, sizeof(owner), flags) == sizeof(owner))
+			w->out_owner = false;
+		else
+			waits = errno == EAGAIN;
+	}
+	if (waits != w->out_waits)
+		poller_change(w->poller, FD_CTL, w->ctl, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	w->out_waits = waits;
+}
+
+/* The tree shall end. From here on a hold that does not answer is taken for one that cannot. */
+static void watch_ask(struct watch *w, enum why why)
+{
+	long long now = clock_us(), soon = now + HOLD_ANSWER_MS * 1000LL;
+
+	if (!w->asked_us) {
+		w->asked_us = now;
+		w->asked_why = why;
+	}
+	if (!w->killing && (!w->deadline_us || w->deadline_us > soon))
+		w->deadline_us = soon;
+}
 
 static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 {
+	const int sig = (int)si->ssi_signo;
+	const uint64_t bit = 1ULL << (sig - 1);
 	/* The terminal signals a whole group at once; a client that names one pid means one
-	 * process. */
-	struct msg m = { .kind = MSG_SIGNAL, .a = (int)si->ssi_signo };
+	 * process. Who was stopped together wakes together. */
+	bool from_terminal = si->ssi_code == SI_KERNEL;
+	bool stops = sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
-	m.b = si->ssi_code == SI_KERNEL ||
-	      si->ssi_signo == SIGCONT; /* who was stopped together wakes together */
 	STEP(WATCH_SIGNAL);
-	send(w->ctl, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (si->ssi_signo == SIGTSTP)
+	if (from_terminal && w->k->tree.shares_group) {
+		/* the server is in that group and has it already */
+	} else if (from_terminal || sig == SIGCONT) {
+		w->out.group |= bit;
+	} else {
+		w->out.one |= bit;
+	}
+	if (sig == SIGTERM)
+		watch_ask(w, WHY_SIGNAL);
+	watch_flush(w);
+	if (sig == SIGTSTP || (stops && from_terminal))
 		kill(getpid(), SIGSTOP);
+}
+
+static void on_owner_gone(struct watch *w)
+{
+	if (w->owner_seen)
+		return;
+	w->owner_seen = true;
+	w->out_owner = true;
+	watch_ask(w, WHY_OWNER);
+	watch_flush(w);
+}
+
+/* --- while the hold lives --- */
+
+/* Lost trees of this user are looked for by a process of its own: what it meets (forged records,
+ * hung files) may hold it up, but not us. It holds nothing of ours: neither the record's lock nor
+ * the socket that tells the hold of our death. */
+static void watch_sweep(struct watch *w)
+{
+	pid_t watch = getpid();
+
+	w->janitor_us = clock_us() + SWEEP_MS * 1000LL;
+	w->janitor = fork();
+	if (w->janitor == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != watch) /* it died before the line above */
+			_exit(0);
+		stdio_only(false);
+		janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
+		_exit(0);
+	}
+	if (w->janitor < 0)
+		w->janitor = 0; /* no process to be had: then another start does it */
+}
+
+/* The tree's end has come. The janitor may finish what it has begun, within its time. False: it
+ * does not even die of SIGKILL (a file system that does not answer), and we leave it behind. */
+static bool watch_end_janitor(struct watch *w)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	long long now = clock_us(), kill_us = w->janitor_us > now ? w->janitor_us : now;
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	while (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) == 0) {
+		now = clock_us();
+		if (now >= kill_us)
+			kill(w->janitor, SIGKILL);
+		if (now >= kill_us + SWEEP_MS * 1000LL)
+			return false;
+		sigtimedwait(&chld, NULL, &pause);
+	}
+	w->janitor = 0;
+	return true;
 }
 
 static void on_started(struct watch *w, pid_t server)
@@ -65,12 +184,13 @@ static void on_started(struct watch *w, pid_t server)
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
 	if (w->k->opt.sweep)
-		janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
+		watch_sweep(w);
 }
 
 /* False: hung up; the hold's death follows as SIGCHLD. */
 static bool on_ctl(struct watch *w)
 {
+	const struct msg seen = { .kind = MSG_SEEN };
 	struct msg m;
 	ssize_t n;
 
@@ -84,14 +204,22 @@ static bool on_ctl(struct watch *w)
 			w->failure = (enum failure)m.a;
 			w->error = m.b;
 			break;
+		case MSG_STOPPING:
+			w->killing = m.a == 0;
+			w->deadline_us =
+				clock_us() + (m.a + KILL_BUDGET_MS + HOLD_LATE_MS) * 1000LL;
+			break;
 		case MSG_DONE:
 			w->done = true;
 			w->k->tree.exited = m.a >= 0;
 			w->k->tree.status = m.a;
 			w->survivors = m.b;
+			send(w->ctl, &seen, sizeof(seen), MSG_NOSIGNAL | MSG_DONTWAIT);
 			STEP(WATCH_DONE);
 			break;
-		case MSG_SIGNAL:
+		case MSG_SIGNALS:
+		case MSG_OWNER:
+		case MSG_SEEN:
 			break;
 		}
 	}
@@ -114,25 +242,58 @@ static bool hold_lives(const struct watch *w)
 	return false;
 }
 
+/* The hold did not answer, or did not finish: somebody has frozen it, traces it, or stops it again
+ * and again. SIGKILL ends a process in any of these states. False: not even that, so go on without
+ * its end. */
+static bool watch_give_up_hold(struct watch *w)
+{
+	if (w->gave_up)
+		return false;
+	w->gave_up = true;
+	keeper_note(w->k, "hold: did not answer in time and was killed; the watch ended the tree");
+	keeper_log(w->k, "event=hold-silent pid=%d", w->hold);
+	kill(w->hold, SIGKILL);
+	w->deadline_us = clock_us() + HOLD_ANSWER_MS * 1000LL;
+	return true;
+}
+
+static int watch_time_left_ms(const struct watch *w)
+{
+	long long left = w->deadline_us - clock_us();
+
+	if (!w->deadline_us)
+		return -1;
+	return left <= 0 ? 0 : (int)((left + 999) / 1000);
+}
+
 static void loop(struct watch *w)
 {
-	struct pollfd fds[] = {
-		{ .fd = w->signals, .events = POLLIN },
-		{ .fd = w->ctl, .events = POLLIN },
-	};
+	uint32_t got[POLLER_MAX];
 
 	while (hold_lives(w) && !w->survivors) {
 		struct signalfd_siginfo si[SIGNALS_BATCH];
 		int n;
 
-		poll(fds, 2, -1);
-		if (fds[1].revents && !on_ctl(w))
-			fds[1].fd = -1;
+		if (w->k->owner_fd < 0 && keeper_parent_is_gone(w->k))
+			on_owner_gone(w);
+		poller_wait(w->poller, watch_time_left_ms(w), got);
+		if ((got[FD_CTL] & ~(uint32_t)EPOLLOUT) && !on_ctl(w))
+			poller_remove(w->poller, w->ctl);
+		if (got[FD_CTL] & EPOLLOUT)
+			watch_flush(w);
+		if (got[FD_OWNER] || got[FD_CONTROL]) {
+			poller_remove(w->poller, got[FD_OWNER] ? w->k->owner_fd : w->k->control_fd);
+			on_owner_gone(w);
+		}
 		n = signals_read(w->signals, si, SIGNALS_BATCH);
 		for (int i = 0; i < n; i++) {
 			if (si[i].ssi_signo != SIGCHLD)
 				hand_on(w, &si[i]);
 		}
+		if (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) > 0)
+			w->janitor = 0;
+		if (watch_time_left_ms(w) == 0 && !watch_give_up_hold(w))
+			break;
 	}
 	on_ctl(w); /* its last words */
 }
@@ -146,7 +307,9 @@ static void adopt(struct watch *w)
 	struct keeper *k = w->k;
 
 	k->need = NEED_KILL;
-	keeper_stopping(k, WHY_HOLD, 0);
+	keeper_stopping(k, w->asked_us ? w->asked_why : WHY_HOLD, 0);
+	if (w->asked_us)
+		k->stop_us = w->asked_us;
 	k->tree.pidns = false; /* it was the hold's, and died with it */
 	w->survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 	report_end(k, w->survivors);
@@ -160,10 +323,13 @@ static int explain(const struct watch *w)
 
 	switch (w->failure) {
 	case FAILURE_FORK:
-		keeper_say("cannot start a process for '%s': %s; end some processes or raise the "
-			   "limit (ulimit -u)",
-			   cmd, reason);
+		keeper_say("cannot start a process for '%s': %s; %s", cmd, reason,
+			   w->error == EMFILE || w->error == ENFILE
+				   ? "raise the limit of open files (ulimit -n)"
+				   : "end some processes or raise the limit (ulimit -u)");
 		return EXIT_TRY_AGAIN;
+	case FAILURE_KERNEL:
+		return keeper_lacks("prctl, signalfd4 and epoll_create1", w->error);
 	case FAILURE_NAMESPACE:
 		keeper_say("--contain namespace is not possible here: %s; use --contain auto, or "
 			   "see 'killick doctor'",
@@ -210,51 +376,101 @@ static int refuse(const struct watch *w)
 	return status;
 }
 
-/* End as the server ended: the same code, or of the same signal, without a second core file. */
-static int mirror(const struct tree *t)
-{
-	struct rlimit no_core = { 0, 0 };
-	sigset_t none;
-	int sig;
-
-	STEP(WATCH_MIRROR);
-	if (!t->exited)
-		return EXIT_TRY_AGAIN;
-	if (WIFEXITED(t->status))
-		return WEXITSTATUS(t->status);
-	sig = WTERMSIG(t->status);
-	setrlimit(RLIMIT_CORE, &no_core);
-	sigaction(sig, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-	kill(getpid(), sig);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	return EXIT_SIGNAL + sig;
-}
-
 /* --- a life --- */
 
 static int fork_hold(struct watch *w)
 {
 	struct keeper *k = w->k;
-	int pair[2];
+	int pair[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	k->tree.pidns = k->tree.level == LEVEL_NAMESPACE;
+	if (!k->tree.pidns) /* there the hold has to write to files of its own in /proc first */
+		keeper_seal();
 	w->hold = k->tree.pidns ? namespace_fork(&k->ns) : fork();
 	if (w->hold == 0) {
 		close(pair[0]);
+		close(w->poller);
+		close(w->signals);
 		hold_run(k, pair[1]);
 	}
+	r = w->hold < 0 ? -errno : 0;
 	close(pair[1]);
+	keeper_seal();
 	w->ctl = pair[0];
-	return w->hold < 0 ? -errno : 0;
+	return r;
+}
+
+/* Is stdin the terminal that controls us? Then the server stays in the client's process group, and
+ * the kernel's job control works on it: it reads in the foreground and is stopped in the
+ * background.
+ */
+static bool has_terminal(const struct keeper *k)
+{
+	return k->control_fd < 0 && !k->opt.terminal && k->tree.level != LEVEL_GROUP &&
+	       isatty(STDIN_FILENO) && tcgetsid(STDIN_FILENO) == getsid(0);
+}
+
+/* What the kernel must give us. 0, or an exit code after one line on stderr. */
+static int watch_get_ready(struct watch *w)
+{
+	struct keeper *k = w->k;
+
+	w->signals = signals_fd();
+	if (w->signals < 0)
+		return keeper_lacks("signalfd4", errno);
+	w->poller = poller_open();
+	if (w->poller < 0)
+		return keeper_lacks("epoll_create1", -w->poller);
+	if (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return keeper_lacks("prctl", errno);
+	/* Wakes us when our parent ends: somebody may have stopped us, or there is no pidfd of the
+	 * owner. It fires when a thread of the owner ends, too: then it is nothing. */
+	if (!w->relayed && prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
+		return keeper_lacks("prctl", errno);
+	k->watch_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	k->tree.shares_group = has_terminal(k);
+	tree_ready(&k->tree);
+	return 0;
+}
+
+/* Find the owner; then be a process that has no children. */
+static int watch_begin(struct watch *w)
+{
+	int r = keeper_find_owner(w->k);
+
+	if (r)
+		return r;
+	STEP(WATCH_OWNER);
+	if (!relay_is_needed())
+		return 0;
+	r = relay_start(w->k->owner_fd < 0 && w->k->parent >= 0);
+	if (r < 0)
+		return keeper_lacks("a process of its own beside the children that were there", -r);
+	w->relayed = true;
+	w->k->parent = -1; /* the relay looks at that one */
+	return 0;
+}
+
+static void watch_wait_for_all(struct watch *w)
+{
+	struct keeper *k = w->k;
+
+	poller_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN);
+	poller_add(w->poller, FD_CTL, w->ctl, EPOLLIN);
+	if (k->owner_fd >= 0)
+		poller_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
+	if (k->control_fd >= 0)
+		poller_add(w->poller, FD_CONTROL, k->control_fd,
+			   0); /* words are the hold's to read */
 }
 
 int watch_run(const struct options *opt, char **environment)
 {
 	static struct keeper keeper; /* shared by fork; too large for a stack that is copied */
 	struct watch w = { .k = &keeper };
+	bool orderly, alone;
 	int r;
 
 	stdio_ensure();
@@ -262,14 +478,16 @@ int watch_run(const struct options *opt, char **environment)
 	STEP(WATCH_BEGIN);
 	r = keeper_init(w.k, opt, environment);
 	if (r == 0)
+		r = watch_begin(&w);
+	if (r == 0)
 		r = keeper_prepare(w.k);
 	if (r)
 		return r;
-	if (w.k->tree.level != LEVEL_GROUP)
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* Only to wake us, should somebody have stopped us before the owner died. It fires when a
-	 * thread of the owner ends, too: then it is nothing. */
-	prctl(PR_SET_PDEATHSIG, SIGCONT);
+	r = watch_get_ready(&w);
+	if (r) {
+		keeper_clean(w.k);
+		return r;
+	}
 	r = fork_hold(&w);
 	if (r < 0) {
 		keeper_clean(w.k);
@@ -279,11 +497,17 @@ int watch_run(const struct options *opt, char **environment)
 	}
 	STEP(WATCH_FORKED);
 	record_add(w.k->record_fd, "hold", "%d", w.hold);
-	w.signals = signals_fd();
+	watch_wait_for_all(&w);
 	loop(&w);
-	if (!w.survivors && (!(w.done || w.failed) || !tree_reap(&w.k->tree)))
+	orderly = w.done || w.failed;
+	if (!orderly)
+		w.janitor_us = 0; /* there is a tree to end, and no time for others */
+	alone = watch_end_janitor(&w);
+	/* a second look: the hold said "empty", and so we have no child either */
+	if (!w.survivors && (!orderly || (alone && !tree_reap(&w.k->tree))))
 		adopt(&w);
 	if (w.failed)
 		return refuse(&w);
-	return mirror(&w.k->tree);
+	STEP(WATCH_MIRROR);
+	return w.k->tree.exited ? exits_as(w.k->tree.status) : EXIT_TRY_AGAIN;
 }

@@ -160,7 +160,8 @@ pid_t held_hold(const struct held *h)
 	return pid;
 }
 
-bool held_lives(pid_t pid)
+/* The state letter of a process, 0: there is none. */
+static char state_of(pid_t pid)
 {
 	char path[64], text[512] = "";
 	const char *state;
@@ -169,11 +170,29 @@ bool held_lives(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return 0;
 	slurp(fd, text, sizeof(text));
 	close(fd);
 	state = strrchr(text, ')');
-	return state && state[2] != 'Z' && state[2] != 'X';
+	return state && state[1] ? state[2] : 0;
+}
+
+bool held_lives(pid_t pid)
+{
+	char state = state_of(pid);
+
+	return state && state != 'Z' && state != 'X';
+}
+
+void held_await_stopped(pid_t pid)
+{
+	double end = t_now_ms() + HELD_MS;
+
+	while (state_of(pid) != 'T') {
+		if (t_now_ms() >= end)
+			FAIL("pid %d did not stop", pid);
+		poll(NULL, 0, 1);
+	}
 }
 
 bool held_wait_gone(pid_t pid)

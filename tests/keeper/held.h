@@ -43,6 +43,8 @@ void held_done(struct held *h);
 pid_t held_hold(const struct held *h);
 /* Is there such a process, not a zombie? */
 bool held_lives(pid_t pid);
+/* Wait until a process is stopped. Fails the test at the deadline. */
+void held_await_stopped(pid_t pid);
 /* Wait for the end of a process that is not our child. */
 bool held_wait_gone(pid_t pid);
 /* Read a number from a file, waiting for it to appear. */

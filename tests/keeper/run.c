@@ -390,10 +390,12 @@ TEST(sigterm_begins_the_end)
 TEST(a_stopped_server_still_hears_sigterm)
 {
 	struct held h;
+	char pid[32];
 
 	HELD(&h, "--grace", "5s", "--", "sh", "-c",
-	     "trap 'exit 9' TERM; echo up; kill -STOP $$; exit 1");
-	held_expect(&h, "up");
+	     "trap 'exit 9' TERM; echo $$; kill -STOP $$; exit 1");
+	OK(held_line(&h, pid, sizeof(pid)));
+	held_await_stopped(atoi(pid));
 	OK(kill(h.watch, SIGTERM) == 0);
 	EQ(WEXITSTATUS(held_status(&h)), 9);
 	held_done(&h);

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,22 +35,66 @@ TEST(tree_sees_children_without_an_exit_signal)
 		sigfillset(&all);
 		sigprocmask(SIG_BLOCK, &all, NULL);
 		OK(pid > 0);
+		tree_ready(&t);
 		OK(!tree_reap(&t));
 		EQ(tree_kill(&t, 5000), 0);
 		OK(t.proof_waitid && !t.proof_cgroup);
 		EQ(t.killed, 1);
 		EQ(kill(pid, 0), -1);
+		close(t.children_fd);
 	}
+}
+
+/* Without the kernel's list of children (no /proc, or no descriptor left to read it with) each pid is
+ * asked for. */
+TEST(tree_ends_children_without_proc_and_without_descriptors)
+{
+	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };
+	struct rlimit none = { 0, 0 };
+	pid_t pids[3], found[8];
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (int i = 0; i < 3; i++)
+		OK((pids[i] = clone_with(SIGCHLD)) > 0);
+	tree_ready(&t);
+	close(t.children_fd);
+	t.children_fd = -1;
+	OK(!setrlimit(RLIMIT_NOFILE, &none));
+	EQ(tree_survivors(&t, found, 8), 3);
+	EQ(tree_kill(&t, 20000), 0);
+	for (int i = 0; i < 3; i++)
+		EQ(kill(pids[i], 0), -1);
+}
+
+TEST(tree_lists_more_children_than_one_read_holds)
+{
+	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };
+	static pid_t found[2000];
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (int i = 0; i < 1500; i++)
+		OK(clone_with(SIGCHLD) > 0);
+	tree_ready(&t);
+	EQ(tree_survivors(&t, found, 2000), 1500);
+	EQ(tree_kill(&t, 20000), 0);
+	EQ(t.killed, 1500);
+	close(t.children_fd);
 }
 
 TEST(tree_of_nothing_is_empty)
 {
 	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };
 
+	tree_ready(&t);
 	OK(tree_reap(&t));
 	EQ(tree_kill(&t, 1000), 0);
 	EQ(t.killed, 0);
 	OK(!t.killing);
+	close(t.children_fd);
 }
 
 TEST(tree_keeps_the_status_of_main)
@@ -59,6 +104,7 @@ TEST(tree_keeps_the_status_of_main)
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
+	tree_ready(&t);
 	t.main = fork();
 	if (t.main == 0) {
 		setpgid(0, 0);
@@ -71,4 +117,5 @@ TEST(tree_keeps_the_status_of_main)
 	EQ(WEXITSTATUS(t.status), 7);
 	EQ(tree_kill(&t, 5000),
 	   0); /* the grandchild went to whoever is our subreaper: the harness's own test process */
+	close(t.children_fd);
 }

@@ -1,0 +1,96 @@
+/* mark.c - see mark.h */
+#include "mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dir.h"
+#include "proc.h"
+
+struct mark_search {
+	const char *mark;
+	struct mark_found found;
+	int error; /* errno of the first look that failed for want of descriptors or memory */
+};
+
+/* /proc/PID/status names a process in each pid namespace it is in, from ours down: one number means
+ * that it is in ours. */
+static bool mark_is_below(pid_t pid)
+{
+	char path[40], text[4096];
+	const char *names;
+	int inner;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (proc_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return false;
+	names = strstr(text, "\nNSpid:");
+	return names && sscanf(names, "\nNSpid:%*d%d", &inner) == 1;
+}
+
+/* The pidfd comes first: what is asked afterwards is about the process that is struck. */
+static void mark_meet(struct mark_search *s, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct proc_stat st;
+
+	if (fd < 0) {
+		if (errno != ESRCH)
+			s->error = errno;
+		return;
+	}
+	if (proc_has_env(pid, s->mark) == 1 && proc_stat_get(pid, &st) == 0 && proc_is_alive(&st)) {
+		if (mark_is_below(pid)) {
+			s->found.below++;
+			syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		} else {
+			s->found.beside++;
+			s->found.example = pid;
+		}
+	}
+	close(fd);
+}
+
+static int mark_look_at(void *ctx, int dirfd, const char *name)
+{
+	struct mark_search *s = ctx;
+	pid_t pid = (pid_t)atoi(name);
+	int has;
+
+	(void)dirfd;
+	if (pid <= 1 || pid == getpid())
+		return 0;
+	has = proc_has_env(pid, s->mark);
+	if (has == 1)
+		mark_meet(s, pid);
+	else if (has == -EMFILE || has == -ENFILE || has == -ENOMEM)
+		s->error = -has;
+	return s->error;
+}
+
+int mark_strike(const char *mark, struct mark_found *out)
+{
+	struct mark_search s = { .mark = mark };
+	char self[16] = "";
+	int r, fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	if (readlinkat(fd, "self", self, sizeof(self) - 1) < 0 || atoi(self) != getpid()) {
+		close(fd);
+		return -ENODEV; /* an empty directory, or the /proc of another pid namespace */
+	}
+	r = dir_each(fd, mark_look_at, &s);
+	close(fd);
+	*out = s.found;
+	if (s.error)
+		return -s.error;
+	return r < 0 ? r : s.found.below;
+}

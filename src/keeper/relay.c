@@ -1,0 +1,80 @@
+/* relay.c - see relay.h */
+#include "relay.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exits.h"
+#include "signals.h"
+
+bool relay_is_needed(void)
+{
+	int r;
+
+	do
+		r = waitpid(-1, NULL, WNOHANG | __WALL);
+	while (r > 0 || (r < 0 && errno == EINTR));
+	return r == 0;
+}
+
+/* Signals of the terminal reach the watch by themselves: it is in the same group. */
+static void relay_signals(int signals, pid_t watch)
+{
+	struct signalfd_siginfo si[SIGNALS_BATCH];
+	int n = signals_read(signals, si, SIGNALS_BATCH);
+
+	for (int i = 0; i < n; i++) {
+		if (si[i].ssi_signo != SIGCHLD && si[i].ssi_code != SI_KERNEL)
+			kill(watch, (int)si[i].ssi_signo);
+	}
+}
+
+static _Noreturn void relay_run(pid_t watch, pid_t parent, int signals)
+{
+	struct pollfd fd = { .fd = signals, .events = POLLIN };
+
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		stdio_drop(i);
+	for (;;) {
+		siginfo_t si = { .si_pid = 0 };
+
+		waitid(P_PID, (id_t)watch, &si, WEXITED | WSTOPPED | WNOHANG | __WALL);
+		if (si.si_pid && si.si_code == CLD_STOPPED)
+			kill(getpid(), SIGSTOP); /* a shell sees the job stop */
+		else if (si.si_pid && si.si_code != CLD_TRAPPED)
+			_exit(exits_as(si.si_code == CLD_EXITED ? si.si_status << 8
+								: si.si_status));
+		if (parent >= 0 && getppid() != parent)
+			_exit(EXIT_TRY_AGAIN);
+		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+			_exit(EXIT_BUG);
+		relay_signals(signals, watch);
+	}
+}
+
+int relay_start(bool ends_with_parent)
+{
+	pid_t parent = getppid(), self = getpid(), watch;
+	int signals = signals_fd();
+
+	if (signals < 0)
+		return -errno;
+	watch = fork();
+	if (watch < 0)
+		return -errno;
+	if (watch > 0) {
+		prctl(PR_SET_PDEATHSIG, SIGCONT);
+		prctl(PR_SET_DUMPABLE, 0);
+		relay_run(watch, ends_with_parent ? parent : -1, signals);
+	}
+	close(signals);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != self)
+		_exit(EXIT_TRY_AGAIN);
+	return 0;
+}
