@@ -12,7 +12,6 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "zoo_internal.h"
@@ -98,8 +97,7 @@ int zoo_unshare(int argc, char **argv)
 	return zoo_serve(ZOO_LEAVE);
 }
 
-/* Where cgroup v2 is mounted, and the path of our cgroup in it. */
-static bool own_cgroup(char *out, size_t size)
+bool zoo_own_cgroup(char *out, size_t size)
 {
 	char line[1024], mount[512] = "", path[512] = "";
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -122,26 +120,14 @@ static bool own_cgroup(char *out, size_t size)
 /* Move into a cgroup beside our own. The directory cannot be removed by us: tell the auditor. */
 static void mover(long arg)
 {
-	char dir[1100], procs[1200], *slash;
-	struct timespec now;
-	int fd = -1;
+	char own[1024], dir[1100];
 
 	(void)arg;
 	setsid();
-	if (own_cgroup(dir, sizeof(dir) - 40) && (slash = strrchr(dir, '/'))) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		snprintf(slash, 40, "/zoo-%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
-		snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir);
-		if (!mkdir(dir, 0755)) {
-			zoo_tell("cgroup", dir);
-			fd = open(procs, O_WRONLY | O_CLOEXEC);
-		}
-	}
-	if (fd < 0 || write(fd, "0", 1) != 1)
+	if (!zoo_own_cgroup(own, sizeof(own)) || !zoo_sibling_cgroup(own, dir, sizeof(dir)) ||
+	    !zoo_cgroup_write(dir, "cgroup.procs", "0"))
 		fprintf(stderr, "killick-zoo: cgmove: cannot move here (%s); the child stays\n",
 			strerror(errno));
-	if (fd >= 0)
-		close(fd);
 	zoo_ready();
 }
 

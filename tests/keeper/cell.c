@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,72 @@ static _Noreturn void be_owner(struct cell *c, const char **argv, int say, int h
 	}
 }
 
+static bool cell_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* A user namespace as well, where a pid namespace alone is not allowed. */
+static bool cell_unshare_pidns(void)
+{
+	char uid_map[32], gid_map[32];
+
+	snprintf(uid_map, sizeof(uid_map), "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+	snprintf(gid_map, sizeof(gid_map), "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+	if (geteuid() == 0)
+		return !unshare(CLONE_NEWPID);
+	return !unshare(CLONE_NEWUSER | CLONE_NEWPID) &&
+	       cell_write_file("/proc/self/setgroups", "deny") &&
+	       cell_write_file("/proc/self/uid_map", uid_map) &&
+	       cell_write_file("/proc/self/gid_map", gid_map);
+}
+
+static _Noreturn void cell_keep_pidns(int say)
+{
+	pid_t init;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	init = cell_unshare_pidns() ? fork() : -1;
+	if (init == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		syscall(SYS_close_range, 0U, ~0U, 0);
+	} else {
+		tell(say, 'n', init);
+		syscall(SYS_close_range, 0U, ~0U, 0);
+	}
+	while (init >= 0)
+		pause();
+	_exit(1);
+}
+
+pid_t cell_foreign_pidns(void)
+{
+	struct word w = { .value = -1 };
+	char text[16];
+	pid_t pid;
+	int fds[2];
+
+	unsetenv("ZOO_PIDNS");
+	if (pipe2(fds, O_CLOEXEC))
+		return 0;
+	pid = fork();
+	if (pid == 0)
+		cell_keep_pidns(fds[1]);
+	close(fds[1]);
+	if (pid > 0 && read(fds[0], &w, sizeof(w)) == (ssize_t)sizeof(w) && w.value > 0) {
+		snprintf(text, sizeof(text), "%d", w.value);
+		setenv("ZOO_PIDNS", text, 1);
+	}
+	close(fds[0]);
+	return pid > 0 ? pid : 0;
+}
+
 static bool trouble(struct cell *c, const char *what)
 {
 	snprintf(c->text, sizeof(c->text), "%s: %s", what, strerror(errno));
@@ -207,6 +274,8 @@ bool cell_start(struct cell *c, const struct cell_spec *spec)
 			    .hear = -1,
 			    .status = -1 };
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!strncmp(spec->mode, "setns", 5))
+		c->foreign = cell_foreign_pidns();
 	if (audit_open(&c->audit))
 		return trouble(c, "auditor");
 	/* Chains and bombs leave a thousand orphans per second to us: let the kernel reap them. */
@@ -411,20 +480,38 @@ enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor)
 	if (await_empty(c, deadline_ms))
 		return is_killick(&c->spec) && !janitor && litter(c) ? CELL_LITTER : CELL_EMPTY;
 	c->ms = t_now_ms() - c->ended_at;
-	if (janitor && cell_is_dead(c->server_fd)) {
+	if (janitor) {
+		bool main_gone = cell_is_dead(c->server_fd);
 		double before = c->ms;
 
 		c->ended_at = t_now_ms();
 		if (run_reap(c) && await_empty(c, deadline_ms)) {
 			c->ms += before;
-			return litter(c) ? CELL_LITTER : CELL_LATER;
+			return litter(c) ? CELL_LITTER : main_gone ? CELL_LATER : CELL_REAPED;
 		}
-	} else if (janitor) {
-		snprintf(c->text, sizeof(c->text), "the main process lives: ");
 	}
 	used = strlen(c->text);
 	audit_describe(&c->audit, c->text + used, (int)(sizeof(c->text) - used));
 	return CELL_ESCAPE;
+}
+
+/* Cgroups that a server nested in its own, whose keepers have not removed them. */
+static void cell_remove_nested(const char *dir)
+{
+	char path[2048];
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || e->d_type != DT_DIR)
+			continue;
+		snprintf(path, sizeof(path), "%s/%.200s", dir, e->d_name);
+		chmod(path, 0755);
+		cell_remove_nested(path);
+		rmdir(path);
+	}
+	if (d)
+		closedir(d);
 }
 
 void cell_done(struct cell *c)
@@ -435,6 +522,10 @@ void cell_done(struct cell *c)
 		cell_signal(c->owner_fd, SIGKILL);
 	if (c->audit.fd >= 0)
 		audit_scrub(&c->audit);
+	if (*c->audit.cgroup)
+		cell_remove_nested(c->audit.cgroup);
+	if (c->foreign > 0)
+		kill(c->foreign, SIGKILL);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -32,6 +32,7 @@ extern const char *const cell_ending_names[END_COUNT];
 enum cell_verdict {
 	CELL_EMPTY = '.',  /* everything gone by itself */
 	CELL_LATER = 'M',  /* main process gone at once, the rest by `killick reap` */
+	CELL_REAPED = 'J', /* main process and the rest live until `killick reap` ends them */
 	CELL_ESCAPE = 'E', /* something lives on */
 	CELL_NONE = '-',   /* cannot be tried here; text says why */
 	CELL_LITTER = 'L', /* everything gone, but a record or a cgroup was left */
@@ -51,7 +52,8 @@ struct cell_spec {
 struct cell {
 	struct cell_spec spec;
 	struct audit audit;
-	pid_t owner, watch, hold, server;           /* 0: not known */
+	pid_t owner, watch, hold, server; /* 0: not known */
+	pid_t foreign; /* keeps a pid namespace that is not of the trial (ZOO_PIDNS); 0: none */
 	int owner_fd, watch_fd, hold_fd, server_fd; /* pidfds, -1: none */
 	int say, hear;                              /* to and from the owner */
 	bool ready;                                 /* initialize was answered */
@@ -71,8 +73,7 @@ void cell_find(struct cell *c);
 /* Wait (1 s at most) until `pid` is stopped. */
 void cell_await_stopped(pid_t pid);
 void cell_end(struct cell *c, enum cell_ending ending);
-/* What became of it. `janitor`: when something is left, the main process must be gone and `killick
- * reap` end the rest. */
+/* What became of it. `janitor`: when something is left, `killick reap` must end it. */
 enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor);
 /* After CELL_LITTER: is it gone after `killick reap`? */
 bool cell_sweep(struct cell *c);
@@ -84,5 +85,9 @@ pid_t cell_first_child(pid_t pid);
 /* The same with a pidfd that is sure to be its; -1 and pid 0 if there is none. */
 int cell_child(pid_t parent, pid_t *out_pid);
 int cell_pidfd(pid_t pid);
+/* A pid namespace that is there before the trial begins, and a process that keeps it: the end of
+ * that process (0: there is none) ends the namespace. ZOO_PIDNS is set to its init. Call it before
+ * audit_open: what keeps the namespace is no part of the trial. */
+pid_t cell_foreign_pidns(void);
 bool cell_is_dead(int pidfd);
 void cell_signal(int pidfd, int sig);
