@@ -60,7 +60,8 @@ pid_t cell_first_child(pid_t pid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	/* a server may hold a lease on this file; then it is not waited for */
+	fd = pid > 0 ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return 0;
 	(void)!read(fd, text, sizeof(text) - 1);
@@ -92,6 +93,10 @@ static void compose(const struct cell_spec *s, const char **argv)
 		argv[n++] = grace;
 		argv[n++] = "--contain";
 		argv[n++] = s->level;
+		if (s->report) {
+			argv[n++] = "--report";
+			argv[n++] = s->report;
+		}
 		argv[n++] = "--";
 	}
 	argv[n++] = s->zoo;

@@ -45,6 +45,7 @@ struct cell_spec {
 	const char *level;  /* a level of killick; or bare, tini, bwrap: no killick at all */
 	const char *mode;
 	const char *die_at; /* KILLICK_DIE_AT, or NULL */
+	const char *report; /* file for --report, or NULL */
 	int grace_ms;
 	bool own_group; /* the watch leads a process group of its own */
 };
