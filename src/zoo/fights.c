@@ -28,7 +28,7 @@
 #define FLOOD_MS 1500
 /* Rounds with real-time signals. Each is queued and counts against what the whole user may have
  * queued, timers included: more would hit other programs of this user. */
-#define FLOOD_QUEUED 8
+#define FLOOD_QUEUED 30
 
 static struct zoo_keepers keepers; /* as the server saw them; its children have other parents */
 
@@ -498,13 +498,18 @@ static bool fights_may_send(int sig)
 	return true;
 }
 
+/* Until the flood is over, or the keeper. */
+static bool fights_goes_on(int since_ms, pid_t aim)
+{
+	return zoo_age_ms() - since_ms < FLOOD_MS && fights_is_keeper(aim);
+}
+
 static void fights_drown(long aim)
 {
 	setsid();
 	zoo_ignore_all();
 	zoo_ready();
-	for (int ms = zoo_age_ms(), round = 0;
-	     zoo_age_ms() - ms < FLOOD_MS && fights_is_keeper((pid_t)aim); round++)
+	for (int ms = zoo_age_ms(), round = 0; fights_goes_on(ms, (pid_t)aim); round++)
 		for (int sig = 1; sig <= (round < FLOOD_QUEUED ? 64 : 31); sig++)
 			if (fights_may_send(sig))
 				kill((pid_t)aim, sig);
@@ -516,8 +521,9 @@ static void fights_stop_again(long aim)
 	setsid();
 	zoo_ignore_all();
 	zoo_ready();
-	for (int ms = zoo_age_ms(); zoo_age_ms() - ms < FLOOD_MS && fights_is_keeper((pid_t)aim);)
-		kill((pid_t)aim, SIGSTOP);
+	for (int ms = zoo_age_ms(); fights_goes_on(ms, (pid_t)aim);)
+		for (int i = 0; i < 500; i++)
+			kill((pid_t)aim, SIGSTOP);
 }
 
 /* The watch hands all of them on to us. Raw, because a libc keeps signals 32 and 33 to itself. */
@@ -543,7 +549,7 @@ int zoo_flood(int argc, char **argv)
 	for (; count < 4 && keepers.hold; count++) {
 		pid_t aim = count % 2 || !keepers.watch ? keepers.hold : keepers.watch;
 
-		zoo_child(count == 3 ? fights_stop_again : fights_drown, aim);
+		zoo_child(count % 2 ? fights_stop_again : fights_drown, aim);
 	}
 	zoo_await(ZOO_FIGHT_CHILDREN + count);
 	return zoo_serve(ZOO_LEAVE);
