@@ -1,17 +1,10 @@
 /* fallback.c - a machine that gives less: killick says so in the report, and still holds. */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,19 +23,9 @@ static void must_hold(struct held *h)
 }
 #define DAEMON "sh", "-c", "setsid sleep 600 & exit 3"
 
-/* From here on this process and its children get `error` from system call `nr`. */
 static void refuse_call(int nr, int error)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-
-	OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
+	if (!held_refuse_call(nr, error))
 		SKIP("no seccomp filters here: %s", strerror(errno));
 }
 
@@ -103,28 +86,10 @@ TEST(close_range_refused)
 	held_done(&h);
 }
 
-/* A mount namespace of our own, as root or through a user namespace. */
 static void own_mounts(void)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-
-	if (unshare(CLONE_NEWNS) < 0) {
-		char map[64];
-		if (unshare(CLONE_NEWNS | CLONE_NEWUSER) < 0)
-			SKIP("no mount namespace here: %s", strerror(errno));
-		const char *const files[] = { "/proc/self/setgroups", "/proc/self/uid_map",
-					      "/proc/self/gid_map" };
-		for (int i = 0; i < 3; i++) {
-			int fd = open(files[i], O_WRONLY | O_CLOEXEC);
-			snprintf(map, sizeof(map), "%u %u 1", i == 1 ? uid : gid,
-				 i == 1 ? uid : gid);
-			const char *text = i ? map : "deny";
-			OK(fd >= 0 && write(fd, text, strlen(text)) > 0);
-			close(fd);
-		}
-	}
-	OK(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0);
+	if (!held_own_mounts())
+		SKIP("no mount namespace here: %s", strerror(errno));
 }
 
 TEST(runtime_directory_full)

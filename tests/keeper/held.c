@@ -3,11 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,6 +46,66 @@ void held_start_with(struct held *h, const char *const *words, int in, int out)
 void held_start(struct held *h, const char *const *words)
 {
 	held_start_with(h, words, -1, -1);
+}
+
+void held_start_script(struct held *h, const char *shell, const char *script)
+{
+	const char *const argv[] = { shell, "-c", script, NULL };
+	int in[2], out[2], err[2];
+
+	snprintf(h->report, sizeof(h->report), "%s/report", t_audit.dir);
+	setenv("K", t_program("KILLICK", "build/killick"), 1);
+	setenv("R", h->report, 1);
+	OK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0);
+	h->watch = t_spawn((char *const *)(void *)argv, (int[]){ in[0], out[1], err[1] });
+	close(in[0]);
+	close(out[1]);
+	close(err[1]);
+	h->in = in[1];
+	h->out = out[0];
+	h->err = err[0];
+}
+
+bool held_refuse_call(int nr, int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0;
+}
+
+bool held_own_mounts(void)
+{
+	static const char *const files[] = { "/proc/self/setgroups", "/proc/self/uid_map",
+					     "/proc/self/gid_map" };
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+
+	if (unshare(CLONE_NEWNS) == 0)
+		return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0;
+	if (unshare(CLONE_NEWNS | CLONE_NEWUSER) < 0)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		char map[64] = "deny";
+		int fd = open(files[i], O_WRONLY | O_CLOEXEC);
+		bool ok;
+
+		if (i > 0)
+			snprintf(map, sizeof(map), "%u %u 1", i == 1 ? uid : gid,
+				 i == 1 ? uid : gid);
+		ok = fd >= 0 && write(fd, map, strlen(map)) > 0;
+		if (fd >= 0)
+			close(fd);
+		if (!ok)
+			return false;
+	}
+	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0;
 }
 
 bool held_line(struct held *h, char *line, int size)

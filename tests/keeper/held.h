@@ -24,6 +24,16 @@ void held_start(struct held *h, const char *const *words);
 /* With stdin and stdout as given (-1: pipes of our own). */
 void held_start_with(struct held *h, const char *const *words, int in, int out);
 
+/* Start `SHELL -c SCRIPT`, in which "$K" is killick and "$R" the file for --report. h->watch is the
+ * shell, and killick when the script ends with `exec "$K" run ...`. */
+void held_start_script(struct held *h, const char *shell, const char *script);
+
+/* From here on this process and its children get `error` from system call `nr`. False: no seccomp
+ * filters here. */
+bool held_refuse_call(int nr, int error);
+/* A mount namespace of our own, as root or through a user namespace. False: not possible here. */
+bool held_own_mounts(void);
+
 /* Read a line of its stdout, without the newline; false at EOF or at the deadline. */
 bool held_line(struct held *h, char *line, int size);
 /* Wait for this line; anything else fails the test. */
