@@ -78,6 +78,7 @@ static void jobs_start(struct jobs *j, const char *with)
 		SKIP("no bash here");
 	setenv("K", t_program("KILLICK", "build/killick"), 1);
 	setenv("PS1", "ready> ", 1);
+	setenv("TERM", "dumb", 1);
 	unsetenv("HISTFILE");
 	j->tty = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	OK(j->tty >= 0 && grantpt(j->tty) == 0 && unlockpt(j->tty) == 0 &&
@@ -120,6 +121,21 @@ static void jobs_done(struct jobs *j)
 		;
 }
 
+/* Ask the shell until its job is stopped: it has tried to read. */
+static void jobs_await_stopped(struct jobs *j)
+{
+	size_t from = j->seen;
+
+	for (double end = t_now_ms() + HELD_MS; t_now_ms() < end;) {
+		jobs_type(j, "jobs; echo listed$((1+1))\n");
+		jobs_expect(j, "listed2");
+		if (strstr(j->heard + from, "Stopped"))
+			return;
+		poll(NULL, 0, 10);
+	}
+	FAIL("%s: the job was never stopped: '%s'", *j->with ? "killick" : "bare", j->heard + from);
+}
+
 #define KILLICK_RUN "\"$K\" run -- "
 #define JOBS_TEST(name_, fn_)                                                                      \
 	TEST(name_, .timeout_ms = 30000)                                                           \
@@ -135,14 +151,15 @@ static void jobs_background(const char *with)
 	char line[64];
 
 	jobs_start(&j, with);
-	jobs_run(&j, "cat", " &");
-	jobs_expect(&j, "ready> ");
+	jobs_run(&j, "sh -c 'echo $((40+2))up; exec cat'", " &");
+	jobs_expect(&j, "42up");
 	for (int i = 0; i < 5; i++) {
 		snprintf(line, sizeof(line), "echo got$((%d+1))\n", 20 + i);
 		jobs_type(&j, line);
 		snprintf(line, sizeof(line), "got%d", 21 + i);
 		jobs_expect(&j, line);
 	}
+	jobs_await_stopped(&j);
 	jobs_type(&j, "kill -KILL %1\n");
 	jobs_done(&j);
 }
@@ -207,7 +224,6 @@ JOBS_TEST(ctrl_z_stops_a_job_and_fg_continues_it, jobs_stop_and_go_on)
 static void jobs_stopped_when_it_reads(const char *with)
 {
 	struct jobs j;
-	double end;
 
 	jobs_start(&j, with);
 	jobs_run(&j, "cat", "");
@@ -218,17 +234,7 @@ static void jobs_stopped_when_it_reads(const char *with)
 	jobs_expect(&j, "ready> ");
 	jobs_type(&j, "bg; echo back$((1+1))\n");
 	jobs_expect(&j, "back2");
-	for (end = t_now_ms() + HELD_MS; t_now_ms() < end;) {
-		size_t from = j.seen;
-
-		jobs_type(&j, "jobs; echo listed$((1+1))\n");
-		jobs_expect(&j, "listed2");
-		if (strstr(j.heard + from, "Stopped"))
-			break;
-		poll(NULL, 0, 10);
-	}
-	if (t_now_ms() >= end)
-		FAIL("%s: never stopped: '%s'", *with ? "killick" : "bare", j.heard);
+	jobs_await_stopped(&j);
 	jobs_type(&j, "fg\n");
 	jobs_type(&j, "two\n");
 	jobs_expect(&j, "two");
