@@ -28,7 +28,7 @@
 
 #define DEADLINE_MS 8000 /* well below the zoo's own 12 s, or its clock would do killick's work */
 #define MAX_MODES   96
-#define CELL_WEIGHT 4 /* places of the pool that a cell takes */
+#define CELL_WEIGHT 8 /* places of the pool that a cell takes */
 
 static const char *levels[] = { "namespace", "cgroup", "keeper", "group", "bare" };
 enum { LEVELS = sizeof(levels) / sizeof(*levels) };
@@ -135,7 +135,10 @@ static void plan_cells(void)
 		for (int e = 0; e < END_COUNT; e++) {
 			struct row *r = &rows[i];
 
-			if (r->expect[e] == '-' ||
+			/* without a cgroup these levels are not there, or as for everybody */
+			bool elsewhere = lone && r->level != 0 && r->level != 2;
+
+			if (r->expect[e] == '-' || elsewhere ||
 			    (only_ending && strcmp(only_ending, cell_ending_names[e])))
 				r->got[e] = '-', r->expect[e] = '-';
 			else
@@ -145,17 +148,24 @@ static void plan_cells(void)
 	}
 }
 
-/* A bomb takes the machine: alone. What is known to survive is waited for until the deadline, which
- * costs no processor: many at a time. */
+/* A bomb takes the machine: alone. Where the keepers cannot run, a cell waits for a deadline and
+ * needs no processor: many at a time. */
 static int weight(int index)
 {
+	static const char *const waiting[] = { "freeze",   "seize",   "stopboth",
+					       "lobotomy", "embrace", "limits" };
 	const struct row *r = cells[index].row;
 
 	if (!strncmp(r->mode, "bomb", 4))
 		return POOL_MAX_WIDTH;
 	if (!strcmp(r->mode, "idle") || !strcmp(r->mode, "flood"))
 		return 2 * CELL_WEIGHT;
-	return r->fights && strchr("EJ", r->expect[cells[index].ending]) ? 1 : CELL_WEIGHT;
+	if (!r->fights || r->level >= 3)
+		return CELL_WEIGHT;
+	for (size_t i = 0; i < sizeof(waiting) / sizeof(*waiting); i++)
+		if (!strncmp(r->mode, waiting[i], strlen(waiting[i])))
+			return 1;
+	return CELL_WEIGHT;
 }
 
 static bool leaves_early(const char *mode)

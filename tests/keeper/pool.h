@@ -17,6 +17,6 @@ struct pool {
 	void (*done)(int index, const void *out); /* here, in the order of ending */
 };
 #define POOL_MAX_RESULT 1024
-#define POOL_MAX_WIDTH  16
+#define POOL_MAX_WIDTH  32
 
 void pool_run(const struct pool *pool);
