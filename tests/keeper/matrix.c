@@ -164,7 +164,7 @@ static int weight(int index)
 		return CELL_WEIGHT;
 	for (size_t i = 0; i < sizeof(waiting) / sizeof(*waiting); i++)
 		if (!strncmp(r->mode, waiting[i], strlen(waiting[i])))
-			return 1;
+			return 2;
 	return CELL_WEIGHT;
 }
 
@@ -266,7 +266,7 @@ static int run_matrix(void)
 {
 	struct pool pool = { .count = cell_count,
 			     .width = jobs * CELL_WEIGHT,
-			     .timeout_ms = 40000,
+			     .timeout_ms = 60000,
 			     .size = sizeof(struct result),
 			     .weight = weight,
 			     .run = run_cell,
