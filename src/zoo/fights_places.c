@@ -54,8 +54,8 @@ bool zoo_sibling_cgroup(const char *of, char *out, size_t size)
 
 bool zoo_killick_cgroup(char *out, size_t size)
 {
-	return zoo_own_cgroup(out, size) && strstr(out, "/killick-") &&
-	       !strchr(strstr(out, "/killick-") + 1, '/');
+	return zoo_own_cgroup(out, size) && strrchr(out, '/') &&
+	       !strncmp(strrchr(out, '/'), "/killick-", 9);
 }
 
 static bool places_move(const char *dir, pid_t pid)
