@@ -239,6 +239,8 @@ int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 	if (fd < 0)
 		return fd;
 	r = cgroup_open(cg, fd);
+	if (r == 0)
+		cg->home_fd = openat(fd, "../cgroup.procs", O_WRONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r < 0) {
 		snprintf(why, why_size, "cannot open cgroup.kill and cgroup.events in '%s': %s%s",
 			 dir, strerror(-r), r == -ENOENT ? " (Linux 5.14 has them)" : "");
@@ -355,6 +357,21 @@ int cgroup_limit(struct cgroup *cg, const char *id, const struct cgroup_limits *
 int cgroup_enter(const struct cgroup *cg)
 {
 	return cg->fd >= 0 ? proc_write_file(cg->fd, "cgroup.procs", "0") : 0;
+}
+
+bool cgroup_has_us(const struct cgroup *cg, const char *cgroups)
+{
+	const char *slash = strrchr(cg->path, '/'), *path, *name;
+	size_t len, name_len = slash ? strlen(slash) : 0;
+
+	path = cg->fd >= 0 && slash ? own_path(cgroups, NULL, &len) : NULL;
+	name = path ? memmem(path, len, slash, name_len) : NULL;
+	return name && (name + name_len == path + len || name[name_len] == '/');
+}
+
+int cgroup_go_home(const struct cgroup *cg)
+{
+	return pwrite(cg->home_fd, "0", 1, 0) == 1 ? 0 : -errno;
 }
 
 int cgroup_enter_limits(const struct cgroup *cg)
@@ -481,6 +498,9 @@ int cgroup_remove(struct cgroup *cg)
 
 	if (cg->fd >= 0) {
 		cgroup_close(cg);
+		if (cg->home_fd >= 0)
+			close(cg->home_fd);
+		cg->home_fd = -1;
 		r = remove_soon(cg->path);
 	}
 	for (int i = 0; i < V1_COUNT; i++) {

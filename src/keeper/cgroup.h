@@ -23,6 +23,7 @@ enum { V1_PIDS, V1_MEMORY, V1_COUNT };
 struct cgroup {
 	int fd;                     /* the directory, or -1: there is none */
 	int kill_fd, events_fd;     /* cgroup.kill and cgroup.events, open while fd is */
+	int home_fd;                /* cgroup.procs of the cgroup we live in, or -1 */
 	char path[CGROUP_PATH_MAX]; /* absolute, for records and people */
 	int v1_fds[V1_COUNT];       /* v1 directories that carry limits, or -1 */
 	char v1_paths[V1_COUNT][CGROUP_PATH_MAX];
@@ -30,7 +31,8 @@ struct cgroup {
 };
 #define CGROUP_NONE                                                                                \
 	{                                                                                          \
-		.fd = -1, .kill_fd = -1, .events_fd = -1, .v1_fds = { -1, -1 }, .diary = -1        \
+		.fd = -1, .kill_fd = -1, .events_fd = -1, .home_fd = -1, .v1_fds = { -1, -1 },     \
+		.diary = -1                                                                        \
 	}
 
 struct cgroup_limits {
@@ -64,6 +66,12 @@ int cgroup_enter(const struct cgroup *cg);
 
 /* Move the calling process into the v1 cgroups that carry its limits. -errno. */
 int cgroup_enter_limits(const struct cgroup *cg);
+
+/* Are we in it? `cgroups` is the text of /proc/self/cgroup. */
+bool cgroup_has_us(const struct cgroup *cg, const char *cgroups);
+
+/* Move the calling process back to the cgroup it lived in when this one was made. -errno. */
+int cgroup_go_home(const struct cgroup *cg);
 
 /* Send SIGKILL to all that is in it or below, atomically against fork. Not enough alone: a process
  * whose main thread has exited does not get it (measured on 6.18), and who left the cgroup is not

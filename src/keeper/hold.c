@@ -10,7 +10,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -305,6 +304,14 @@ static void on_owner(struct hold *h)
 	hold_step(h, EV_OWNER);
 }
 
+static void on_stdin(struct hold *h)
+{
+	if (h->fds[FD_STDIN] < 0)
+		return; /* seen already */
+	forget(h, FD_STDIN);
+	hold_step(h, EV_STDIN);
+}
+
 static void on_watch_gone(struct hold *h)
 {
 	forget(h, FD_CTL);
@@ -319,12 +326,16 @@ static void on_ctl(struct hold *h)
 
 	for (int i = 0; i < SIGNALS_BATCH && n == sizeof(m); i++) {
 		n = recv(h->fds[FD_CTL], &m, sizeof(m), MSG_DONTWAIT);
-		if (n == sizeof(m) && m.kind == MSG_SIGNALS) {
+		if (n != sizeof(m))
+			break;
+		if (m.kind == MSG_SIGNALS)
 			on_handed_signals(h, m.one, m.group);
-		} else if (n == sizeof(m) && m.kind == MSG_OWNER) {
+		else if (m.kind == MSG_STDIN)
+			on_stdin(h);
+		else if (m.kind == MSG_OWNER)
 			on_owner(h);
+		if (m.kind != MSG_SIGNALS)
 			answer_watch(h);
-		}
 	}
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		on_watch_gone(h);
@@ -397,10 +408,8 @@ static void loop(struct hold *h)
 			forget(h, FD_OWNER);
 			on_owner(h);
 		}
-		if (got[FD_STDIN]) {
-			forget(h, FD_STDIN);
-			hold_step(h, EV_STDIN);
-		}
+		if (got[FD_STDIN])
+			on_stdin(h);
 		if (got[FD_SIGNALS])
 			on_signals(h);
 	}
@@ -485,21 +494,45 @@ static void learn_all(struct hold *h, int ctl)
 		learn(h, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
 }
 
-/* The owner started the watch and is gone: nobody is left to end a watch that does not work any
- * more because the server froze it. So wait for its answer to our last word, else end it. In a pid
- * namespace we cannot signal the watch, but the server cannot reach it either. */
+/* Has the watch heard our last word, or is it dead? */
+static bool watch_has_heard(struct hold *h)
+{
+	struct msg m;
+	ssize_t n;
+
+	while ((n = recv(h->fds[FD_CTL], &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
+		if (m.kind == MSG_SEEN)
+			return true;
+	}
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/* Nothing is left of the tree but a watch, and the server may have frozen that one. The client can
+ * end it; but when the client is gone nobody else will. So wait until the watch has heard us, or
+ * the owner is gone and the watch still does not answer: then end it. In a pid namespace we cannot
+ * signal the watch, but there the server cannot reach it either. */
 static void part_from_watch(struct hold *h)
 {
-	const struct timeval patience = { .tv_sec = WATCH_ANSWER_MS / 1000,
-					  .tv_usec = WATCH_ANSWER_MS % 1000 * 1000 };
-	struct msg m = { .kind = MSG_SIGNALS };
-	ssize_t n = sizeof(m);
+	uint32_t got[POLLER_MAX];
+	unsigned grace_ms;
 
-	setsockopt(h->fds[FD_CTL], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	while (n == sizeof(m) && m.kind != MSG_SEEN)
-		n = recv(h->fds[FD_CTL], &m, sizeof(m), 0);
-	if (n < 0 && errno == EAGAIN && h->k->watch_fd >= 0)
-		syscall(SYS_pidfd_send_signal, h->k->watch_fd, SIGKILL, NULL, 0);
+	forget(h, FD_SIGNALS);
+	forget(h, FD_STDIN);
+	h->deadline_us = h->owner_gone ? clock_us() + WATCH_ANSWER_MS * 1000LL : 0;
+	while (!watch_has_heard(h)) {
+		if (time_left_ms(h) == 0) {
+			if (h->k->watch_fd >= 0)
+				syscall(SYS_pidfd_send_signal, h->k->watch_fd, SIGKILL, NULL, 0);
+			return;
+		}
+		poller_wait(h->poller, time_left_ms(h), got);
+		if (got[FD_OWNER] || (got[FD_CONTROL] &&
+				      control_read(h->k->control_fd, &grace_ms) == CONTROL_GONE)) {
+			forget(h, FD_OWNER);
+			forget(h, FD_CONTROL);
+			h->deadline_us = clock_us() + WATCH_ANSWER_MS * 1000LL;
+		}
+	}
 }
 
 /* Begin: what hold_run needs before there is a server. False: the watch has been told why not. */
@@ -567,8 +600,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	STEP(HOLD_DONE);
 	if (h.fds[FD_CTL] >= 0 && !k->tree.pidns) {
 		kill(getppid(), SIGCONT); /* a stopped watch must see the end as well */
-		if (h.owner_gone && k->opt.owner == OWNER_PARENT)
-			part_from_watch(&h);
+		part_from_watch(&h);
 	}
 	_exit(0);
 }

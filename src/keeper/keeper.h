@@ -33,6 +33,7 @@
  * in the kernel's. */
 enum msg_kind {
 	MSG_SIGNALS,  /* to hold; one, group: sets of signals for main and for its group */
+	MSG_STDIN,    /* to hold; the client hung up */
 	MSG_OWNER,    /* to hold; the owner is gone */
 	MSG_SEEN,     /* to hold; MSG_DONE has arrived */
 	MSG_STARTED,  /* to watch; a: the server's pid in the watch's namespace */

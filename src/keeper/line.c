@@ -2,9 +2,10 @@
 #include "line.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 void line_vadd(struct line *l, const char *fmt, va_list ap)
@@ -94,13 +95,24 @@ void line_flatten(struct line *l)
 	}
 }
 
+/* By select: poll(2) fails once somebody has lowered our RLIMIT_NOFILE to 0. */
+static bool line_has_room(int fd, int timeout_ms)
+{
+	struct timeval wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	fd_set set;
+
+	if (fd >= FD_SETSIZE)
+		return true;
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return select(fd + 1, NULL, &set, NULL, &wait) == 1;
+}
+
 void line_offer(const struct line *l, int fd, int timeout_ms)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-	/* a pipe that polls writable takes PIPE_BUF bytes without blocking; one of ours is
-	 * O_NONBLOCK besides */
-	if (poll(&p, 1, timeout_ms) == 1 && (p.revents & POLLOUT))
+	/* a pipe that has room takes PIPE_BUF bytes without blocking; one of ours is O_NONBLOCK
+	 * besides */
+	if (line_has_room(fd, timeout_ms))
 		line_write(l, fd);
 }
 

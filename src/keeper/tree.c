@@ -188,6 +188,8 @@ void tree_ready(struct tree *t)
 	char text[32];
 
 	t->children_fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	t->place_fd =
+		t->cg.fd < 0 ? -1 : open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	t->pid_max = proc_read_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text, sizeof(text)) > 0
 			     ? (pid_t)atoi(text)
 			     : PID_MAX_LIMIT;
@@ -300,9 +302,23 @@ static void kill_children(const struct tree *t)
 	}
 }
 
+/* A server may have moved its keepers into the cgroup that they are about to kill. False: and we
+ * cannot leave it. */
+static bool is_outside(const struct tree *t)
+{
+	char text[4096];
+	ssize_t n = t->place_fd >= 0 ? pread(t->place_fd, text, sizeof(text) - 1, 0) : -1;
+
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	return !cgroup_has_us(&t->cg, text) || cgroup_go_home(&t->cg) == 0;
+}
+
 static void kill_round(const struct tree *t)
 {
-	cgroup_kill(&t->cg);
+	if (is_outside(t))
+		cgroup_kill(&t->cg);
 	if (t->pidns) {
 		assert(getpid() == 1);
 		kill(-1, SIGKILL); /* all of our namespace but ourselves */

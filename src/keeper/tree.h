@@ -30,6 +30,7 @@ struct tree {
 	bool pidns;       /* we are pid 1 of a pid namespace that holds nothing but the tree */
 	struct cgroup cg;
 	int children_fd;   /* /proc's list of our children, or -1 */
+	int place_fd;      /* /proc/self/cgroup, or -1 */
 	pid_t pid_max;     /* no pid is larger */
 	const char *mark;  /* "KILLICK_TREE=ID", in the environment of every process; NULL: none */
 	bool shares_group; /* main is in the client's process group (job control), not in its own */

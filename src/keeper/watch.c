@@ -28,7 +28,7 @@
 
 #define SWEEP_MS 250 /* for looking for other people's leftovers */
 
-enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_COUNT };
+enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_COUNT };
 _Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
 
 struct watch {
@@ -41,6 +41,7 @@ struct watch {
 	enum failure failure; /* with failed */
 	int error;
 	struct msg out;     /* signals that are to be handed on */
+	bool out_stdin;     /* MSG_STDIN is to be sent */
 	bool out_owner;     /* MSG_OWNER is to be sent */
 	bool out_waits;     /* there was no room for either */
 	bool owner_seen;    /* its end */
@@ -54,29 +55,29 @@ struct watch {
 
 /* --- words to the hold --- */
 
+static bool watch_send(struct watch *w, const struct msg *m)
+{
+	if (send(w->ctl, m, sizeof(*m), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*m))
+		return true;
+	w->out_waits = w->out_waits || errno == EAGAIN;
+	return false;
+}
+
 /* Send what waits to be sent. Without room it waits on: nothing that the client said is lost. */
 static void watch_flush(struct watch *w)
 {
-	const struct msg owner = { .kind = MSG_OWNER };
-	const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-	bool waits = false;
+	bool waited = w->out_waits;
 
-	if (w->out.one | w->out.group) {
-		w->out.kind = MSG_SIGNALS;
-		if (send(w->ctl, &w->out, sizeof(w->out), flags) == sizeof(w->out))
-			w->out.one = w->out.group = 0;
-		else
-			waits = errno == EAGAIN;
-	}
-	if (w->out_owner && !waits) {
-		if (send(w->ctl, &owner, sizeof(owner), flags) == sizeof(owner))
-			w->out_owner = false;
-		else
-			waits = errno == EAGAIN;
-	}
-	if (waits != w->out_waits)
-		poller_change(w->poller, FD_CTL, w->ctl, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
-	w->out_waits = waits;
+	w->out_waits = false;
+	if ((w->out.one | w->out.group) && watch_send(w, &w->out))
+		w->out.one = w->out.group = 0;
+	if (w->out_stdin && watch_send(w, &(struct msg){ .kind = MSG_STDIN }))
+		w->out_stdin = false;
+	if (w->out_owner && watch_send(w, &(struct msg){ .kind = MSG_OWNER }))
+		w->out_owner = false;
+	if (w->out_waits != waited)
+		poller_change(w->poller, FD_CTL, w->ctl,
+			      w->out_waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* The tree shall end. From here on a hold that does not answer is taken for one that cannot. */
@@ -116,6 +117,14 @@ static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 		kill(getpid(), SIGSTOP);
 }
 
+static void on_hang_up(struct watch *w)
+{
+	poller_remove(w->poller, STDIN_FILENO);
+	w->out_stdin = true;
+	watch_ask(w, WHY_STDIN);
+	watch_flush(w);
+}
+
 static void on_owner_gone(struct watch *w)
 {
 	if (w->owner_seen)
@@ -142,6 +151,7 @@ static void watch_sweep(struct watch *w)
 		if (getppid() != watch) /* it died before the line above */
 			_exit(0);
 		stdio_only(false);
+		stdio_drop(STDIN_FILENO);
 		janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
 		_exit(0);
 	}
@@ -179,8 +189,10 @@ static void on_started(struct watch *w, pid_t server)
 		w->k->tree.main = server; /* ours to wait for, should the hold die */
 	/* all of this can wait until here, and the server's way to its first answer is shorter by
 	 * it */
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		stdio_drop(fd);
+	if (w->k->control_fd >= 0)
+		stdio_drop(STDIN_FILENO);
+	stdio_drop(STDOUT_FILENO);
+	stdio_drop(STDERR_FILENO);
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
 	if (w->k->opt.sweep)
@@ -218,6 +230,7 @@ static bool on_ctl(struct watch *w)
 			STEP(WATCH_DONE);
 			break;
 		case MSG_SIGNALS:
+		case MSG_STDIN:
 		case MSG_OWNER:
 		case MSG_SEEN:
 			break;
@@ -285,6 +298,8 @@ static void loop(struct watch *w)
 			poller_remove(w->poller, got[FD_OWNER] ? w->k->owner_fd : w->k->control_fd);
 			on_owner_gone(w);
 		}
+		if (got[FD_STDIN])
+			on_hang_up(w);
 		n = signals_read(w->signals, si, SIGNALS_BATCH);
 		for (int i = 0; i < n; i++) {
 			if (si[i].ssi_signo != SIGCHLD)
@@ -464,12 +479,14 @@ static void watch_wait_for_all(struct watch *w)
 	if (k->control_fd >= 0)
 		poller_add(w->poller, FD_CONTROL, k->control_fd,
 			   0); /* words are the hold's to read */
+	else
+		poller_add(w->poller, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
 }
 
 int watch_run(const struct options *opt, char **environment)
 {
 	static struct keeper keeper; /* shared by fork; too large for a stack that is copied */
-	struct watch w = { .k = &keeper };
+	struct watch w = { .k = &keeper, .out = { .kind = MSG_SIGNALS } };
 	bool orderly, alone;
 	int r;
 
