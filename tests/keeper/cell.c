@@ -54,16 +54,54 @@ void cell_signal(int pidfd, int sig)
 		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
 }
 
+static pid_t cell_parent_of(pid_t pid)
+{
+	char path[64], text[512], *p;
+	int parent = 0, fd;
+	ssize_t n;
+
+	/* the thread's file: a server may hold a lease on the process' */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	p = strrchr(text, ')');
+	if (p)
+		sscanf(p, ") %*c %d", &parent);
+	return parent;
+}
+
+/* The long way, for a process whose list of children cannot be opened. */
+static pid_t cell_search_child(pid_t parent)
+{
+	struct dirent *e;
+	DIR *d = opendir("/proc");
+	pid_t found = 0;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && cell_parent_of(pid) == parent)
+			found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
 pid_t cell_first_child(pid_t pid)
 {
 	char path[64], text[64] = "";
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	/* a server may hold a lease on this file; then it is not waited for */
-	fd = pid > 0 ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-	if (fd < 0)
+	if (pid <= 0)
 		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EWOULDBLOCK ? cell_search_child(pid) : 0;
 	(void)!read(fd, text, sizeof(text) - 1);
 	close(fd);
 	return (pid_t)atoi(text);
