@@ -54,10 +54,11 @@ void cell_signal(int pidfd, int sig)
 		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
 }
 
-static pid_t cell_parent_of(pid_t pid)
+/* State and parent of a process; '\0' when there is no such process. */
+static char cell_state_of(pid_t pid, pid_t *out_parent)
 {
-	char path[64], text[512], *p;
-	int parent = 0, fd;
+	char path[64], text[512], *p, state = '\0';
+	int fd, parent = 0;
 	ssize_t n;
 
 	/* the thread's file: a server may hold a lease on the process' */
@@ -69,8 +70,9 @@ static pid_t cell_parent_of(pid_t pid)
 	text[n > 0 ? n : 0] = '\0';
 	p = strrchr(text, ')');
 	if (p)
-		sscanf(p, ") %*c %d", &parent);
-	return parent;
+		sscanf(p, ") %c %d", &state, &parent);
+	*out_parent = parent;
+	return state;
 }
 
 /* The long way, for a process whose list of children cannot be opened. */
@@ -81,9 +83,9 @@ static pid_t cell_search_child(pid_t parent)
 	pid_t found = 0;
 
 	while (d && !found && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
+		pid_t pid = (pid_t)atoi(e->d_name), of = 0;
 
-		if (pid > 0 && cell_parent_of(pid) == parent)
+		if (pid > 0 && cell_state_of(pid, &of) && of == parent)
 			found = pid;
 	}
 	if (d)
@@ -398,19 +400,13 @@ void cell_find(struct cell *c)
 
 void cell_await_stopped(pid_t pid)
 {
-	char path[64], text[512], *p;
 	double end = t_now_ms() + 1000;
+	pid_t parent;
+	char state;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	do {
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-		if (fd >= 0)
-			close(fd);
-		text[n > 0 ? n : 0] = '\0';
-		p = strrchr(text, ')');
-	} while (p && p[2] != 'T' && p[2] != 'Z' && t_now_ms() < end);
+	do
+		state = cell_state_of(pid, &parent);
+	while (state && state != 'T' && state != 'Z' && t_now_ms() < end);
 }
 
 void cell_end(struct cell *c, enum cell_ending ending)

@@ -182,6 +182,7 @@ static void run_cell(int index, void *result)
 				  .level = levels[r->level],
 				  .mode = r->mode,
 				  .grace_ms = 100 };
+	bool janitor = ending == END_BOTH || strchr("MJ", r->expect[ending]);
 	struct result *out = result;
 	struct cell c;
 
@@ -192,9 +193,7 @@ static void run_cell(int index, void *result)
 			if (!strcmp(r->mode, "selfstop"))
 				cell_await_stopped(c.server);
 			cell_end(&c, ending);
-			out->verdict = (char)cell_judge(&c, DEADLINE_MS,
-							ending == END_BOTH ||
-								r->expect[ending] == CELL_REAPED);
+			out->verdict = (char)cell_judge(&c, DEADLINE_MS, janitor);
 		} else if (WIFEXITED(c.status) &&
 			   (WEXITSTATUS(c.status) == 69 || WEXITSTATUS(c.status) == 77)) {
 			out->verdict = CELL_NONE;
