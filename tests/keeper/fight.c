@@ -116,7 +116,6 @@ static void fight_report_is_true(const char *mode)
 FIGHT_TEST(keepers_without_descriptors_report_the_truth, "limits0")
 FIGHT_TEST(keepers_with_few_descriptors_report_the_truth, "limits")
 FIGHT_TEST(keepers_without_resources_report_the_truth, "starve")
-FIGHT_TEST(keepers_that_are_traced_report_the_truth, "seize")
 FIGHT_TEST(a_frozen_hold_does_not_keep_the_report_back, "freeze")
 FIGHT_TEST(a_frozen_watch_does_not_keep_the_report_back, "freezewatch")
 FIGHT_TEST(leases_on_files_do_not_keep_the_report_back, "lease")
@@ -126,6 +125,16 @@ FIGHT_TEST(a_process_that_left_pid_namespace_and_cgroup_is_reported, "setnsout")
 FIGHT_TEST(an_unreadable_cgroup_is_reported_empty_only_when_it_is, "chmodevents")
 FIGHT_TEST(keepers_inside_the_cgroup_they_kill_report_the_truth, "embrace")
 FIGHT_TEST(deep_cgroups_are_reported_empty, "deepcg")
+
+/* A traced keeper sees nothing: root may do that, so only others are refused. */
+TEST(a_user_that_wants_to_trace_its_keepers_is_ended, .timeout_ms = 60000)
+{
+	if (geteuid() == 0)
+		SKIP("root may trace every process");
+	fight_report_is_true("seize");
+	fight_report_is_true("lobotomy");
+	fight_report_is_true("steal");
+}
 
 /* waitid alone shows nothing across pid namespaces: the end was seen by the mark, or in the cgroup.
  */
@@ -180,12 +189,12 @@ TEST(a_flood_of_signals_does_not_lose_the_clients_sigterm_in_a_namespace, .timeo
 	fight_term_in_a_flood("namespace");
 }
 
-/* The client's last resort is SIGKILL of the pid it knows. */
-TEST(killing_a_traced_watch_ends_the_server, .timeout_ms = 30000)
+/* The client's last resort is SIGKILL of the pid it knows: also of a watch that is stopped. */
+TEST(killing_a_stopped_watch_ends_the_server, .timeout_ms = 30000)
 {
 	struct fight f = { 0 };
 
-	if (!fight_start(&f, "keeper", "seize"))
+	if (!fight_start(&f, "keeper", "stopboth"))
 		SKIP("not possible here");
 	cell_end(&f.cell, END_WKILL);
 	if (!fight_wait(&f))
