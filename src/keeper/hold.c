@@ -586,7 +586,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 		leave_clients_group(k); /* now that the server was born in it */
 	if (k->tree.main)
 		loop(&h);
-	survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
+	survivors = keeper_kill(k);
 	STEP(HOLD_PROVED);
 	answer_watch(&h);
 	report_end(k, survivors);

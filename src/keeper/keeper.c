@@ -348,6 +348,22 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
 	keeper_log(k, "event=stop why=%s", report_why(why));
 }
 
+int keeper_kill(struct keeper *k)
+{
+	const struct mark_found *m = &k->tree.marked;
+	int survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
+
+	if (k->tree.mark_error)
+		keeper_note(k, "mark: cannot look through /proc: %s", strerror(k->tree.mark_error));
+	else if (m->beside)
+		keeper_note(k,
+			    "mark: %d process%s with this tree's environment, such as %d, %s started "
+			    "by somebody else and left alone",
+			    m->beside, m->beside == 1 ? "" : "es", m->example,
+			    m->beside == 1 ? "was" : "were");
+	return survivors;
+}
+
 void keeper_clean(struct keeper *k)
 {
 	int r = cgroup_remove(&k->tree.cg);

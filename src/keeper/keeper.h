@@ -121,6 +121,10 @@ void keeper_log(const struct keeper *k, const char *fmt, ...) __attribute__((for
  */
 void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms);
 
+/* End the tree and prove it, within KILL_BUDGET_MS; tree_kill's answer. What the proof cannot claim
+ * becomes a note. */
+int keeper_kill(struct keeper *k);
+
 /* Remove cgroup and record; only for a tree that is proved empty, or never began. */
 void keeper_clean(struct keeper *k);
 

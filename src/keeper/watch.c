@@ -326,7 +326,7 @@ static void adopt(struct watch *w)
 	if (w->asked_us)
 		k->stop_us = w->asked_us;
 	k->tree.pidns = false; /* it was the hold's, and died with it */
-	w->survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
+	w->survivors = keeper_kill(k);
 	report_end(k, w->survivors);
 	if (!w->survivors)
 		keeper_clean(k);
