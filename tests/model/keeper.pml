@@ -13,8 +13,9 @@
  * Variants  BOTH       both keepers may be killed
  *           NAMESPACE  the hold is the init of a pid namespace
  *           JANITOR    once both keepers are dead, somebody starts killick again
+ *           FREEZE     instead of killing a keeper the server freezes one: it takes no step, but can be killed
  * Mutants   NO_SUBREAPER NO_WATCH_SUBREAPER NO_RECHECK NO_ADOPT NO_SETSID NO_FIXPOINT NO_WATCH_LOOK LATE_RECORD
- *           NO_CLOEXEC: each is a keeper with one line missing, and each must break a claim (tests/model/run).
+ *           NO_CLOEXEC NO_SUPERVISION: each is a keeper with one line missing, and each must break a claim (tests/model/run).
  */
 
 #define INIT  0
@@ -33,6 +34,7 @@ bool fatal[COUNT];  /* SIGKILL is pending */
 bool left[COUNT];   /* has a session of its own: not hit by a kill of the group it was born in */
 bool pdeath;        /* MAIN has PDEATHSIG; nobody else ever does, fork clears it */
 bool execed;        /* MAIN is the server's program now: CLOEXEC descriptors are closed */
+bool frozen[COUNT]; /* takes no step until it is killed */
 bool started, born_hold, born_main, born_child, born_grand;
 
 bool done;   /* the hold told the watch that it is over */
@@ -71,6 +73,7 @@ inline die(p)
 	d_step {
 		alive[p] = false;
 		fatal[p] = false;
+		frozen[p] = false;
 		find_reaper(p, to);
 		for (i : HOLD .. GRAND) {
 			if
@@ -143,6 +146,14 @@ proctype world()
 	byte i, to;
 	byte keepers_killed;
 
+#ifdef FREEZE
+	keepers_killed = 1;
+	if /* by the server, so there is one */
+	:: skip
+	:: atomic { execed && alive[WATCH] -> frozen[WATCH] = true }
+	:: atomic { execed && alive[HOLD] -> frozen[HOLD] = true }
+	fi;
+#endif
 	do
 #ifndef JANITOR /* it comes when both keepers are dead; the owner's end adds states and no case */
 	:: atomic { alive[OWNER] -> die(OWNER) }
@@ -257,7 +268,7 @@ inline kill_all(p)
 #define hold_must_end (owner_dead || !alive[WATCH])
 #endif
 
-proctype hold()
+proctype hold() provided (!frozen[HOLD])
 {
 	byte i, to;
 
@@ -293,7 +304,7 @@ leave:
 	} unless { !alive[HOLD] }
 }
 
-proctype watch()
+proctype watch() provided (!frozen[WATCH])
 {
 	byte i, to;
 
@@ -318,7 +329,12 @@ end_unborn:
 			born_hold = true
 		};
 end_wait:
-		!alive[HOLD];
+		do
+		:: !alive[HOLD] -> break
+#if defined(FREEZE) && !defined(NO_SUPERVISION)
+		:: atomic { owner_dead && frozen[HOLD] -> die(HOLD) } /* it does not answer */
+#endif
+		od;
 		if
 		:: done && !has_child(WATCH)
 		:: else -> /* killed: its orphans are ours now */
