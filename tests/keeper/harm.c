@@ -48,8 +48,7 @@ static void harm_helper_lives(pid_t helper)
 
 	kill(helper, SIGKILL);
 	held_wait_gone(helper);
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		; /* an orphan: ours */
+	held_reap_all();
 	OK(lives);
 }
 
@@ -120,8 +119,7 @@ TEST(sigkill_beside_children_from_before_ends_the_server_alone)
 	EQ(audit_count(&t_audit), 1);
 	harm_helper_lives(helper);
 	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		;
+	held_reap_all();
 	held_done(&h);
 }
 
@@ -186,9 +184,7 @@ TEST(a_loggers_process_substitution_sees_the_end_of_stderr)
 	}
 	STREQ(text, "problem\nend\n");
 	harm_one_report(&h, "exit");
-	for (double end = t_now_ms() + HELD_MS;
-	     waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && t_now_ms() < end;)
-		poll(NULL, 0, 1); /* the logger is our orphan */
+	held_reap_all(); /* the logger is our orphan */
 	held_done(&h);
 }
 
@@ -218,8 +214,9 @@ TEST(a_zombie_from_before_exec_makes_no_difference)
 
 /* --- an owner that is killed, in an environment that refuses things --- */
 
-#define HARM_MS 20000 /* without /proc every pid is asked, which a busy machine needs seconds for  \
-		       */
+#define HARM_MS                                                                                    \
+	20000 /* without /proc every pid is asked, which a busy machine needs seconds for          \
+	       */
 
 struct harm {
 	pid_t owner;
@@ -312,8 +309,7 @@ static bool harm_end(struct harm *h)
 	gone = audit_wait_empty(&t_audit, HARM_MS, NULL);
 	if (!gone)
 		audit_scrub(&t_audit);
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		; /* keepers are orphans of the owner: ours */
+	held_reap_all();
 	close(h->in);
 	close(h->out);
 	close(h->err);

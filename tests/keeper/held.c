@@ -16,6 +16,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../t.h"
@@ -260,6 +261,16 @@ void held_await_stopped(pid_t pid)
 			FAIL("pid %d did not stop", pid);
 		poll(NULL, 0, 1);
 	}
+}
+
+void held_reap_all(void)
+{
+	double end = t_now_ms() + HELD_MS;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) >= 0 && t_now_ms() < end)
+		if (pid == 0)
+			poll(NULL, 0, 1);
 }
 
 bool held_wait_gone(pid_t pid)

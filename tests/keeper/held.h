@@ -55,6 +55,8 @@ pid_t held_hold(const struct held *h);
 bool held_lives(pid_t pid);
 /* Wait until a process is stopped. Fails the test at the deadline. */
 void held_await_stopped(pid_t pid);
+/* Reap all children, orphans that came to us included, until there is none or the deadline. */
+void held_reap_all(void);
 /* Wait for the end of a process that is not our child. */
 bool held_wait_gone(pid_t pid);
 /* Read a number from a file, waiting for it to appear. */

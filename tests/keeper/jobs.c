@@ -117,8 +117,18 @@ static void jobs_done(struct jobs *j)
 		FAIL("the shell does not leave: '%s'", j->heard + j->seen);
 	close(j->tty);
 	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		;
+	held_reap_all();
+}
+
+/* The line `pid NUMBER cat`. */
+static pid_t jobs_hears_pid(struct jobs *j)
+{
+	size_t at;
+
+	jobs_expect(j, "pid ");
+	at = j->seen;
+	jobs_expect(j, " cat");
+	return (pid_t)atoi(j->heard + at);
 }
 
 /* Ask the shell until its job is stopped: it has tried to read. */
@@ -200,13 +210,16 @@ JOBS_TEST(ctrl_d_is_the_end_of_a_foreground_jobs_input, jobs_eof)
 static void jobs_stop_and_go_on(const char *with)
 {
 	struct jobs j;
+	pid_t cat;
 
 	jobs_start(&j, with);
-	jobs_run(&j, "cat", "");
+	jobs_run(&j, "sh -c 'echo p\"\"id $$ ca\"\"t; exec cat'", "");
+	cat = jobs_hears_pid(&j);
 	jobs_type(&j, "one\n");
 	jobs_expect(&j, "one");
 	jobs_type(&j, "\032"); /* Ctrl-Z */
 	jobs_expect(&j, "Stopped");
+	held_await_stopped(cat); /* or it might still read what is typed next */
 	jobs_expect(&j, "ready> ");
 	jobs_type(&j, "echo shell$((1+1))\n");
 	jobs_expect(&j, "shell2");
@@ -224,13 +237,16 @@ JOBS_TEST(ctrl_z_stops_a_job_and_fg_continues_it, jobs_stop_and_go_on)
 static void jobs_stopped_when_it_reads(const char *with)
 {
 	struct jobs j;
+	pid_t cat;
 
 	jobs_start(&j, with);
-	jobs_run(&j, "cat", "");
+	jobs_run(&j, "sh -c 'echo p\"\"id $$ ca\"\"t; exec cat'", "");
+	cat = jobs_hears_pid(&j);
 	jobs_type(&j, "one\n");
 	jobs_expect(&j, "one");
 	jobs_type(&j, "\032");
 	jobs_expect(&j, "Stopped");
+	held_await_stopped(cat);
 	jobs_expect(&j, "ready> ");
 	jobs_type(&j, "bg; echo back$((1+1))\n");
 	jobs_expect(&j, "back2");
@@ -255,8 +271,7 @@ TEST(nothing_outlives_the_terminal, .timeout_ms = 30000)
 	close(j.tty);
 	OK(t_wait_child(j.shell, HELD_MS) != -1);
 	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		;
+	held_reap_all();
 }
 
 /* The shell of a background job is killed: the job's owner is gone. */
@@ -270,7 +285,6 @@ TEST(a_background_job_ends_with_its_shell, .timeout_ms = 30000)
 	kill(j.shell, SIGKILL);
 	OK(t_wait_child(j.shell, HELD_MS) != -1);
 	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		;
+	held_reap_all();
 	close(j.tty);
 }
