@@ -242,7 +242,7 @@ void zoo_ready(void)
 
 void zoo_await(int count)
 {
-	long long until = now_ns() + 2000000000LL;
+	long long until = now_ns() + 5000000000LL;
 	struct timespec wait = { 0, 100000000 };
 	int seen;
 

@@ -35,7 +35,7 @@ bool zoo_expired(void);
 int zoo_age_ms(void); /* a clock that runs; its zero means nothing */
 void zoo_nap_us(long us);
 
-/* A child says it is in place; the server waits (2 s at most) for `count` of them. */
+/* A child says it is in place; the server waits (5 s at most) for `count` of them. */
 void zoo_ready(void);
 void zoo_await(int count);
 

@@ -557,8 +557,10 @@ void cell_done(struct cell *c)
 {
 	int fds[] = { c->say, c->hear, c->owner_fd, c->watch_fd, c->hold_fd, c->server_fd };
 
-	if (c->owner_fd >= 0)
-		cell_signal(c->owner_fd, SIGKILL);
+	/* keepers may be out of the auditor's sight: not dumpable, and in another cgroup */
+	cell_signal(c->owner_fd, SIGKILL);
+	cell_signal(c->watch_fd, SIGKILL);
+	cell_signal(c->hold_fd, SIGKILL);
 	if (c->audit.fd >= 0)
 		audit_scrub(&c->audit);
 	if (*c->audit.cgroup)
