@@ -568,7 +568,7 @@ void cell_done(struct cell *c)
 	if (c->foreign > 0) {
 		kill(c->foreign, SIGKILL);
 		/* its init and what else was in there came to us */
-		for (double end = t_now_ms() + 2000;
+		for (double end = t_now_ms() + 8000;
 		     waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && t_now_ms() < end;)
 			poll(NULL, 0, 1);
 	}
