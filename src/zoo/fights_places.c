@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -253,13 +254,19 @@ static void places_leave_cgroup(void)
  * namespace's init, which is nobody's child here. */
 static void places_foreign(long how)
 {
+	int null;
+
 	if (zoo_fork() != 0)
 		zoo_gone();
 	setsid();
-	zoo_close_all();
-	zoo_ready();
-	if (how & SETNS_UNMARKED)
+	if (how & SETNS_UNMARKED) {
+		/* stdio only: the pipe must last until exec has taken the mark away */
+		null = open("/dev/null", O_RDWR);
+		for (int fd = 0; fd < 3 && null >= 0; fd++)
+			dup2(null, fd);
 		zoo_again(NULL, "innocent", "+linger", NULL);
+	}
+	zoo_close_all(); /* the pipe, too */
 }
 
 static void places_emigrate(long how)
@@ -281,8 +288,16 @@ static void places_emigrate(long how)
 
 static int places_setns(long how)
 {
+	struct pollfd in_place = { .events = POLLIN };
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return ZOO_CANNOT;
 	zoo_child(places_emigrate, how);
-	zoo_await(1);
+	close(ends[1]);
+	in_place.fd = ends[0];
+	poll(&in_place, 1, 5000); /* hangs up when the last one has closed or executed */
+	close(ends[0]);
 	return zoo_serve(ZOO_LEAVE);
 }
 
