@@ -141,7 +141,7 @@ bool audit_subgroup(const struct audit *a, const char *prefix, char *out, int si
 
 static ssize_t slurp(const char *path, char *buf, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t used = 0;
 	ssize_t n = -1;
 
