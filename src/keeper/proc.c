@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dir.h"
 
-/* O_NONBLOCK in all of this file: an open of a file on which somebody has a lease (fcntl F_SETLEASE,
- * also on files of /proc) would wait for up to 45 s; so it fails at once. */
+/* A FIFO, a terminal or a leased file in place of the one that was meant must not stop us. */
+#define PROC_OPEN (O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 {
-	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(dirfd, path, O_RDONLY | PROC_OPEN);
 	size_t len = 0;
 	int error = 0;
 
@@ -37,7 +40,7 @@ ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 
 int proc_write_file(int dirfd, const char *path, const char *text)
 {
-	int r = 0, fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	int r = 0, fd = openat(dirfd, path, O_WRONLY | PROC_OPEN);
 
 	if (fd < 0)
 		return -errno;
@@ -90,30 +93,89 @@ bool proc_is_alive(const struct proc_stat *st)
 	return st->state != 'X' && (st->state != 'Z' || st->threads > 1);
 }
 
-/* Look through the NUL-separated entries of fd by a window: what may be the start of the entry
- * stays for the next read. *out_len is how much there was. */
-static bool search(int fd, const char *entry, size_t *out_len)
+bool proc_is_own(void)
+{
+	char text[4096];
+	const char *line;
+	char *end;
+
+	if (proc_read_file(AT_FDCWD, "/proc/self/status", text, sizeof(text)) < 0)
+		return false;
+	/* our pid in every namespace from that of this /proc to our own: there must be just one */
+	line = strstr(text, "\nNSpid:");
+	if (!line) /* a kernel without pid namespaces */
+		line = strstr(text, "\nPid:");
+	if (!line)
+		return false;
+	return strtol(strchr(line, ':') + 1, &end, 10) == getpid() && *end == '\n';
+}
+
+unsigned long long proc_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
+bool proc_is_held(int pidfd)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
+}
+
+int proc_hold(pid_t pid, unsigned long long start)
+{
+	struct proc_stat st;
+	int r, fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return -errno;
+	r = proc_stat_get(pid, &st);
+	if (r == 0 && (st.start != start || !proc_is_held(fd)))
+		r = -ESRCH;
+	if (r == 0)
+		return fd;
+	close(fd);
+	return r;
+}
+
+struct env_search {
+	const char *name;
+	proc_env_fn fn;
+	void *ctx;
+	int result; /* as proc_find_env's */
+};
+
+static bool proc_env_match(const struct env_search *s, const char *entry)
+{
+	size_t len = strlen(s->name);
+
+	return strncmp(entry, s->name, len) == 0 && entry[len] == '=' &&
+	       s->fn(s->ctx, entry + len + 1);
+}
+
+/* Look through the NUL-separated entries of fd by a window: what may be the start of an entry
+ * stays for the next read. Returns how much there was. */
+static size_t proc_env_search(int fd, struct env_search *s)
 {
 	char buf[4096];
-	size_t want = strlen(entry) + 1, have = 0;
+	size_t have = 0, total = 0;
 	bool whole = true; /* the window begins where an entry begins */
 	ssize_t n;
 
-	*out_len = 0;
 	while ((n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
 		size_t at = 0;
 
 		have += (size_t)n;
-		*out_len += (size_t)n;
+		total += (size_t)n;
 		for (char *nul; at < have && (nul = memchr(buf + at, '\0', have - at));
 		     whole = true) {
-			size_t len = (size_t)(nul - (buf + at)) + 1;
-			if (whole && len == want && memcmp(buf + at, entry, want) == 0)
-				return true;
-			at += len;
+			if (whole && proc_env_match(s, buf + at)) {
+				s->result = 1;
+				return total;
+			}
+			at = (size_t)(nul - buf) + 1;
 		}
-		if (at == 0 &&
-		    have == sizeof(buf)) { /* longer than the window: not what we look for */
+		if (at == 0 && have == sizeof(buf)) { /* longer than the window: left out */
 			whole = false;
 			have = 0;
 		} else {
@@ -121,13 +183,8 @@ static bool search(int fd, const char *entry, size_t *out_len)
 			have -= at;
 		}
 	}
-	return false;
+	return total;
 }
-
-struct env_search {
-	const char *entry;
-	int result; /* as proc_has_env's */
-};
 
 /* Did an open fail for our own sake, and not because of the process we look at? */
 static int proc_want(int error)
@@ -135,7 +192,7 @@ static int proc_want(int error)
 	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : 0;
 }
 
-static int search_thread(void *ctx, int dirfd, const char *name)
+static int proc_env_thread(void *ctx, int dirfd, const char *name)
 {
 	struct env_search *s = ctx;
 	char path[64];
@@ -143,29 +200,50 @@ static int search_thread(void *ctx, int dirfd, const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "%.32s/environ", name);
-	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		s->result = proc_want(errno);
-		return s->result;
-	}
-	s->result = search(fd, s->entry, &len);
+	fd = openat(dirfd, path, O_RDONLY | PROC_OPEN);
+	if (fd < 0)
+		return s->result = proc_want(errno);
+	len = proc_env_search(fd, s);
 	close(fd);
-	return s->result || len > 0; /* one answer is enough: threads share it */
+	if (len == 0)
+		s->result = -ENODATA; /* unless another thread has more to say */
+	else if (s->result == -ENODATA)
+		s->result = 0;
+	return len > 0; /* one answer is enough: threads share it */
 }
 
-int proc_has_env(pid_t pid, const char *entry)
+int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx)
 {
-	struct env_search s = { .entry = entry };
+	struct env_search s = { .name = name, .fn = fn, .ctx = ctx };
 	char path[40];
 	int fd;
 
 	/* By its threads: a process whose main thread has exited shows no environment in its own
 	 * name. */
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(path, O_RDONLY | O_DIRECTORY | PROC_OPEN);
 	if (fd < 0)
 		return proc_want(errno);
-	dir_each(fd, search_thread, &s);
+	dir_each(fd, proc_env_thread, &s);
 	close(fd);
 	return s.result;
+}
+
+static bool proc_env_equals(void *ctx, const char *value)
+{
+	return strcmp(value, ctx) == 0;
+}
+
+int proc_has_env(pid_t pid, const char *entry)
+{
+	const char *eq = strchr(entry, '=');
+	char name[64], value[256];
+	int r;
+
+	if (!eq || (size_t)(eq - entry) >= sizeof(name) || strlen(eq + 1) >= sizeof(value))
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(eq - entry), entry);
+	snprintf(value, sizeof(value), "%s", eq + 1);
+	r = proc_find_env(pid, name, proc_env_equals, value);
+	return r == -ENODATA ? 0 : r;
 }

@@ -2,7 +2,9 @@
  *
  * Reads a file of /proc into the caller's memory, never allocates. A process named by a bare pid
  * may be another one by the time the answer arrives: whoever acts on it holds a pidfd, or is the
- * parent that has not reaped yet. Threads: any.  Blocking: never for long (procfs).
+ * parent that has not reaped yet. Threads: any.  Blocking: no open waits: a file on which another
+ * process of its user holds a lease (F_SETLEASE works on procfs and cgroupfs) is not opened, the
+ * error is -EWOULDBLOCK. Reading an environment may wait for the memory of that process.
  */
 #pragma once
 
@@ -32,10 +34,31 @@ int proc_stat_get(pid_t pid, struct proc_stat *out);
  * thread runs. */
 bool proc_is_alive(const struct proc_stat *st);
 
-/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? 1 or 0;
- * 0 also when there is no such process or its environment is not for us to read. -EMFILE, -ENFILE,
- * -ENOMEM: could not look. */
+/* Is /proc that of our own pid namespace? If it is not (a chroot, a bind mount), no number in it
+ * may be used here. */
+bool proc_is_own(void);
+
+/* A number that names our pid namespace while it exists; 0 when /proc does not tell. */
+unsigned long long proc_pid_namespace(void);
+
+/* Hold the process `pid` that began at `start`: a pidfd (CLOEXEC), or -ESRCH when it is gone, or
+ * another -errno. */
+int proc_hold(pid_t pid, unsigned long long start);
+
+/* Is the process behind a pidfd still there, at least as a zombie that nobody has reaped? Then its
+ * pid was its own all the time since the pidfd was opened. */
+bool proc_is_held(int pidfd);
+
+/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? 1 or
+ * 0; 0 also when there is no such process or its environment is not for us to read. -EMFILE,
+ * -ENFILE, -ENOMEM: could not look. */
 int proc_has_env(pid_t pid, const char *entry);
+
+/* Call fn with the value of each variable `name` in that environment, until fn returns true. 1: fn
+ * did; else as above, and -ENODATA: it is empty, as in the middle of an exec. Entries longer than
+ * 4 KiB are passed over. */
+typedef bool (*proc_env_fn)(void *ctx, const char *value);
+int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx);
 
 /* Read a whole small file into buf as text. Returns its length (at most size - 1, the rest is cut)
  * or -errno. */

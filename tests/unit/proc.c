@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,4 +112,118 @@ TEST(proc_environment_is_matched_whole)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	OK(!proc_has_env(pid, "A=1"));
+}
+
+static bool take_value(void *ctx, const char *value)
+{
+	const char **wanted = ctx;
+
+	return strcmp(value, *wanted) == 0;
+}
+
+TEST(proc_environment_is_searched_by_name)
+{
+	char *envp[] = { "A=1", "KILLICK_TREE=first", "KILLICK_TREE=second", "XA=3", NULL };
+	char *none[] = { NULL };
+	const char *wanted = "second";
+	pid_t pid = sleeper(envp);
+
+	EQ(proc_find_env(pid, "KILLICK_TREE", take_value, &wanted), 1);
+	EQ(proc_find_env(pid, "KILLICK_TRE", take_value, &wanted), 0);
+	wanted = "3";
+	EQ(proc_find_env(pid, "A", take_value, &wanted), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	EQ(proc_find_env(pid, "A", take_value, &wanted), 0);
+	pid = sleeper(none);
+	EQ(proc_find_env(pid, "A", take_value, &wanted), -ENODATA);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* An open that waited for the holder of a lease would take 45 s. */
+TEST(proc_does_not_wait_for_a_lease)
+{
+	char path[64], text[64];
+	pid_t pid = sleeper((char *[]){ "A=1", NULL });
+	int fds[2];
+
+	sigaction(SIGIO, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	fds[0] = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/environ", pid, pid);
+	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	OK(fds[0] >= 0 && fds[1] >= 0);
+	for (int i = 0; i < 2; i++) {
+		if (fcntl(fds[i], F_SETLEASE, F_WRLCK) < 0) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			SKIP("no leases on files of /proc");
+		}
+	}
+	EQ(proc_has_env(pid, "A=1"), 0);
+	EQ(proc_read_file(AT_FDCWD, path, text, sizeof(text)), -EWOULDBLOCK);
+	close(fds[0]);
+	close(fds[1]);
+	EQ(proc_has_env(pid, "A=1"), 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+TEST(proc_does_not_wait_for_a_fifo)
+{
+	char path[128], text[16];
+
+	snprintf(path, sizeof(path), "%s/fifo", t_audit.dir);
+	unlink(path);
+	OK(mkfifo(path, 0600) == 0);
+	EQ(proc_read_file(AT_FDCWD, path, text, sizeof(text)), 0);
+	EQ(proc_write_file(AT_FDCWD, path, "1"), -ENXIO);
+	unlink(path);
+}
+
+TEST(proc_holds_a_process_by_its_start)
+{
+	struct proc_stat st;
+	pid_t pid = sleeper((char *[]){ NULL });
+	int fd;
+
+	EQ(proc_stat_get(pid, &st), 0);
+	OK(proc_is_alive(&st));
+	EQ(proc_hold(pid, st.start + 1), -ESRCH);
+	fd = proc_hold(pid, st.start);
+	OK(fd >= 0);
+	kill(pid, SIGKILL);
+	siginfo_t si;
+	OK(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT) == 0);
+	OK(proc_is_held(fd)); /* a zombie keeps its pid */
+	EQ(proc_stat_get(pid, &st), 0);
+	OK(!proc_is_alive(&st));
+	waitpid(pid, NULL, 0);
+	OK(!proc_is_held(fd));
+	close(fd);
+	EQ(proc_hold(pid, st.start), -ESRCH);
+}
+
+/* Is /proc seen as ours by a process in a pid namespace that has none mounted? */
+TEST(proc_of_another_pid_namespace_is_not_ours)
+{
+	unsigned long long ours = proc_pid_namespace();
+	int status;
+
+	OK(ours != 0);
+	OK(proc_is_own());
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0)) < 0)
+			_exit(77);
+		pid_t inner = fork();
+		if (inner == 0)
+			_exit(!proc_is_own() && proc_pid_namespace() != ours ? 0 : 1);
+		_exit(inner > 0 && waitpid(inner, &status, 0) == inner && status == 0 ? 0 : 1);
+	}
+	status = t_wait_child(pid, 5000);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("no pid namespace can be made here");
+	EQ(status, 0);
 }
