@@ -45,7 +45,7 @@ _killick() {
 		*) mapfile -t COMPREPLY < <(compgen -W '--tree --json --all --on --config --token-env --help' -- "$cur") ;;
 		esac
 		;;
-	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --json --help' -- "$cur") ;;
+	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --no-wait --json --help' -- "$cur") ;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W '--reap --json --help' -- "$cur") ;;
 	exec-server)
 		case $prev in

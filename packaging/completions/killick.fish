@@ -23,6 +23,7 @@ complete -c killick -n '__fish_seen_subcommand_from ps' -l tree -d 'draw the pro
 complete -c killick -n '__fish_seen_subcommand_from ps' -l all -d 'also what has ended'
 complete -c killick -n '__fish_seen_subcommand_from ps reap doctor' -l json -d 'as JSON'
 complete -c killick -n '__fish_seen_subcommand_from reap' -l dry-run -d 'end nothing'
+complete -c killick -n '__fish_seen_subcommand_from reap' -l no-wait -d 'do not wait for keepers'
 complete -c killick -n '__fish_seen_subcommand_from doctor' -l reap -x -d 'end a listed orphan'
 complete -c killick -n __fish_use_subcommand -a exec-server -d 'run and hold servers for other machines'
 set -l killick_far '__fish_seen_subcommand_from exec-server'

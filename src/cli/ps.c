@@ -29,13 +29,13 @@ const char ps_help[] =
 	"           ssh this is `killick ps` over there. --all: also what has ended\n"
 	"\n"
 	"OWNER is the program the server belongs to, or `gone`. PROCS, RSS and CPU count\n"
-	"the server and everything it started that is still there. RSS adds up what each\n"
-	"process has in memory; what they share counts more than once. STATE is one of\n"
+	"all its processes; in RSS shared memory counts more than once. STATE is one of\n"
 	"  running    the owner is using it\n"
-	"  stopping   its end has begun; behind it, why: stdin, owner, signal, exit,\n"
-	"             watch or hold\n"
+	"  stopping   its end has begun; behind it, why: stdin, owner, signal, exit ...\n"
 	"  overdue    its end should be over by now; its keeper still works on it\n"
-	"  abandoned  both its keepers were killed; `killick reap` ends it\n"
+	"  orphaned   its owner or a keeper is gone; its end must begin within 8s\n"
+	"  abandoned  its keepers are gone or do not work; `killick reap` ends it\n"
+	"  elsewhere  it is in another pid namespace (a container), not visible here\n"
 	"\n"
 	"Exit status: 0, also when there are no trees; 64 usage; with --on 65 config\n"
 	"refused, 69 the executor cannot be asked, or what ssh ends with.\n";
@@ -51,14 +51,17 @@ static void state_text(const struct held *t, char out[64])
 	char why[24];
 
 	text_clean(t->rec.why, strlen(t->rec.why), why, sizeof(why));
-	if (*why && t->state != HELD_RUNNING && t->state != HELD_ABANDONED)
+	if (*why && (t->state == HELD_STOPPING || t->state == HELD_OVERDUE))
 		snprintf(out, 64, "%s (%s)", held_state_name(t->state), why);
 	else
 		snprintf(out, 64, "%s", held_state_name(t->state));
 }
 
+/* NULL: gone, or not known here. */
 static const struct proc *owner_of(const struct trees *ts, const struct held *t)
 {
+	if (t->state == HELD_ELSEWHERE)
+		return NULL;
 	return procs_find_who(&ts->procs, t->rec.owner.pid, t->rec.owner.start);
 }
 
@@ -99,7 +102,8 @@ static void owner_text(const struct trees *ts, const struct held *t, char *out, 
 	char name[256];
 
 	if (!p) {
-		snprintf(out, size, "%s", t->rec.owner.pid ? "gone" : "-");
+		snprintf(out, size, "%s",
+			 t->rec.owner.pid && t->state != HELD_ELSEWHERE ? "gone" : "-");
 		return;
 	}
 	program_text(p, name, sizeof(name));
@@ -218,7 +222,7 @@ static void json_owner(struct emit *j, const struct trees *ts, const struct held
 	const struct proc *p = owner_of(ts, t);
 	char command[COMMAND_MAX];
 
-	if (!t->rec.owner.pid) {
+	if (!t->rec.owner.pid || t->state == HELD_ELSEWHERE) {
 		emit_null(j, "owner");
 		return;
 	}
@@ -242,14 +246,15 @@ static void json_tree(struct emit *j, const struct trees *ts, const struct held 
 	emit_str(j, "state", held_state_name(t->state));
 	emit_str(j, "why", t->rec.why);
 	json_owner(j, ts, t);
-	emit_int(j, "watch", t->rec.watch);
-	emit_int(j, "hold", t->rec.hold);
+	emit_int(j, "watch", t->rec.watch.pid);
+	emit_int(j, "hold", t->rec.hold.pid);
 	emit_int(j, "server", t->rec.server.pid);
 	emit_str(j, "cgroup", t->rec.cgroups[0]);
 	emit_int(j, "grace_ms", t->rec.grace_ms);
 	emit_int(j, "age_ms", t->age_ms);
-	if (t->rec.deadline_ms)
-		emit_int(j, "due_in_ms", t->rec.deadline_ms - ts->procs.now_ms);
+	if (t->due_ms || t->rec.deadline_ms)
+		emit_int(j, "due_in_ms",
+			 (t->due_ms ? t->due_ms : t->rec.deadline_ms) - ts->procs.now_ms);
 	else
 		emit_null(j, "due_in_ms");
 	emit_int(j, "rss_bytes", (long long)t->rss);

@@ -1,4 +1,6 @@
 /* reap.c - `killick reap`: runs the janitor now, and says what it found. */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,27 +8,38 @@
 #include "base/emit.h"
 #include "base/text.h"
 #include "cli.h"
+#include "keeper/clock.h"
 #include "keeper/janitor.h"
 #include "trees.h"
 
-enum { BUDGET_MS = 4 * JANITOR_BUDGET_MS }; /* asked for by hand: there may be many */
+enum {
+	BUDGET_MS = 4 * JANITOR_BUDGET_MS, /* asked for by hand: there may be many */
+	WAIT_MS = 60000,                   /* for the keepers of orphaned trees, at most */
+	WAIT_STEP_MS = 100,
+};
 
 const char reap_help[] =
-	"usage: killick reap [--dry-run] [--json]\n"
+	"usage: killick reap [--dry-run] [--no-wait] [--json]\n"
 	"\n"
-	"End the trees of this user that nobody keeps any more: those whose two keepers\n"
-	"were both killed. Every `killick run` does the same, so there is rarely\n"
-	"anything to do. Trees that are kept are never touched; those that should have\n"
-	"ended by now are named.\n"
+	"End the trees of this user that nobody keeps any more: those whose keepers are\n"
+	"gone, and those whose owner or one keeper is gone and whose keepers do not end\n"
+	"them (they were frozen, traced or stopped). Keepers get 8s for that, and reap\n"
+	"waits so long. Every `killick run` does the same without waiting, so there is\n"
+	"rarely anything to do. Trees in good hands are never touched; those that should\n"
+	"have ended by now are named, and so are those of other pid namespaces.\n"
 	"\n"
 	"  --dry-run   say what would be ended, end nothing\n"
-	"  --json      one JSON object: trees, ended, survivors, overdue\n"
+	"  --no-wait   leave the trees alone whose keepers still have time\n"
+	"  --json      one JSON object: trees, ended, survivors, waited_ms, overdue,\n"
+	"              orphaned, elsewhere\n"
 	"\n"
-	"Exit status: 0 nothing is left; 75 something survived or is overdue; 64 usage.\n";
+	"Exit status: 0 nothing is left; 75 something survived, is overdue or orphaned;\n"
+	"69 /proc is not that of this pid namespace; 64 usage.\n";
 
 struct reap {
-	bool dry_run, as_json;
+	bool dry_run, no_wait, as_json;
 	struct emit json;
+	long long waited_ms;
 };
 
 static void json_record(struct emit *j, const struct record *rec, int processes)
@@ -55,61 +68,151 @@ static void on_tree(void *ctx, const struct record *rec, int processes, bool don
 		printf("%s %s (tree %s): %d process%s%s\n", reap->dry_run ? "would end" : "ending",
 		       name, rec->tree, processes, processes == 1 ? "" : "es",
 		       processes == 0 ? ", only its record is left" : "");
-	else if (processes > 0 && !reap->dry_run)
+	else if (processes > 0)
 		printf("%s: %d process%s survived SIGKILL; its record stays, try again later\n",
 		       name, processes, processes == 1 ? "" : "es");
+	else if (processes < 0)
+		printf("%s: there was no time to look for all of its processes; its record stays, "
+		       "try again\n",
+		       name);
 	fflush(stdout);
 }
 
-/* Name the trees whose keeper is late. Returns how many there are. */
-static int name_overdue(struct reap *reap)
+static void name_tree(const struct trees *ts, const struct held *t)
 {
-	AUTO(trees_done) struct trees ts = TREES_INIT;
+	char name[128], span[24];
+
+	held_title(&t->rec, name, sizeof(name));
+	printf("%s: %s (tree %s): ", held_state_name(t->state), name, t->rec.tree);
+	if (t->state == HELD_ELSEWHERE) {
+		puts("in another pid namespace; only `killick reap` in there can see its "
+		     "processes");
+		return;
+	}
+	printf("%zu process%s, ", t->count, t->count == 1 ? "" : "es");
+	if (t->state == HELD_ORPHANED)
+		printf("its owner or a keeper is gone; its keepers have %s to end it\n",
+		       text_span(t->due_ms - ts->procs.now_ms, span));
+	else
+		printf("late by %s; its keeper (pid %d) still works on it\n",
+		       text_span(ts->procs.now_ms - t->rec.deadline_ms, span), t->rec.hold.pid);
+}
+
+/* Name the trees in one state, in JSON as the array `state`. Returns how many there are. */
+static int name_trees(struct reap *reap, const struct trees *ts, enum held_state state)
+{
 	int count = 0;
 
-	if (trees_read(&ts) < 0)
-		return 0;
-	for (size_t i = 0; i < ts.count; i++) {
-		const struct held *t = &ts.list[i];
-		char name[128], late[24];
+	if (reap->as_json)
+		emit_open(&reap->json, held_state_name(state), '[');
+	for (size_t i = 0; i < ts->count; i++) {
+		const struct held *t = &ts->list[i];
 
-		if (t->state != HELD_OVERDUE)
+		if (t->state != state)
 			continue;
 		count++;
-		if (reap->as_json) {
+		if (reap->as_json)
 			json_record(&reap->json, &t->rec, (int)t->count);
-			continue;
-		}
-		held_title(&t->rec, name, sizeof(name));
-		printf("overdue: %s (tree %s): %zu process%s, late by %s; its keeper (pid %d) "
-		       "still works on it\n",
-		       name, t->rec.tree, t->count, t->count == 1 ? "" : "es",
-		       text_span(ts.procs.now_ms - t->rec.deadline_ms, late), t->rec.hold);
+		else
+			name_tree(ts, t);
 	}
+	if (reap->as_json)
+		emit_close(&reap->json);
 	return count;
 }
 
-static void summary(const struct janitor *r, int overdue)
+static void sum(struct janitor *all, const struct janitor *one)
 {
-	if (r->trees == 0 && overdue == 0)
+	all->trees += one->trees;
+	all->ended += one->ended;
+	all->survivors = one->survivors; /* what is there now */
+	all->unfinished = one->unfinished;
+	all->orphaned = one->orphaned;
+	all->others = one->others;
+}
+
+static void say_waiting(const struct reap *reap, const struct janitor *j)
+{
+	char span[24];
+
+	fprintf(reap->as_json ? stderr : stdout,
+		"waiting up to %s for the keepers of %d tree%s whose owner or other keeper is "
+		"gone\n",
+		text_span(j->due_ms - clock_boot_ms(), span), j->orphaned,
+		j->orphaned == 1 ? "" : "s");
+	fflush(stdout);
+}
+
+/* Wait until the keepers of an orphaned tree have ended it, or had their time. */
+static void wait_for_keepers(struct reap *reap, const struct janitor *last)
+{
+	long long begun_ms = clock_boot_ms(), now_ms = begun_ms;
+	struct janitor look = *last;
+	bool said = false;
+
+	look.dry_run = true;
+	look.fn = NULL;
+	while (look.orphaned == last->orphaned && now_ms <= last->due_ms) {
+		if (!said && now_ms - begun_ms > 2 * WAIT_STEP_MS) {
+			say_waiting(reap, &look);
+			said = true;
+		}
+		poll(NULL, 0, WAIT_STEP_MS);
+		janitor_sweep(&look);
+		now_ms = clock_boot_ms();
+	}
+	reap->waited_ms += now_ms - begun_ms;
+}
+
+/* Sweep; and again as long as keepers had time to end orphaned trees. Most are done in an instant.
+ */
+static int sweep_and_wait(struct reap *reap, struct janitor *all)
+{
+	for (;;) {
+		struct janitor one = *all;
+		int r = janitor_sweep(&one);
+
+		sum(all, &one);
+		if (r < 0 || !one.orphaned || reap->no_wait || reap->dry_run ||
+		    reap->waited_ms > WAIT_MS)
+			return r;
+		wait_for_keepers(reap, &one);
+	}
+}
+
+static void summary(const struct janitor *r, int named)
+{
+	if (r->trees == 0 && named == 0)
 		puts("nothing to reap: every tree has its keeper");
 	else if (r->trees > 0 && !r->dry_run)
 		printf("%d tree%s swept, %d process%s ended, %d left\n", r->trees,
 		       r->trees == 1 ? "" : "s", r->ended, r->ended == 1 ? "" : "es", r->survivors);
 }
 
+static int reap_refused(int error)
+{
+	if (error == -EXDEV)
+		cli_say("reap", "/proc is not that of this pid namespace, so nothing was done; "
+				"mount it (mount -t proc proc /proc) or run reap outside");
+	else
+		cli_say("reap", "cannot read /proc: %s", strerror(-error));
+	return EXIT_UNAVAILABLE;
+}
+
 int verb_reap(int argc, char **argv)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(trees_done) struct trees ts = TREES_INIT;
 	struct reap reap = { .json = EMIT_LINES(&text) };
 	const struct cli_option options[] = {
 		{ .name = "dry-run", .flag = &reap.dry_run },
+		{ .name = "no-wait", .flag = &reap.no_wait },
 		{ .name = "json", .flag = &reap.as_json },
 		{ .name = NULL },
 	};
 	struct janitor janitor = { .budget_ms = BUDGET_MS, .fn = on_tree, .ctx = &reap };
 	struct emit *j = &reap.json;
-	int status, r, overdue;
+	int status, r, late, elsewhere;
 
 	if (!cli_options(argc, argv, reap_help, options, &status))
 		return status;
@@ -118,26 +221,28 @@ int verb_reap(int argc, char **argv)
 		emit_open(j, "trees", '[');
 	}
 	janitor.dry_run = reap.dry_run;
-	r = janitor_sweep(&janitor);
+	r = sweep_and_wait(&reap, &janitor);
+	if (r == 0)
+		r = trees_read(&ts);
+	if (r < 0)
+		return reap_refused(r);
 	if (reap.as_json) {
 		emit_close(j);
 		emit_bool(j, "dry_run", reap.dry_run);
 		emit_int(j, "ended", janitor.ended);
 		emit_int(j, "survivors", janitor.survivors);
-		emit_open(j, "overdue", '[');
+		emit_int(j, "waited_ms", reap.waited_ms);
 	}
-	overdue = name_overdue(&reap);
+	late = name_trees(&reap, &ts, HELD_OVERDUE) + name_trees(&reap, &ts, HELD_ORPHANED);
+	elsewhere = name_trees(&reap, &ts, HELD_ELSEWHERE);
 	if (reap.as_json) {
 		emit_close(j);
-		emit_close(j);
 		emit_print(j, stdout);
-	} else if (r >= 0) {
-		summary(&janitor, overdue);
+	} else {
+		summary(&janitor, late + elsewhere);
 	}
-	if (r < 0) {
-		cli_say("reap", "cannot look through the records: %s", strerror(-r));
-		return cli_finish("reap", EXIT_UNAVAILABLE);
-	}
-	return cli_finish("reap", !reap.dry_run && (janitor.survivors || overdue) ? EXIT_TRY_AGAIN
-										  : EXIT_SUCCESS);
+	return cli_finish("reap", !reap.dry_run && (janitor.survivors || janitor.unfinished ||
+						    janitor.orphaned || late)
+					  ? EXIT_TRY_AGAIN
+					  : EXIT_SUCCESS);
 }

@@ -7,21 +7,35 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "keeper/clock.h"
+#include "keeper/hunt.h"
 #include "keeper/janitor.h"
 
-enum { MEMBERS_MAX = 65536 };
+enum { LOOK_MS = 5000 }; /* for the processes of lost trees */
 
 const char *held_state_name(enum held_state state)
 {
-	static const char *const names[] = { "running", "stopping", "overdue", "abandoned" };
+	static const char *const names[] = { "running",  "stopping",  "overdue",
+					     "orphaned", "abandoned", "elsewhere" };
 
 	return names[state];
 }
 
-enum held_state held_state_at(const struct record *rec, long long now_ms)
+enum held_state held_state_at(const struct record *rec, enum janitor_view view, long long now_ms)
 {
-	if (!rec->kept)
+	switch (view) {
+	case JANITOR_LOST:
+	case JANITOR_LAST_BOOT:
 		return HELD_ABANDONED;
+	case JANITOR_OTHER:
+		return HELD_ELSEWHERE;
+	case JANITOR_ORPHANED:
+		if (!rec->stopping_ms)
+			return HELD_ORPHANED;
+		break;
+	case JANITOR_KEPT:
+		break;
+	}
 	if (!rec->stopping_ms)
 		return HELD_RUNNING;
 	return rec->survivors > 0 || now_ms > rec->deadline_ms ? HELD_OVERDUE : HELD_STOPPING;
@@ -41,11 +55,11 @@ void held_title(const struct record *rec, char *out, size_t size)
 	text_clean(text, len, out, size);
 }
 
-static int add_record(void *ctx, const struct record *rec, int dirfd)
+static int add_record(void *ctx, const struct record *rec, int fd)
 {
 	struct trees *ts = ctx;
 
-	(void)dirfd;
+	(void)fd;
 	ts->list = mem_grow(ts->list, ts->count + 1, sizeof(*ts->list));
 	ts->list[ts->count++] = (struct held){ .rec = *rec };
 	return 0;
@@ -58,27 +72,58 @@ static int by_pid(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void join(struct held *t, const struct procs *ps, pid_t *pids)
+static void held_add(struct held *t, const struct proc *p)
 {
-	int found = janitor_members(&t->rec, pids, MEMBERS_MAX);
+	if (!p || p->st.state == 'Z' || p->st.pid == t->rec.watch.pid ||
+	    p->st.pid == t->rec.hold.pid)
+		return;
+	t->pids = mem_grow(t->pids, t->count + 1, sizeof(*t->pids));
+	t->pids[t->count++] = p->st.pid;
+	t->rss += proc_rss(p);
+	t->cpu_ms += proc_cpu_ms(p);
+}
 
-	if (found > MEMBERS_MAX)
-		found = MEMBERS_MAX;
-	if (found > 0)
-		qsort(pids, (size_t)found, sizeof(*pids), by_pid);
-	t->pids = mem_grow(NULL, found > 0 ? (size_t)found : 1, sizeof(*pids));
-	t->state = held_state_at(&t->rec, ps->now_ms);
-	t->age_ms = t->rec.started_ms ? ps->now_ms - t->rec.started_ms : 0;
-	for (int i = 0; i < found; i++) {
-		const struct proc *p = procs_find(ps, pids[i]);
+/* The tree of keepers that work: what hangs below them. */
+static void held_add_family(struct held *t, const struct procs *ps)
+{
+	AUTO(mem_drop) pid_t *pids = mem_grow(NULL, ps->count + 1, sizeof(*pids));
+	pid_t root = procs_find(ps, t->rec.hold.pid) ? t->rec.hold.pid : t->rec.watch.pid;
+	size_t found = procs_family(ps, root, pids, ps->count);
 
-		if (!p || p->st.state == 'Z' || (i > 0 && pids[i] == pids[i - 1]) ||
-		    pids[i] == t->rec.watch || pids[i] == t->rec.hold)
+	for (size_t i = 0; i < found; i++)
+		held_add(t, procs_find(ps, pids[i]));
+}
+
+struct lost_trees {
+	struct trees *ts;
+	struct hunt_tree *trees;
+	size_t *index; /* of each in ts->list */
+};
+
+static void on_lost_process(void *ctx, int tree, pid_t pid)
+{
+	struct lost_trees *l = ctx;
+
+	held_add(&l->ts->list[l->index[tree]], procs_find(&l->ts->procs, pid));
+}
+
+/* The lost ones, all with one look at /proc. */
+static void add_lost(struct trees *ts)
+{
+	AUTO(mem_drop) struct hunt_tree *trees = mem_grow(NULL, ts->count + 1, sizeof(*trees));
+	AUTO(mem_drop) size_t *index = mem_grow(NULL, ts->count + 1, sizeof(*index));
+	struct lost_trees l = { ts, trees, index };
+	struct hunt hunt = { .trees = trees, .fn = on_lost_process, .ctx = &l };
+
+	for (size_t i = 0; i < ts->count; i++) {
+		if (ts->list[i].state != HELD_ABANDONED)
 			continue;
-		t->pids[t->count++] = pids[i];
-		t->rss += proc_rss(p);
-		t->cpu_ms += proc_cpu_ms(p);
+		index[hunt.count] = i;
+		memcpy(trees[hunt.count++].id, ts->list[i].rec.tree, sizeof(trees->id));
 	}
+	hunt.deadline_us = clock_us() + LOOK_MS * 1000LL;
+	if (hunt.count > 0)
+		hunt_run(&hunt);
 }
 
 static int by_start(const void *a, const void *b)
@@ -90,18 +135,29 @@ static int by_start(const void *a, const void *b)
 
 int trees_read(struct trees *ts)
 {
-	AUTO(mem_drop) pid_t *pids = mem_grow(NULL, MEMBERS_MAX, sizeof(*pids));
 	int r;
 
 	*ts = (struct trees)TREES_INIT;
-	record_each(RECORD_ALL, add_record, ts);
+	record_each(add_record, ts);
 	r = procs_read(&ts->procs);
 	if (r < 0) {
 		trees_done(ts);
 		return r;
 	}
-	for (size_t i = 0; i < ts->count; i++)
-		join(&ts->list[i], &ts->procs, pids);
+	for (size_t i = 0; i < ts->count; i++) {
+		struct held *t = &ts->list[i];
+		enum janitor_view view = janitor_look(&t->rec, &t->due_ms);
+
+		t->state = held_state_at(&t->rec, view, ts->procs.now_ms);
+		t->age_ms = t->rec.started_ms ? ts->procs.now_ms - t->rec.started_ms : 0;
+		if (t->state != HELD_ABANDONED && t->state != HELD_ELSEWHERE)
+			held_add_family(t, &ts->procs);
+	}
+	add_lost(ts);
+	for (size_t i = 0; i < ts->count; i++) {
+		if (ts->list[i].count)
+			qsort(ts->list[i].pids, ts->list[i].count, sizeof(pid_t), by_pid);
+	}
 	if (ts->count)
 		qsort(ts->list, ts->count, sizeof(*ts->list), by_start);
 	return 0;
@@ -121,7 +177,8 @@ bool trees_have(const struct trees *ts, pid_t pid)
 	for (size_t i = 0; i < ts->count; i++) {
 		const struct held *t = &ts->list[i];
 
-		if (t->rec.kept && (pid == t->rec.watch || pid == t->rec.hold))
+		if (t->rec.kept && t->state != HELD_ELSEWHERE &&
+		    (pid == t->rec.watch.pid || pid == t->rec.hold.pid))
 			return true;
 		if (t->count && bsearch(&pid, t->pids, t->count, sizeof(pid), by_pid))
 			return true;

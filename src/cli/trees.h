@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "keeper/janitor.h"
 #include "keeper/record.h"
 #include "procs.h"
 
@@ -14,13 +15,16 @@ enum held_state {
 	HELD_RUNNING,
 	HELD_STOPPING,  /* its end has begun */
 	HELD_OVERDUE,   /* its end should be over by now */
-	HELD_ABANDONED, /* both keepers are dead: the janitor's */
+	HELD_ORPHANED,  /* its owner or a keeper is gone; its keepers still have time to end it */
+	HELD_ABANDONED, /* its keepers are dead or do not work: the janitor's */
+	HELD_ELSEWHERE, /* in another pid namespace: its processes cannot be seen from here */
 };
 
 struct held {
 	struct record rec;
 	enum held_state state;
-	pid_t *pids; /* its processes that are in `procs` and no zombies, by rising pid */
+	long long due_ms; /* with HELD_ORPHANED: CLOCK_BOOTTIME by which its keepers must be done */
+	pid_t *pids;      /* its processes that are in `procs` and no zombies, by rising pid */
 	size_t count;
 	unsigned long long rss; /* bytes, of all */
 	long long cpu_ms, age_ms;
@@ -40,7 +44,7 @@ struct trees {
 int trees_read(struct trees *ts);
 void trees_done(struct trees *ts);
 
-enum held_state held_state_at(const struct record *rec, long long now_ms);
+enum held_state held_state_at(const struct record *rec, enum janitor_view view, long long now_ms);
 const char *held_state_name(enum held_state state);
 
 /* What to call it: its name, or the first word of its command, or its id. Clean. */

@@ -3,147 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cgroup.h"
 #include "clock.h"
-#include "dir.h"
+#include "hunt.h"
+#include "lostgroup.h"
 #include "proc.h"
 
-/* One picture of all processes. Static: untouched pages cost nothing, and the watch may not
- * allocate. */
-#define TABLE_MAX 32768
-struct entry {
-	pid_t pid, ppid;
-	bool member;
-};
-static struct entry table[TABLE_MAX];
-static int table_len;
-
-static int table_add(void *ctx, int dirfd, const char *name)
-{
-	struct proc_stat st;
-	pid_t pid = (pid_t)atoi(name);
-
-	(void)ctx;
-	(void)dirfd;
-	if (pid > 0 && table_len < TABLE_MAX && proc_stat_get(pid, &st) == 0 && st.state != 'X' &&
-	    (st.state != 'Z' || st.threads > 1)) /* a dead main thread is not a dead process */
-		table[table_len++] = (struct entry){ st.pid, st.ppid, false };
-	return 0;
-}
-
-static void table_read(void)
-{
-	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	table_len = 0;
-	if (fd < 0)
-		return;
-	dir_each(fd, table_add, NULL);
-	close(fd);
-}
-
-static void mark_pid(pid_t pid)
-{
-	for (int i = 0; i < table_len; i++) {
-		if (table[i].pid == pid)
-			table[i].member = true;
-	}
-}
-
-static const struct entry *table_find(pid_t pid)
-{
-	for (int i = 0; i < table_len; i++) {
-		if (table[i].pid == pid)
-			return &table[i];
-	}
-	return NULL;
-}
-
-static void mark_cgroup(int fd, int depth);
-
-static int mark_cgroup_entry(void *ctx, int dirfd, const char *name)
-{
-	int depth = *(int *)ctx,
-	    fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	mark_cgroup(fd, depth + 1);
-	close(fd);
-	return 0;
-}
-
-/* Members of the cgroup and of those below it. */
-static void mark_cgroup(int fd, int depth)
-{
-	const struct cgroup cg = { .fd = fd };
-	static pid_t pids[4096];
-	int n = cgroup_members(&cg, pids, (int)(sizeof(pids) / sizeof(pids[0])));
-
-	for (int i = 0; i < n; i++)
-		mark_pid(pids[i]);
-	if (depth < 16)
-		dir_each(fd, mark_cgroup_entry, &depth);
-}
-
-/* Open directory number i of the record, if it is one that we would have made for this tree: a
- * record is a file, and files can be forged. -1: there is none. */
-static int open_cgroup(const struct record *rec, int i)
-{
-	char name[16 + TREE_ID_LEN];
-	const char *slash = strrchr(rec->cgroups[i], '/');
-
-	snprintf(name, sizeof(name), "killick-%s", rec->tree);
-	if (!slash || strcmp(slash + 1, name) != 0)
-		return -1;
-	return open(rec->cgroups[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* Mark what belongs to the tree of a record that nobody keeps. */
-static void mark_lost(const struct record *rec)
-{
-	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-
-	for (int i = 0; i < RECORD_CGROUPS; i++) {
-		int fd = open_cgroup(rec, i);
-		if (fd < 0)
-			continue;
-		mark_cgroup(fd, 0);
-		close(fd);
-	}
-	snprintf(tag, sizeof(tag), "%s=%s", TREE_ENV, rec->tree);
-	for (int i = 0; i < table_len; i++) {
-		if (proc_has_env(table[i].pid, tag))
-			table[i].member = true;
-	}
-}
-
-/* Whoever descends from a member is one. */
-static int mark_descendants(void)
-{
-	int members = 0;
-
-	for (bool more = true; more;) {
-		more = false;
-		members = 0;
-		for (int i = 0; i < table_len; i++) {
-			const struct entry *parent =
-				table[i].member ? NULL : table_find(table[i].ppid);
-			if (parent && parent->member)
-				table[i].member = more = true;
-			members += table[i].member;
-		}
-	}
-	return members;
-}
+/* --- is it lost? --- */
 
 static bool same_boot(const struct record *rec)
 {
@@ -156,199 +28,260 @@ static bool same_boot(const struct record *rec)
 	return strcmp(boot, rec->boot) == 0;
 }
 
-static int find_members(const struct record *rec)
+/* Certainly gone? Without a start time any process with that pid may be the one. */
+static bool is_gone(const struct who *w)
 {
-	int members;
-
-	table_len = 0;
-	if (!same_boot(rec))
-		return 0;
-	table_read();
-	if (!rec->kept) {
-		mark_lost(rec);
-		return mark_descendants();
-	}
-	/* kept: the tree is what hangs below the keepers; they themselves are not the tree */
-	mark_pid(rec->hold ? rec->hold : rec->watch);
-	members = mark_descendants();
-	for (int i = 0; i < table_len; i++) {
-		if (table[i].member && (table[i].pid == rec->hold || table[i].pid == rec->watch)) {
-			table[i].member = false;
-			members--;
-		}
-	}
-	return members;
-}
-
-int janitor_members(const struct record *rec, pid_t *pids, int max)
-{
-	int n = find_members(rec), stored = 0;
-
-	for (int i = 0; i < table_len && stored < max; i++) {
-		if (table[i].member)
-			pids[stored++] = table[i].pid;
-	}
-	return n;
-}
-
-/* --- the hunt: a lost tree may fork faster than a picture of all processes is made --- */
-
-/* Bits by pid. `known`: looked at and no member; `struck`: killed by us. Static and sparse, as the
- * table is. */
-#define PID_MAX 4194304
-static unsigned char known[PID_MAX / 8], struck[PID_MAX / 8];
-
-static bool bit(const unsigned char *bits, pid_t pid)
-{
-	return pid > 0 && pid < PID_MAX && (bits[pid / 8] >> (pid % 8) & 1);
-}
-
-static void set_bit(unsigned char *bits, pid_t pid)
-{
-	if (pid > 0 && pid < PID_MAX)
-		bits[pid / 8] |= (unsigned char)(1 << (pid % 8));
-}
-
-struct hunt {
-	char tag[sizeof(TREE_ENV) + 1 + TREE_ID_LEN];
-	int found; /* in this round */
-	int total;
-};
-
-/* Alive, and of this tree? */
-static bool hunted(const struct hunt *h, const struct proc_stat *st)
-{
-	if (st->state == 'X' || (st->state == 'Z' && st->threads <= 1))
-		return false;
-	return bit(struck, st->ppid) || bit(struck, st->pid) || proc_has_env(st->pid, h->tag);
-}
-
-/* Hold on to the process first, then ask who it is: the answer is about the one that is struck. */
-static int hunt_one(void *ctx, int dirfd, const char *name)
-{
-	struct hunt *h = ctx;
-	pid_t pid = (pid_t)atoi(name);
 	struct proc_stat st;
-	int fd;
+	int r;
 
-	(void)dirfd;
-	if (pid <= 1 || pid == getpid() || bit(known, pid))
-		return 0;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd < 0)
-		return 0;
-	if (proc_stat_get(pid, &st) < 0 || !hunted(h, &st)) {
-		set_bit(known, pid);
-	} else {
-		h->found++;
-		if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0 &&
-		    !bit(struck, pid)) {
-			set_bit(struck, pid);
-			h->total++;
-		}
-	}
-	close(fd);
-	return 0;
+	if (w->pid <= 0)
+		return false;
+	if (kill(w->pid, 0) < 0 && errno == ESRCH)
+		return true;
+	r = proc_stat_get(w->pid, &st);
+	if (r < 0) /* it has just ended, or this /proc hides the processes of other users */
+		return r == -ESRCH && kill(w->pid, 0) < 0 && errno == ESRCH;
+	return !proc_is_alive(&st) || (w->start && st.start != w->start);
 }
 
-/* Strike members where they are found, round after round. Most rounds look only at pids that are
- * new since the last, so a round is one read of /proc. A process that forks and exits for ever may
- * be missed by one read: nobody is left when QUIET_ROUNDS in a row, one of which looked at
- * everybody, found none. */
-#define QUIET_ROUNDS 16
-
-static int hunt(const struct record *rec, long long deadline_us)
+/* Does this keeper exist, and cannot be told from a stranger that has its pid now? */
+static bool is_doubtful(const struct who *w, bool gone)
 {
-	struct hunt h = { .found = 0 };
-	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	snprintf(h.tag, sizeof(h.tag), "%s=%s", TREE_ENV, rec->tree);
-	memset(struck, 0, sizeof(struck));
-	for (int round = 0, quiet = 0; quiet < QUIET_ROUNDS && clock_us() < deadline_us; round++) {
-		if (round % QUIET_ROUNDS == 0) {
-			memset(known, 0, sizeof(known));
-		}
-		h.found = 0;
-		dir_each(fd, hunt_one, &h);
-		quiet = h.found ? 0 : quiet + 1;
-	}
-	close(fd);
-	return h.total;
+	return w->pid > 0 && !gone && !w->start;
 }
 
-/* End what is in a cgroup of the tree, as cgroup.kill can, before anything is looked for. Returns
- * how many there were. */
-static int empty_cgroup(struct cgroup *cg, long long deadline_us)
+enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 {
-	pid_t pids[1024];
-	int n = cgroup_members(cg, pids, (int)(sizeof(pids) / sizeof(pids[0])));
+	bool watch_gone, hold_gone;
+	long long now_ms, since_ms;
 
-	/* a member whose main thread is dead does not hear it and would keep us here: the hunt will
-	 * find that one */
-	for (int i = 0; i < 50 && cgroup_look(cg) == CGROUP_POPULATED && clock_us() < deadline_us; i++) {
-		cgroup_kill(cg);
-		poll(NULL, 0,
-		     1); /* they are not our children: nothing tells us, so look again soon */
+	if (!same_boot(rec))
+		return JANITOR_LAST_BOOT;
+	if (rec->pidns && rec->pidns != proc_pid_namespace())
+		return JANITOR_OTHER;
+	if (!rec->kept)
+		return JANITOR_LOST;
+	watch_gone = is_gone(&rec->watch);
+	hold_gone = is_gone(&rec->hold);
+	if (watch_gone && hold_gone)
+		return JANITOR_LOST; /* somebody else took the lock after them */
+	if (is_doubtful(&rec->watch, watch_gone) || is_doubtful(&rec->hold, hold_gone))
+		return JANITOR_KEPT;
+	if (rec->survivors > 0 && !hold_gone)
+		return JANITOR_KEPT; /* the hold has said that it cannot, and goes on trying */
+	now_ms = clock_boot_ms();
+	if (watch_gone || hold_gone || is_gone(&rec->owner)) {
+		/* an end that had begun is hastened by that; a later one is a watch's whose hold
+		 * has just died */
+		since_ms = rec->orphaned_ms ? rec->orphaned_ms : now_ms;
+		if (since_ms < rec->stopping_ms)
+			since_ms = rec->stopping_ms;
+		*out_due_ms = since_ms + JANITOR_PATIENCE_MS;
+		return now_ms < *out_due_ms ? JANITOR_ORPHANED : JANITOR_LOST;
 	}
-	return n;
+	return rec->stopping_ms && now_ms > rec->deadline_ms + JANITOR_SLACK_MS ? JANITOR_LOST
+										: JANITOR_KEPT;
 }
 
-/* End one lost tree. Returns the number that is left at the deadline. */
-static int sweep_one(const struct record *rec, long long deadline_us, int *ended)
-{
-	struct cgroup cgs[RECORD_CGROUPS];
-	int left;
+/* --- the sweep --- */
 
-	for (int i = 0; i < RECORD_CGROUPS; i++) {
-		cgs[i] = (struct cgroup)CGROUP_NONE;
-		int fd = open_cgroup(rec, i);
-		if (fd >= 0 && cgroup_open(&cgs[i], fd) < 0)
-			close(fd);
-		memcpy(cgs[i].path, rec->cgroups[i], sizeof(cgs[i].path));
-		*ended += empty_cgroup(&cgs[i], deadline_us);
-	}
-	*ended += hunt(rec, deadline_us);
-	left = find_members(rec);
-	for (int i = 0; i < RECORD_CGROUPS; i++) {
-		if (left == 0)
-			cgroup_remove(&cgs[i]);
-		else if (cgs[i].fd >= 0)
-			close(cgs[i].fd);
-	}
-	return left;
-}
+/* Lost trees are gathered and then hunted together. Their locks are kept meanwhile. */
+#define BATCH_MAX 256
 
 struct sweep {
 	struct janitor *j;
+	int dirfd;
 	long long deadline_us;
+	long long gather_until_us; /* then what was gathered is swept, while there is time */
+	struct hunt_tree *trees;   /* BATCH_MAX */
+	int *fds;                  /* of their records; -1: none */
+	int count;
 };
 
-static int sweep_record(void *ctx, const struct record *rec, int dirfd)
+static void kill_keeper(const struct who *w)
 {
-	struct sweep *s = ctx;
+	int fd = w->pid > 0 && w->start ? proc_hold(w->pid, w->start) : -1;
+
+	if (fd < 0)
+		return;
+	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+}
+
+/* What can be ended without looking for it. */
+static void strike_first(struct sweep *s, const struct record *rec)
+{
+	kill_keeper(&rec->watch);
+	kill_keeper(&rec->hold);
+	for (int i = 0; i < RECORD_CGROUPS && rec->cgroups[i][0]; i++) {
+		int fd = lostgroup_open(rec->cgroups[i], rec->tree);
+		if (fd < 0)
+			continue;
+		s->j->ended += lostgroup_kill(fd, s->deadline_us);
+		close(fd);
+	}
+}
+
+/* Remove the directories of a tree that has no process. False: some stay. */
+static bool remove_cgroups(const struct sweep *s, const struct record *rec)
+{
+	bool gone = true;
+
+	for (int i = 0; i < RECORD_CGROUPS && rec->cgroups[i][0]; i++) {
+		int fd = lostgroup_open(rec->cgroups[i], rec->tree);
+		int r = fd < 0 ? fd : lostgroup_remove(fd, rec->tree, s->deadline_us);
+
+		if (r < 0 && r != -ENOENT && r != -EINVAL && r != -EACCES)
+			gone = false;
+	}
+	return gone;
+}
+
+/* One tree of the batch after the hunt. */
+static void sweep_end(struct sweep *s, int i, bool all)
+{
 	struct janitor *j = s->j;
-	int left;
+	int left = s->trees[i].found - s->trees[i].ended;
+	struct record rec;
+	bool readable = record_read(s->fds[i], s->trees[i].id, &rec);
+
+	j->ended += s->trees[i].ended;
+	j->survivors += left;
+	if (left == 0 && !all)
+		left = -1;
+	/* a record with a lease on it is read when whoever holds the lease is gone */
+	if (left == 0 && s->fds[i] >= 0 && (!readable || remove_cgroups(s, &rec)))
+		record_remove(s->dirfd, rec.tree);
+	else
+		j->unfinished++;
+	if (j->fn)
+		j->fn(j->ctx, &rec, left, true);
+}
+
+static void sweep_batch(struct sweep *s)
+{
+	/* a part of the time is for what comes after the hunt */
+	long long hunt_until_us = s->deadline_us - s->j->budget_ms * 1000LL / 8;
+	struct hunt h = { .trees = s->trees, .count = s->count, .deadline_us = hunt_until_us };
+	struct record rec;
+	bool all = true;
+
+	if (s->count > 0 && s->j->fn) {
+		hunt_run(&h);
+		for (int i = 0; i < s->count; i++) {
+			record_read(s->fds[i], s->trees[i].id, &rec);
+			s->j->fn(s->j->ctx, &rec, s->trees[i].found, false);
+		}
+	}
+	if (s->count > 0 && !s->j->dry_run) {
+		for (int i = 0; i < s->count; i++) {
+			record_read(s->fds[i], s->trees[i].id, &rec);
+			strike_first(s, &rec);
+		}
+		h.strike = true;
+		all = hunt_run(&h);
+		for (int i = 0; i < s->count; i++)
+			sweep_end(s, i, all);
+	}
+	for (int i = 0; i < s->count; i++) {
+		if (s->fds[i] >= 0)
+			close(s->fds[i]);
+	}
+	s->count = 0;
+	s->gather_until_us = (clock_us() + s->deadline_us) / 2;
+}
+
+static void sweep_add(struct sweep *s, const struct record *rec, int fd)
+{
+	struct hunt_tree *t = &s->trees[s->count];
+
+	memcpy(t->id, rec->tree, sizeof(t->id));
+	/* the lock goes with the open file: it lasts as long as this copy */
+	s->fds[s->count++] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	s->j->trees++;
+	if (s->count == BATCH_MAX || (fd >= 0 && s->fds[s->count - 1] < 0))
+		sweep_batch(s);
+}
+
+/* A record of another boot: only the file is left. */
+static void sweep_old(const struct sweep *s, const struct record *rec)
+{
+	struct janitor *j = s->j;
 
 	j->trees++;
 	if (j->fn)
-		j->fn(j->ctx, rec, find_members(rec), false);
+		j->fn(j->ctx, rec, 0, false);
 	if (j->dry_run)
-		return 0;
-	left = same_boot(rec) ? sweep_one(rec, s->deadline_us, &j->ended) : 0;
-	j->survivors += left;
-	if (left == 0)
-		record_remove(dirfd, rec->tree);
+		return;
+	record_remove(s->dirfd, rec->tree);
 	if (j->fn)
-		j->fn(j->ctx, rec, left, true);
+		j->fn(j->ctx, rec, 0, true);
+}
+
+/* Did its keepers end the tree while we looked? */
+static bool is_removed(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+static int sweep_record(void *ctx, const struct record *rec, int fd)
+{
+	struct sweep *s = ctx;
+	struct janitor *j = s->j;
+	long long due_ms = 0;
+
+	if (clock_us() >= s->gather_until_us) {
+		sweep_batch(s);
+		if (clock_us() >= s->deadline_us)
+			return 1;
+	}
+	switch (janitor_look(rec, &due_ms)) {
+	case JANITOR_KEPT:
+		break;
+	case JANITOR_OTHER:
+		j->others++;
+		break;
+	case JANITOR_ORPHANED:
+		if (!rec->orphaned_ms && !j->dry_run)
+			record_add_orphaned(s->dirfd, rec->tree, clock_boot_ms());
+		j->orphaned++;
+		if (!j->due_ms || due_ms < j->due_ms)
+			j->due_ms = due_ms;
+		break;
+	case JANITOR_LAST_BOOT:
+		if (!rec->kept)
+			sweep_old(s, rec);
+		break;
+	case JANITOR_LOST:
+		if (!is_removed(fd))
+			sweep_add(s, rec, fd);
+		break;
+	}
 	return 0;
 }
 
 int janitor_sweep(struct janitor *j)
 {
-	struct sweep s = { .j = j, .deadline_us = clock_us() + j->budget_ms * 1000LL };
+	static struct hunt_tree trees[BATCH_MAX];
+	static int fds[BATCH_MAX];
+	struct sweep s = { .j = j, .trees = trees, .fds = fds };
+	long long now_us = clock_us();
 
-	j->trees = j->ended = j->survivors = 0;
-	return record_each(RECORD_FREE, sweep_record, &s);
+	s.deadline_us = now_us + j->budget_ms * 1000LL;
+	s.gather_until_us = (now_us + s.deadline_us) / 2;
+	j->trees = j->ended = j->survivors = j->unfinished = j->orphaned = j->others = 0;
+	j->due_ms = 0;
+	if (!proc_is_own())
+		return -EXDEV;
+	for (const char *const *dir = record_dirs(); *dir; dir++) {
+		s.dirfd = record_open_dir(*dir);
+		if (s.dirfd < 0)
+			continue;
+		record_each_in(s.dirfd, sweep_record, &s);
+		sweep_batch(&s);
+		close(s.dirfd);
+	}
+	return 0;
 }

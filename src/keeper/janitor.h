@@ -1,10 +1,18 @@
 /* janitor.h - ends trees that nobody keeps any more.
  *
  * When watch and hold are SIGKILLed together the main process dies with them (PDEATHSIG); whatever
- * else it had started is found here: by its cgroup, by KILLICK_TREE in its environment, and by
- * descent from any of these. Every `killick run` sweeps once its own server is up. Only trees whose
- * record is free (record.h) are touched, by pidfd, never by bare pid.
- * Threads: one.  Blocking: for the budget.  Allocates: never.
+ * else it had started is found here (hunt.h, lostgroup.h). Every `killick run` sweeps once its own
+ * server is up, in a process of its own, and `killick reap` does it when asked.
+ *
+ * A tree is lost when its record's lock is free; or when the lock is held, but neither of the
+ * recorded keepers exists; or when keepers exist and do not work (frozen, traced, stopped): the
+ * owner or a keeper has been gone for JANITOR_PATIENCE_MS, or the tree's end is late by
+ * JANITOR_SLACK_MS. The first is counted from the janitor that noticed, which notes it in the
+ * record. Keepers that do not work are killed before their tree is.
+ *
+ * Nothing is done about a record of another pid namespace, whose processes cannot be seen from
+ * here, nor when /proc is not that of our own. Threads: one.  Blocking: for the budget.  Allocates:
+ * never.
  */
 #pragma once
 
@@ -14,24 +22,43 @@
 
 #define JANITOR_BUDGET_MS 5000
 
-/* Called for every free record before it is swept and again, with done = true, after. */
+/* What keepers need to end a tree whose owner is gone is 500 ms of grace and 5 s to kill. This is
+ * as much more as they may be late on a busy machine. */
+#define JANITOR_SLACK_MS    2500
+#define JANITOR_PATIENCE_MS (5500 + JANITOR_SLACK_MS)
+
+enum janitor_view {
+	JANITOR_KEPT,      /* in good hands */
+	JANITOR_ORPHANED,  /* the owner or a keeper is gone, and its keepers have time until due_ms
+			    */
+	JANITOR_LOST,      /* nobody keeps it; keepers that exist do not work */
+	JANITOR_OTHER,     /* it belongs to another pid namespace */
+	JANITOR_LAST_BOOT, /* of another boot: it has no processes */
+};
+
+/* What is to be done about a record. *out_due_ms (CLOCK_BOOTTIME) is set with JANITOR_ORPHANED. */
+enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms);
+
+/* Called for every lost tree before it is swept, with the number of its processes, and again with
+ * done = true and the number that is left; -1: not known, because the time was too short. */
 typedef void (*janitor_fn)(void *ctx, const struct record *rec, int processes, bool done);
 
 struct janitor {
 	/* given */
 	int budget_ms; /* for the whole sweep */
-	bool dry_run;  /* count and call fn only, kill nothing */
+	bool dry_run;  /* count and call fn only, kill nothing, note nothing */
 	janitor_fn fn; /* may be NULL */
 	void *ctx;
 	/* answered */
-	int trees;     /* free records found */
-	int ended;     /* processes that had to be killed */
-	int survivors; /* still there after the budget; their record stays */
+	int trees;        /* lost trees found */
+	int ended;        /* processes that had to be killed */
+	int survivors;    /* processes still there after the budget; their record stays */
+	int unfinished;   /* records that stay, because there was no time or a cgroup stays */
+	int orphaned;     /* trees whose keepers still have time to end them */
+	long long due_ms; /* CLOCK_BOOTTIME: the first of those times; 0: none */
+	int others;       /* records of other pid namespaces */
 };
 
-/* Sweep all free records. */
+/* Sweep all lost trees. -EXDEV when /proc is not that of our own pid namespace: nothing was done.
+ */
 int janitor_sweep(struct janitor *j);
-
-/* List the pids of a record's tree, as seen from outside: at most max are stored, the number found
- * is returned. */
-int janitor_members(const struct record *rec, pid_t *pids, int max);

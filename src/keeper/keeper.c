@@ -286,7 +286,8 @@ static int choose_level(struct keeper *k)
 static void begin_record(struct keeper *k)
 {
 	struct record rec = { .owner = { .pid = k->owner },
-			      .watch = getpid(),
+			      .watch = { .pid = getpid() },
+			      .pidns = proc_pid_namespace(),
 			      .grace_ms = k->opt.grace_ms };
 	int r;
 
@@ -300,21 +301,34 @@ static void begin_record(struct keeper *k)
 		k->record_fd = k->tree.cg.diary = r;
 }
 
-void keeper_describe(const struct keeper *k)
+/* With the time when it began, a process can be told from a later one with its pid. The /proc of
+ * another pid namespace has other processes under these numbers. */
+static void describe_process(const struct keeper *k, const char *key, pid_t pid, bool own_proc)
 {
 	struct proc_stat st = { .start = 0 };
+
+	if (pid && own_proc)
+		proc_stat_get(pid, &st);
+	record_add(k->record_fd, key, "%d %llu", pid, st.start);
+}
+
+void keeper_describe(const struct keeper *k, pid_t hold)
+{
 	char boot[64] = "";
 	struct line cmd;
+	bool own_proc;
 
 	if (k->record_fd < 0)
 		return;
-	proc_stat_get(k->owner, &st);
+	own_proc = proc_is_own();
+	describe_process(k, "owner", k->owner, own_proc);
+	describe_process(k, "watch", getpid(), own_proc);
+	describe_process(k, "hold", hold, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
 	report_command(&k->opt, &cmd);
 	cmd.text[COMMAND_SHOWN] = '\0';
 	record_add(k->record_fd, "boot", "%s", boot);
-	record_add(k->record_fd, "owner", "%d %llu", k->owner, st.start);
 	record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
 	record_add(k->record_fd, "name", "%s", k->opt.name);
 	record_add(k->record_fd, "command", "%s", cmd.text);

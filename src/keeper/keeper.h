@@ -109,7 +109,7 @@ bool keeper_parent_is_gone(const struct keeper *k);
 void keeper_seal(void);
 
 /* The rest of the record, once the server runs. */
-void keeper_describe(const struct keeper *k);
+void keeper_describe(const struct keeper *k, pid_t hold);
 
 /* Remember a fallback for the report; those past KEEPER_NOTES are dropped. */
 void keeper_note(struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

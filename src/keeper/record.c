@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,8 +17,16 @@
 #include "dir.h"
 #include "line.h"
 
-#define FIRST_LINE "killick-record 1\n"
-#define BIRTH_S    2 /* an empty record younger than this is being written */
+#define FIRST_LINE   "killick-record 1\n"
+#define LOCK_WAIT_MS 100
+#define BIRTH_S      2 /* an empty record younger than this is being written */
+
+/* A record is smaller than TEXT_MAX. Of a file that somebody made larger the beginning and the end
+ * are read: there are the lines of the keeper and the notes of janitors. */
+enum { TEXT_MAX = 8192, TEXT_TAIL = 1024 };
+
+/* Whatever somebody put in the place of a record, the open does not wait for it. */
+#define RECORD_OPEN (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 const char *const *record_dirs(void)
 {
@@ -44,11 +54,10 @@ const char *const *record_dirs(void)
 	return dirs;
 }
 
-/* Open a directory only if nobody else could have made or filled it. */
-static int open_private(const char *path)
+int record_open_dir(const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | RECORD_OPEN);
 
 	if (fd < 0)
 		return -errno;
@@ -63,8 +72,23 @@ static int open_private(const char *path)
 static void first_text(const struct record *rec, struct line *l)
 {
 	line_init(l);
-	line_add(l, FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d\ngrace_ms=%u\nstarted_ms=%lld\n",
-		 rec->tree, rec->owner.pid, rec->watch, rec->grace_ms, rec->started_ms);
+	line_add(l,
+		 FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d 0\npidns=%llu\ngrace_ms=%u\n"
+			    "started_ms=%lld\n",
+		 rec->tree, rec->owner.pid, rec->watch.pid, rec->pidns, rec->grace_ms,
+		 rec->started_ms);
+}
+
+/* A janitor may look at the new file for an instant; it lets go of an empty one at once. Anybody
+ * who does not is not waited for. */
+static int lock_new(int fd)
+{
+	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms++) {
+		if (ms == LOCK_WAIT_MS)
+			return -errno;
+		poll(NULL, 0, 1);
+	}
+	return 0;
 }
 
 static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
@@ -72,9 +96,9 @@ static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
 	struct line text;
 	int fd, r, dirfd;
 
-	dirfd = open_private(dir);
+	dirfd = record_open_dir(dir);
 	if (dirfd == -ENOENT && mkdir(dir, 0700) == 0)
-		dirfd = open_private(dir);
+		dirfd = record_open_dir(dir);
 	if (dirfd < 0)
 		return dirfd;
 	fd = openat(dirfd, rec->tree, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -85,8 +109,9 @@ static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
 		return r;
 	}
 	first_text(rec, &text);
-	/* a janitor may look at the new file for an instant; it lets go of an empty one at once */
-	r = flock(fd, LOCK_EX) < 0 ? -errno : line_write(&text, fd);
+	r = lock_new(fd);
+	if (r == 0)
+		r = line_write(&text, fd);
 	if (r < 0) {
 		record_remove(dirfd, rec->tree);
 		close(fd);
@@ -150,6 +175,15 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		{ "level", r->level, sizeof(r->level) },
 		{ "command", r->command, sizeof(r->command) },
 	};
+	const struct {
+		const char *key;
+		struct who *to;
+	} whos[] = {
+		{ "owner", &r->owner },
+		{ "watch", &r->watch },
+		{ "hold", &r->hold },
+		{ "server", &r->server },
+	};
 	char text[128];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -166,14 +200,16 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		return;
 	}
 	copy(text, sizeof(text), value, len);
-	if (strcmp(key, "owner") == 0)
-		sscanf(text, "%d %llu", &r->owner.pid, &r->owner.start);
-	else if (strcmp(key, "server") == 0)
-		sscanf(text, "%d %llu", &r->server.pid, &r->server.start);
-	else if (strcmp(key, "watch") == 0)
-		sscanf(text, "%d", &r->watch);
-	else if (strcmp(key, "hold") == 0)
-		sscanf(text, "%d", &r->hold);
+	for (size_t i = 0; i < sizeof(whos) / sizeof(whos[0]); i++) {
+		if (strcmp(key, whos[i].key) == 0) {
+			struct who w = { .pid = 0 };
+			sscanf(text, "%d %llu", &w.pid, &w.start);
+			*whos[i].to = w;
+			return;
+		}
+	}
+	if (strcmp(key, "pidns") == 0)
+		sscanf(text, "%llu", &r->pidns);
 	else if (strcmp(key, "grace_ms") == 0)
 		sscanf(text, "%u", &r->grace_ms);
 	else if (strcmp(key, "started_ms") == 0)
@@ -182,6 +218,8 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		sscanf(text, "%lld %lld %23s", &r->stopping_ms, &r->deadline_ms, r->why);
 	else if (strcmp(key, "survivors") == 0)
 		sscanf(text, "%d", &r->survivors);
+	else if (strcmp(key, "orphaned") == 0 && !r->orphaned_ms) /* the first note counts */
+		sscanf(text, "%lld", &r->orphaned_ms);
 }
 
 int record_parse(const char *text, struct record *out)
@@ -209,61 +247,125 @@ static bool is_id(const char *name)
 	return strlen(name) == TREE_ID_LEN && strspn(name, "0123456789abcdef") == TREE_ID_LEN;
 }
 
+/* The text of the file behind fd, as TEXT_MAX says; whole lines where something is left out. */
+static int read_text(int fd, off_t size, char text[TEXT_MAX])
+{
+	ssize_t n = pread(fd, text, TEXT_MAX - 1, 0);
+	char tail[TEXT_TAIL + 1];
+	const char *line;
+	char *end;
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	if (size < TEXT_MAX)
+		return 0;
+	n = pread(fd, tail, TEXT_TAIL, size - TEXT_TAIL);
+	if (n < 0)
+		return -errno;
+	tail[n] = '\0';
+	end = memrchr(text, '\n', TEXT_MAX - TEXT_TAIL - 1);
+	line = strchr(tail, '\n');
+	if (end)
+		snprintf(end, TEXT_TAIL + 1, "%s", line ? line : "\n");
+	return 0;
+}
+
+bool record_read(int fd, const char *tree, struct record *out)
+{
+	char text[TEXT_MAX];
+	struct stat st;
+	bool ours = fd >= 0 && fstat(fd, &st) == 0 && read_text(fd, st.st_size, text) == 0 &&
+		    record_parse(text, out) == 0;
+
+	if (!ours)
+		memset(out, 0, sizeof(*out));
+	copy(out->tree, sizeof(out->tree), tree, TREE_ID_LEN);
+	return ours;
+}
+
+int record_add_orphaned(int dirfd, const char *tree, long long now_ms)
+{
+	int r, fd = openat(dirfd, tree, O_WRONLY | O_APPEND | RECORD_OPEN);
+
+	if (fd < 0)
+		return -errno;
+	r = record_add(fd, "orphaned", "%lld", now_ms);
+	close(fd);
+	return r;
+}
+
 struct each {
-	enum record_which which;
 	record_fn fn;
 	void *ctx;
-	const char *name; /* of the file: the id, also when the text says none */
+	unsigned at, from, to; /* call fn for the names number `from` to `to` - 1 */
 };
 
-static int each_record(int dirfd, int fd, const struct each *e)
+static int each_record(const struct each *e, const char *name, int fd)
 {
-	char text[8192];
-	struct record rec = { .kept = false };
-	bool kept = flock(fd, LOCK_EX | LOCK_NB) < 0;
-	struct stat st;
-	ssize_t n;
+	struct record rec;
+	bool kept = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+	struct stat st = { .st_nlink = 1 };
 
-	if (kept && e->which == RECORD_FREE)
-		return 0;
-	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
-		return 0; /* removed between open and lock */
-	n = pread(fd, text, sizeof(text) - 1, 0);
-	if (n < 0)
-		return 0;
-	text[n] = '\0';
-	if (record_parse(text, &rec) < 0 && (kept || st.st_mtime + BIRTH_S > time(NULL)))
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink == 0))
+		return 0; /* not a record; or removed between open and lock */
+	if (!record_read(fd, name, &rec) && (kept || st.st_mtime + BIRTH_S > time(NULL)))
 		return 0; /* being born */
 	rec.kept = kept;
-	copy(rec.tree, sizeof(rec.tree), e->name, TREE_ID_LEN);
-	return e->fn(e->ctx, &rec, dirfd);
+	return e->fn(e->ctx, &rec, fd);
 }
 
 static int each_name(void *ctx, int dirfd, const char *name)
 {
 	struct each *e = ctx;
+	struct stat st;
+	unsigned at;
 	int fd, r;
 
 	if (!is_id(name))
 		return 0;
-	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	at = e->at++;
+	if (at < e->from || at >= e->to)
 		return 0;
-	e->name = name;
-	r = each_record(dirfd, fd, e);
-	close(fd);
+	/* before the open: opening a device may do something */
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	fd = openat(dirfd, name, O_RDONLY | RECORD_OPEN);
+	if (fd < 0 && errno != EWOULDBLOCK)
+		return 0;
+	r = each_record(e, name, fd);
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 
-int record_each(enum record_which which, record_fn fn, void *ctx)
+int record_each_in(int dirfd, record_fn fn, void *ctx)
 {
-	struct each e = { .which = which, .fn = fn, .ctx = ctx };
+	struct each e = { .fn = fn, .ctx = ctx };
+	unsigned count, start = 0;
+	int r = dir_each(dirfd, each_name, &e); /* to = 0: counts the names */
 
+	count = e.at;
+	if (r == 0 && count > 1 && getrandom(&start, sizeof(start), GRND_NONBLOCK) > 0)
+		start %= count;
+	if (r == 0) {
+		e = (struct each){ .fn = fn, .ctx = ctx, .from = start, .to = ~0u };
+		r = dir_each(dirfd, each_name, &e);
+	}
+	if (r == 0 && start > 0) {
+		e = (struct each){ .fn = fn, .ctx = ctx, .to = start };
+		r = dir_each(dirfd, each_name, &e);
+	}
+	return r;
+}
+
+int record_each(record_fn fn, void *ctx)
+{
 	for (const char *const *dir = record_dirs(); *dir; dir++) {
-		int r, fd = open_private(*dir);
+		int r, fd = record_open_dir(*dir);
 		if (fd < 0)
 			continue;
-		r = dir_each(fd, each_name, &e);
+		r = record_each_in(fd, fn, ctx);
 		close(fd);
 		if (r)
 			return r;

@@ -193,7 +193,7 @@ static void on_started(struct watch *w, pid_t server)
 		stdio_drop(STDIN_FILENO);
 	stdio_drop(STDOUT_FILENO);
 	stdio_drop(STDERR_FILENO);
-	keeper_describe(w->k);
+	keeper_describe(w->k, w->hold);
 	STEP(WATCH_STARTED);
 	if (w->k->opt.sweep)
 		watch_sweep(w);

@@ -350,15 +350,18 @@ TEST(state_of_a_tree)
 {
 	struct record rec = { .kept = true };
 
-	EQ(held_state_at(&rec, 100), HELD_RUNNING);
+	EQ(held_state_at(&rec, JANITOR_KEPT, 100), HELD_RUNNING);
+	EQ(held_state_at(&rec, JANITOR_ORPHANED, 100), HELD_ORPHANED);
 	rec.stopping_ms = 50;
 	rec.deadline_ms = 100;
-	EQ(held_state_at(&rec, 100), HELD_STOPPING);
-	EQ(held_state_at(&rec, 101), HELD_OVERDUE);
+	EQ(held_state_at(&rec, JANITOR_KEPT, 100), HELD_STOPPING);
+	EQ(held_state_at(&rec, JANITOR_ORPHANED, 100), HELD_STOPPING);
+	EQ(held_state_at(&rec, JANITOR_KEPT, 101), HELD_OVERDUE);
 	rec.survivors = 1;
-	EQ(held_state_at(&rec, 60), HELD_OVERDUE);
-	rec.kept = false;
-	EQ(held_state_at(&rec, 60), HELD_ABANDONED);
+	EQ(held_state_at(&rec, JANITOR_KEPT, 60), HELD_OVERDUE);
+	EQ(held_state_at(&rec, JANITOR_LOST, 60), HELD_ABANDONED);
+	EQ(held_state_at(&rec, JANITOR_LAST_BOOT, 60), HELD_ABANDONED);
+	EQ(held_state_at(&rec, JANITOR_OTHER, 60), HELD_ELSEWHERE);
 }
 
 TEST(title_of_a_tree)

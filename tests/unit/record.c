@@ -15,7 +15,8 @@
 static const struct record sample = {
 	.tree = "0123456789abcdef",
 	.owner = { 10, 0 },
-	.watch = 11,
+	.watch = { 11, 0 },
+	.pidns = 4026531836,
 	.grace_ms = 2000,
 	.started_ms = 123456,
 };
@@ -31,10 +32,10 @@ static void own_dir(void)
 static int count;
 static struct record last;
 
-static int take(void *ctx, const struct record *rec, int dirfd)
+static int take(void *ctx, const struct record *rec, int fd)
 {
 	(void)ctx;
-	(void)dirfd;
+	(void)fd;
 	count++;
 	last = *rec;
 	return 0;
@@ -50,6 +51,8 @@ TEST(record_comes_back_as_written)
 	EQ(record_add(fd, "cgroup", "/sys/fs/cgroup/x"), 0);
 	EQ(record_add(fd, "cgroup", "/sys/fs/cgroup/pids/x"), 0);
 	EQ(record_add(fd, "hold", "%d", 12), 0);
+	EQ(record_add(fd, "hold", "12 120"), 0);
+	EQ(record_add(fd, "watch", "11 110"), 0);
 	EQ(record_add(fd, "owner", "10 100"), 0);
 	EQ(record_add(fd, "boot", "b"), 0);
 	EQ(record_add(fd, "name", "a name"), 0);
@@ -59,7 +62,7 @@ TEST(record_comes_back_as_written)
 	EQ(record_add(fd, "server", "%d %d", 13, 130), 0);
 	EQ(record_add(fd, "stopping", "5 6 %s", "owner"), 0);
 	EQ(record_add(fd, "unknown", "later versions may say more"), 0);
-	EQ(record_each(RECORD_ALL, take, NULL), 0);
+	EQ(record_each(take, NULL), 0);
 	EQ(count, 1);
 	OK(last.kept);
 	STREQ(last.tree, sample.tree);
@@ -72,8 +75,12 @@ TEST(record_comes_back_as_written)
 	STREQ(last.command, "npx -y thing=1");
 	EQ(last.owner.pid, 10);
 	EQ(last.owner.start, 100);
-	EQ(last.watch, 11);
-	EQ(last.hold, 12);
+	EQ(last.watch.pid, 11);
+	EQ(last.watch.start, 110);
+	EQ(last.hold.pid, 12);
+	EQ(last.hold.start, 120);
+	EQ(last.pidns, 4026531836);
+	EQ(last.orphaned_ms, 0);
 	EQ(last.server.pid, 13);
 	EQ(last.server.start, 130);
 	EQ(last.started_ms, 123456);
@@ -83,7 +90,7 @@ TEST(record_comes_back_as_written)
 	record_remove(dirfd, sample.tree);
 	close(fd);
 	close(dirfd);
-	EQ(record_each(RECORD_ALL, take, NULL), 0);
+	EQ(record_each(take, NULL), 0);
 	EQ(count, 1);
 }
 
@@ -104,11 +111,11 @@ TEST(record_is_kept_while_any_holder_lives)
 	}
 	close(fds[0]);
 	close(fd);
-	EQ(record_each(RECORD_ALL, take, NULL), 0);
+	EQ(record_each(take, NULL), 0);
 	OK(last.kept);
 	close(fds[1]);
 	EQ(t_wait_child(other, 5000), 0);
-	EQ(record_each(RECORD_ALL, take, NULL), 0);
+	EQ(record_each(take, NULL), 0);
 	EQ(count, 2);
 	OK(!last.kept);
 	record_remove(dirfd, sample.tree);
@@ -123,9 +130,9 @@ TEST(record_values_are_one_line)
 	int fd = record_open(&sample, &dirfd);
 	OK(fd >= 0);
 	EQ(record_add(fd, "name", "a\nwatch=1\x01"), 0);
-	EQ(record_each(RECORD_ALL, take, NULL), 0);
+	EQ(record_each(take, NULL), 0);
 	STREQ(last.name, "a watch=1 ");
-	EQ(last.watch, sample.watch);
+	EQ(last.watch.pid, sample.watch.pid);
 	record_remove(dirfd, sample.tree);
 	close(fd);
 	close(dirfd);
@@ -136,12 +143,107 @@ TEST(record_cut_off_in_the_middle_is_not_believed)
 	struct record r;
 
 	EQ(record_parse("killick-record 1\nwatch=12\nserver=9999 1", &r), 0);
-	EQ(r.watch, 12);
+	EQ(r.watch.pid, 12);
 	EQ(r.server.pid, 0);
 	EQ(record_parse("killick-record 2\nwatch=12\n", &r), -EINVAL);
 	EQ(record_parse("", &r), -EINVAL);
 	EQ(record_parse("killick-record 1\n=\n==\nno\nwatch=x\nname=\n", &r), 0);
-	EQ(r.watch, 0);
+	EQ(r.watch.pid, 0);
+}
+
+TEST(record_of_an_older_killick_is_read)
+{
+	struct record r;
+
+	EQ(record_parse("killick-record 1\ntree=0123456789abcdef\nowner=7 0\nwatch=11\n"
+			"grace_ms=2000\nstarted_ms=5\nhold=12\nowner=7 70\n",
+			&r),
+	   0);
+	EQ(r.watch.pid, 11);
+	EQ(r.watch.start, 0);
+	EQ(r.hold.pid, 12);
+	EQ(r.hold.start, 0);
+	EQ(r.owner.start, 70);
+	EQ(r.pidns, 0);
+	EQ(r.orphaned_ms, 0);
+}
+
+/* A time that does not belong to the last pid must not be taken for its own. */
+TEST(record_with_a_new_pid_forgets_the_old_start)
+{
+	struct record r;
+
+	EQ(record_parse("killick-record 1\nhold=12 120\nhold=13\n", &r), 0);
+	EQ(r.hold.pid, 13);
+	EQ(r.hold.start, 0);
+}
+
+TEST(record_is_noted_as_orphaned_once)
+{
+	int dirfd;
+
+	own_dir();
+	int fd = record_open(&sample, &dirfd);
+	OK(fd >= 0);
+	EQ(record_add_orphaned(dirfd, sample.tree, 1000), 0);
+	EQ(record_add_orphaned(dirfd, sample.tree, 2000), 0);
+	EQ(record_each(take, NULL), 0);
+	EQ(last.orphaned_ms, 1000);
+	record_remove(dirfd, sample.tree);
+	OK(record_add_orphaned(dirfd, sample.tree, 3000) < 0); /* makes no new one */
+	EQ(record_each(take, NULL), 0);
+	EQ(count, 1);
+	close(fd);
+	close(dirfd);
+}
+
+/* Somebody made it larger than a record is: its first and its last lines count. */
+TEST(record_that_is_huge_is_read_in_part)
+{
+	int dirfd;
+
+	own_dir();
+	int fd = record_open(&sample, &dirfd);
+	OK(fd >= 0);
+	OK(ftruncate(fd, 1LL << 30) == 0);
+	EQ(record_add(fd, "x", "y"), 0);
+	EQ(record_add(fd, "orphaned", "77"), 0);
+	EQ(record_each(take, NULL), 0);
+	EQ(last.watch.pid, 11);
+	EQ(last.orphaned_ms, 0); /* behind NUL bytes: not text */
+	OK(ftruncate(fd, 0) == 0);
+	EQ(write(fd, "killick-record 1\nwatch=11\n", 26), 26);
+	for (int i = 0; i < 2000; i++)
+		EQ(record_add(fd, "junk", "%d", i), 0);
+	EQ(record_add(fd, "orphaned", "78"), 0);
+	EQ(record_each(take, NULL), 0);
+	EQ(last.watch.pid, 11);
+	EQ(last.orphaned_ms, 78);
+	record_remove(dirfd, sample.tree);
+	close(fd);
+	close(dirfd);
+}
+
+/* The order begins at a random one. */
+TEST(record_visits_each_once_from_anywhere)
+{
+	struct record rec = sample;
+	int dirfd, fds[20];
+
+	own_dir();
+	for (int i = 0; i < 20; i++) {
+		snprintf(rec.tree, sizeof(rec.tree), "%016x", i);
+		fds[i] = record_open(&rec, &dirfd);
+		OK(fds[i] >= 0);
+		close(dirfd);
+	}
+	for (int i = 0; i < 20; i++) {
+		count = 0;
+		EQ(record_each(take, NULL), 0);
+		EQ(count, 20);
+	}
+	for (int i = 0; i < 20; i++)
+		close(fds[i]);
 }
 
 TEST(record_only_in_a_directory_that_is_ours_alone)

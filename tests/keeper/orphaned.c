@@ -1,0 +1,236 @@
+/* orphaned.c - keepers that exist and do not work: frozen ones, and a lock that somebody else
+ * holds.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../t.h"
+#include "lost.h"
+
+static long long boot_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+struct frozen {
+	struct held h;
+	pid_t owner, hold, server;
+};
+
+/* A tree with an owner of its own. */
+static void frozen_start(struct frozen *f)
+{
+	char number[16], file[160], script[300];
+
+	f->owner = t_spawn((char *const[]){ "sleep", "600", NULL }, (int[]){ -1, -1, -1 });
+	snprintf(number, sizeof(number), "%d", f->owner);
+	snprintf(file, sizeof(file), "%s/server", t_audit.dir);
+	snprintf(script, sizeof(script), "echo $$ >%s; echo up; exec sleep 600", file);
+	HELD(&f->h, "--owner", number, "--", "sh", "-c", script);
+	held_expect(&f->h, "up");
+	f->server = held_pid_from(file);
+	f->hold = held_hold(&f->h);
+	/* described: the record knows when the keepers began */
+	for (double end = t_now_ms() + HELD_MS; !strstr(lost_record(), "\ncommand=");)
+		OK(t_now_ms() < end);
+}
+
+static void frozen_stop(const struct frozen *f)
+{
+	OK(kill(f->h.watch, SIGSTOP) == 0 && kill(f->hold, SIGSTOP) == 0);
+}
+
+/* Both keepers are killed by the janitor: the watch ends by a signal. */
+static void frozen_ended(struct frozen *f)
+{
+	int status = held_status(&f->h);
+
+	OK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	OK(held_wait_gone(f->hold));
+	OK(held_wait_gone(f->server));
+	EQ(lost_records(), 0);
+	held_done(&f->h);
+}
+
+TEST(reap_waits_for_keepers_and_ends_those_that_do_not_work, .timeout_ms = 60000)
+{
+	struct frozen f;
+	char text[4096];
+	double begun;
+
+	lost_dir();
+	frozen_start(&f);
+	frozen_stop(&f);
+	lost_kill(f.owner);
+	EQ(KILLICK("run", "--", "true"), 0); /* notes it, and does not wait */
+	OK(strstr(lost_record(), "\norphaned="));
+	OK(held_lives(f.server));
+	begun = t_now_ms();
+	EQ(KILLICK_SAYS(text, "reap"), 0);
+	OK(t_now_ms() - begun > 2000); /* the keepers had their time */
+	OK(strstr(text, "waiting up to") && strstr(text, "1 tree swept"));
+	frozen_ended(&f);
+	lost_all_gone();
+}
+
+TEST(reap_as_json_waits_as_well, .timeout_ms = 60000)
+{
+	struct frozen f;
+	char text[4096];
+
+	lost_dir();
+	frozen_start(&f);
+	frozen_stop(&f);
+	lost_kill(f.owner);
+	lost_append("orphaned=%lld\n", boot_ms() - 6000); /* 2 s are left */
+	EQ(KILLICK_SAYS(text, "reap", "--no-wait", "--json"), 75);
+	OK(strstr(text, "\"orphaned\":[{") && strstr(text, "\"waited_ms\":0"));
+	OK(held_lives(f.server));
+	EQ(KILLICK_SAYS(text, "reap", "--json"), 0);
+	OK(strstr(text, "waiting up to") && strstr(text, "\"survivors\":0"));
+	frozen_ended(&f);
+	lost_all_gone();
+}
+
+TEST(the_next_run_ends_keepers_whose_time_is_over, .timeout_ms = 60000)
+{
+	struct frozen f;
+
+	lost_dir();
+	frozen_start(&f);
+	frozen_stop(&f);
+	lost_kill(f.owner);
+	lost_append("orphaned=%lld\n", boot_ms() - 9000);
+	lost_run_until_clean();
+	frozen_ended(&f);
+	lost_all_gone();
+}
+
+/* The hold is dead, so the watch must end the tree; it is stopped, and cannot. */
+TEST(one_dead_and_one_stopped_keeper_are_noticed, .timeout_ms = 60000)
+{
+	struct frozen f;
+
+	lost_dir();
+	frozen_start(&f);
+	frozen_stop(&f);
+	OK(kill(f.hold, SIGKILL) == 0);
+	lost_append("orphaned=%lld\n", boot_ms() - 6000);
+	EQ(KILLICK("reap", "--no-wait"), 75);
+	OK(held_lives(f.h.watch));
+	EQ(KILLICK("reap"), 0);
+	frozen_ended(&f);
+	lost_kill(f.owner);
+	lost_all_gone();
+}
+
+/* An end that began and does not go on is late even though the owner lives. */
+TEST(an_end_that_does_not_go_on_is_finished, .timeout_ms = 60000)
+{
+	struct frozen f;
+
+	lost_dir();
+	frozen_start(&f);
+	frozen_stop(&f);
+	lost_append("stopping=%lld %lld stdin\n", boot_ms() - 20000, boot_ms() - 1000);
+	EQ(KILLICK("reap"), 75); /* overdue, and not yet given up */
+	OK(held_lives(f.server));
+	lost_append("stopping=%lld %lld stdin\n", boot_ms() - 20000, boot_ms() - 10000);
+	EQ(KILLICK("reap"), 0);
+	frozen_ended(&f);
+	lost_kill(f.owner);
+	lost_all_gone();
+}
+
+/* Whatever a record says, a tree with a living owner and living keepers is in good hands. */
+TEST(a_living_owner_is_believed, .timeout_ms = 60000)
+{
+	struct frozen f;
+
+	lost_dir();
+	frozen_start(&f);
+	lost_append("orphaned=%lld\n", boot_ms() - 100000);
+	EQ(KILLICK("run", "--", "true"), 0);
+	EQ(KILLICK("reap"), 0);
+	OK(held_lives(f.server) && held_lives(f.hold) && held_lives(f.h.watch));
+	lost_kill(f.owner); /* and its keepers end it when that one is gone */
+	held_status(&f.h);
+	OK(held_wait_gone(f.server));
+	EQ(lost_records(), 0);
+	held_done(&f.h);
+	lost_all_gone();
+}
+
+TEST(without_an_owner_but_stdin_nobody_is_gone, .timeout_ms = 60000)
+{
+	struct held h;
+
+	lost_dir();
+	HELD(&h, "--owner", "stdin", "--", "cat");
+	OK(write(h.in, "up\n", 3) == 3);
+	held_expect(&h, "up");
+	lost_append("orphaned=%lld\n", boot_ms() - 100000);
+	EQ(KILLICK("run", "--", "true"), 0);
+	EQ(KILLICK("reap"), 0);
+	OK(write(h.in, "here\n", 5) == 5);
+	held_expect(&h, "here");
+	held_eof(&h);
+	EQ(held_status(&h), 0);
+	held_done(&h);
+}
+
+/* A server may wait for the lock of its own record, and has it when its keepers are dead. */
+TEST(a_lock_that_the_server_took_does_not_keep_the_tree, .timeout_ms = 60000)
+{
+	char script[600], file[160];
+	struct held h;
+	pid_t daemon;
+
+	lost_dir();
+	snprintf(file, sizeof(file), "%s/daemon", t_audit.dir);
+	snprintf(script, sizeof(script),
+		 "setsid flock \"$KILLICK_RUNTIME_DIR/$KILLICK_TREE\" sh -c 'echo $$ >%s; sleep "
+		 "600; :' & echo up; cat",
+		 file);
+	HELD(&h, "--contain", "keeper", "--", "sh", "-c", script);
+	held_expect(&h, "up");
+	for (double end = t_now_ms() + HELD_MS; !strstr(lost_record(), "\ncommand=");)
+		OK(t_now_ms() < end);
+	lost_keepers(&h);
+	daemon = held_pid_from(file); /* it has the lock now */
+	EQ(KILLICK("reap"), 0);
+	OK(held_wait_gone(daemon));
+	EQ(lost_records(), 0);
+	lost_all_gone();
+}
+
+/* The same pid, another process: not the keeper of the record. */
+TEST(a_keeper_is_known_by_its_start_time, .timeout_ms = 60000)
+{
+	struct frozen f;
+	pid_t innocent;
+
+	lost_dir();
+	frozen_start(&f);
+	innocent = t_spawn((char *const[]){ "sleep", "600", NULL }, (int[]){ -1, -1, -1 });
+	frozen_stop(&f);
+	lost_kill(f.owner);
+	/* a record that names a stranger as its watch, as after a reuse of its pid */
+	lost_append("watch=%d 1\norphaned=%lld\n", innocent, boot_ms() - 9000);
+	KILLICK("reap");
+	OK(held_lives(innocent));
+	OK(held_wait_gone(f.hold));
+	OK(held_wait_gone(f.server));
+	lost_kill(innocent);
+	lost_kill(f.h.watch);
+	held_done(&f.h);
+	lost_all_gone();
+}
