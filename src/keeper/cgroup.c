@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -419,77 +417,11 @@ enum cgroup_state cgroup_look(const struct cgroup *cg)
 	return strstr(text, "populated 0") ? CGROUP_EMPTY : CGROUP_POPULATED;
 }
 
-/* rmdir for every name in a directory of a cgroup hierarchy (files answer ENOTDIR). Stops at the
- * first directory that stays, and leaves its name. */
-static int remove_entry(void *ctx, int dirfd, const char *name)
-{
-	char *stays = ctx;
-
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOTDIR || errno == ENOENT)
-		return 0;
-	snprintf(stays, NAME_MAX + 1, "%s", name);
-	return 1;
-}
-
-static ino_t inode_of(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 ? st.st_ino : 0;
-}
-
-/* Remove what is below the directory `fd`, and close it. The server chooses how deep it nests; so
- * no recursion, and one descriptor at a time: down by name, up by "..". */
-static int remove_below(int fd, long long deadline_us)
-{
-	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-	char stays[NAME_MAX + 1];
-	ino_t came_from = 0;
-	int depth = 0, r = 0;
-
-	while (r == 0) {
-		bool down = dir_each(fd, remove_entry, stays) == 1;
-		int next = -1;
-
-		if (!down && depth == 0)
-			break;
-		if (!down)
-			came_from = inode_of(fd);
-		next = openat(fd, down ? stays : "..", flags);
-		if (next < 0)
-			r = -errno;
-		else if (down && inode_of(next) == came_from)
-			r = -EBUSY; /* nothing is below it any more, and still it stays */
-		else if (clock_us() >= deadline_us)
-			r = -ETIMEDOUT;
-		if (next >= 0) {
-			close(fd);
-			fd = next;
-			depth += down ? 1 : -1;
-		}
-	}
-	close(fd);
-	return r;
-}
-
 /* The last process may be gone for everybody but the cgroup: rmdir says EBUSY for an instant more.
  */
 static int remove_soon(const char *path)
 {
-	long long deadline_us = clock_us() + REMOVE_MS * 1000LL;
-	int fd, r = -EBUSY;
-
-	while (r == -EBUSY && clock_us() < deadline_us) {
-		if (rmdir(path) == 0 || errno == ENOENT)
-			return 0;
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		r = fd < 0 ? -errno : remove_below(fd, deadline_us);
-		if (r == 0 && rmdir(path) < 0 && errno != ENOENT)
-			r = -errno;
-		if (r == -EBUSY)
-			poll(NULL, 0, 1);
-	}
-	return r;
+	return dir_remove(AT_FDCWD, path, clock_us() + REMOVE_MS * 1000LL);
 }
 
 int cgroup_remove(struct cgroup *cg)

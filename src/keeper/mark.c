@@ -78,15 +78,13 @@ static int mark_look_at(void *ctx, int dirfd, const char *name)
 int mark_strike(const char *mark, struct mark_found *out)
 {
 	struct mark_search s = { .mark = mark };
-	char self[16] = "";
-	int r, fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	int r, fd;
 
+	if (!proc_is_own())
+		return -ENODEV;
+	fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	if (readlinkat(fd, "self", self, sizeof(self) - 1) < 0 || atoi(self) != getpid()) {
-		close(fd);
-		return -ENODEV; /* an empty directory, or the /proc of another pid namespace */
-	}
 	r = dir_each(fd, mark_look_at, &s);
 	close(fd);
 	*out = s.found;
