@@ -9,7 +9,7 @@
 int exits_as(int status)
 {
 	struct rlimit no_core = { 0, 0 };
-	sigset_t none;
+	sigset_t one;
 	int sig;
 
 	if (WIFEXITED(status))
@@ -18,7 +18,8 @@ int exits_as(int status)
 	setrlimit(RLIMIT_CORE, &no_core);
 	sigaction(sig, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	kill(getpid(), sig);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigemptyset(&one); /* not all of them: another one may wait, and would be delivered first */
+	sigaddset(&one, sig);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
 	return EXIT_SIGNAL + sig;
 }
