@@ -11,8 +11,8 @@
  *
  * Environment: ZOO_FIFO names a FIFO that is opened for writing and kept open by every process of
  * the tree, so its reader learns of the end of the last one as a hang-up; once that name is
- * removed, nothing is forked any more. ZOO_LIFE_MS shortens the 12 s (and may lengthen them, to ten
- * minutes, for the harmless modes `plain` and `mcp`). ZOO_SETUID names the set-uid copy that mode
+ * removed, nothing is forked any more. ZOO_LIFE_MS shortens the 12 s (and may lengthen them to 20 s, to
+ * ten minutes for the harmless modes `plain` and `mcp`). ZOO_SETUID names the set-uid copy that mode
  * `setuid` needs. ZOO_PIDNS is the pid of the init of a pid namespace that modes `setns...` enter.
  * `mcp` is a whole server whose harm is in what it says (protocol.h); ZOO_PIDS
  * names a file to which it adds its pid.

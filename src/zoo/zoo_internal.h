@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define ZOO_MAX_LIVE  300
-#define ZOO_MAX_FORKS 10000
-#define ZOO_LIFE_MS   12000
-#define ZOO_CANNOT    77
+#define ZOO_MAX_LIVE    300
+#define ZOO_MAX_FORKS   10000
+#define ZOO_LIFE_MS     12000
+#define ZOO_LIFE_MAX_MS 20000 /* with ZOO_LIFE_MS in the environment */
+#define ZOO_CANNOT      77
 
 enum zoo_eof {
 	ZOO_LEAVE, /* stdin hung up: return, as a good server does */

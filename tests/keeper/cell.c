@@ -19,6 +19,8 @@
 
 /* How long after the last keeper's end something must live, without dying, to count as escaped. */
 #define SETTLE_MS 250
+/* How long `killick reap` may take: it gives keepers that do nothing 8 s. */
+#define REAP_MS 14000
 
 const char *const cell_ending_names[END_COUNT] = { "term",  "eof",   "oterm", "okill",
 						   "wkill", "hkill", "both" };
@@ -497,7 +499,7 @@ static bool run_reap(struct cell *c)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int stdio[3] = { null, null, -1 };
 	int pidfd = cell_pidfd(t_spawn(argv, stdio));
-	bool ended = pidfd < 0 || t_wait_fd(pidfd, POLLIN, 8000);
+	bool ended = pidfd < 0 || t_wait_fd(pidfd, POLLIN, REAP_MS);
 
 	close(null);
 	if (pidfd >= 0)
@@ -523,8 +525,9 @@ enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor)
 		bool main_gone = cell_is_dead(c->server_fd);
 		double before = c->ms;
 
+		bool reaped = run_reap(c);
 		c->ended_at = t_now_ms();
-		if (run_reap(c) && await_empty(c, deadline_ms)) {
+		if (reaped && await_empty(c, deadline_ms)) {
 			c->ms += before;
 			return litter(c) ? CELL_LITTER : main_gone ? CELL_LATER : CELL_REAPED;
 		}

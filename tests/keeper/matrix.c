@@ -27,6 +27,7 @@
 #include "pool.h"
 
 #define DEADLINE_MS 8000 /* well below the zoo's own 12 s, or its clock would do killick's work */
+#define FROZEN_MS   1500 /* keepers that cannot run do nothing, however long they are given */
 #define MAX_MODES   96
 #define CELL_WEIGHT 8 /* places of the pool that a cell takes */
 
@@ -187,13 +188,18 @@ static void run_cell(int index, void *result)
 	struct cell c;
 
 	out->verdict = CELL_ERROR;
+	if (janitor && ending != END_BOTH)
+		setenv("ZOO_LIFE_MS", "20000", 1);
 	if (cell_start(&c, &spec) && cell_await(&c, 8000)) {
 		if (c.ready) {
 			cell_find(&c);
 			if (!strcmp(r->mode, "selfstop"))
 				cell_await_stopped(c.server);
 			cell_end(&c, ending);
-			out->verdict = (char)cell_judge(&c, DEADLINE_MS, janitor);
+			/* with keepers that still exist, `reap` itself waits for 8 s */
+			out->verdict = (char)cell_judge(
+				&c, janitor && ending != END_BOTH ? FROZEN_MS : DEADLINE_MS,
+				janitor);
 		} else if (WIFEXITED(c.status) &&
 			   (WEXITSTATUS(c.status) == 69 || WEXITSTATUS(c.status) == 77)) {
 			out->verdict = CELL_NONE;
