@@ -1,7 +1,7 @@
 /* killick.h - sessions with MCP servers that cannot outlive their owner.
  *
- * A runtime (struct killick) runs one thread of its own. On it a program opens sessions; a session
- * is a set of stdio MCP servers made from a config. Each server is held by a keeper, a small
+ * On a runtime (struct killick) a program opens sessions; a session is a set of stdio MCP servers
+ * made from a config. Each server is held by a keeper, a small
  * process that ends the server and everything it ever started when the session closes, when the
  * program ends (exit, crash, SIGKILL, exec) and when the keeper itself is killed.
  *
@@ -18,11 +18,32 @@
  *	killick_result_free(r);
  *	killick_free(k);		// closes what is open, proves it gone
  *
- * Threads: every function may be called from any thread, also from a callback. Blocking functions
- * called from a callback fail with KILLICK_ERR_USAGE instead of waiting for themselves.
+ * Threads: every function may be called from any thread. A runtime has a thread that keeps the
+ * time: it ends calls whose time is over, sends heartbeats and closes servers, and never runs code
+ * of the host. A second thread runs the callbacks. It is started by the first function that is
+ * given a callback; a program that uses blocking calls alone never has it.
  *
- * Callbacks: never under a lock. They run on the runtime's thread, or, with KILLICK_DISPATCH_HOST,
- * inside killick_dispatch(). Those of one session come one at a time, in order.
+ * Callbacks: on_event, on_ask, on_progress, on_done and the `done` of the _start functions. (There
+ * is no allocator and no logger to give.) They run on the runtime's callback thread or, with
+ * KILLICK_DISPATCH_HOST, inside killick_dispatch(); without any lock of the library; one at a time
+ * and in order, over all sessions of the runtime. So a callback that blocks delays the other
+ * callbacks of its runtime, and nothing else: deadlines, heartbeats, leases, blocking calls and
+ * closes go on.
+ *
+ * Inside a callback every function may be called but those that wait: killick_close,
+ * killick_session_open, _refresh and _close, killick_do, killick_wait and killick_call_tool fail
+ * with KILLICK_ERR_USAGE. The callbacks behind this one would have to wait as well, and the answer
+ * may depend on one of them (on_ask). Use the _start functions. killick_free does nothing in a
+ * callback.
+ *
+ * On the callback thread signals are blocked, but for those that a fault raises (SIGSEGV and the
+ * like). fork() is allowed; the child has that signal mask, and must exec or _exit before the
+ * callback returns (otherwise it is ended with status 70).
+ *
+ * ctx: the ctx of a request is in use until on_done has returned or, without on_done, until
+ * killick_do or killick_wait has. The ctx of a `done` is in use until `done` has returned. Both
+ * are called exactly once, also after a close, at the latest by killick_free. The ctx of a
+ * session's handlers is in use until killick_session_close has returned KILLICK_OK.
  *
  * Time: every wait has a deadline, given or default; nothing a server does can hang a call or a
  * close.
@@ -108,7 +129,7 @@ enum killick_dispatch { KILLICK_DISPATCH_THREAD, KILLICK_DISPATCH_HOST };
 struct killick_options { /* zero: the default */
 	/* the program `killick`; NULL: $KILLICK_KEEPER, the installed one, that in PATH */
 	const char *keeper;
-	enum killick_dispatch dispatch; /* where callbacks run */
+	enum killick_dispatch dispatch; /* where callbacks run: see above */
 	unsigned starting;              /* servers that may be starting at once; 0: 16 */
 	size_t message_limit;           /* bytes of one message; 0: 64 MiB */
 	const char *client_name;        /* how servers know us; NULL: "killick" */
@@ -121,7 +142,8 @@ struct killick_options { /* zero: the default */
 KILLICK_API int killick_open(const struct killick_options *options, struct killick **out,
 			     struct killick_error *e);
 
-/* With KILLICK_DISPATCH_HOST: readable when callbacks wait. Owned by the runtime. Else -1. */
+/* With KILLICK_DISPATCH_HOST: readable when callbacks wait. Owned by the runtime. Else -1. The host
+ * need not hurry: the runtime's own thread keeps the time. */
 KILLICK_API int killick_fd(const struct killick *k);
 /* Run the callbacks that wait; how many were run, 0 also while another thread runs them. */
 KILLICK_API int killick_dispatch(struct killick *k);
@@ -164,11 +186,13 @@ KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine 
 
 /* Close every session; no other can be opened after that. Returns when every tree is proved gone
  * (or named as a survivor). Idempotent, from any thread; a second caller waits for the first and
- * gets an empty report. out_report may be NULL. */
+ * gets an empty report. out_report may be NULL. It does not wait for callbacks. */
 KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report);
-/* killick_close if that was not done, deliver what callbacks are left, stop the thread, let go of
+/* killick_close if that was not done, deliver what callbacks are left, stop the threads, let go of
  * the memory. Handles of its sessions, calls and asks must have been freed or are freed with it.
- * Not from a callback (nothing happens then). NULL is fine. */
+ * When it returns no callback runs and none will be called; except that it waits no longer than 5 s
+ * for a callback that does not return: then the rest is done by the thread that this callback runs
+ * on, when it returns. Not from a callback (nothing happens then). NULL is fine. */
 KILLICK_API void killick_free(struct killick *k);
 
 /* --- sessions --- */
@@ -251,7 +275,7 @@ KILLICK_API int killick_session_open(struct killick *k,
 				     const struct killick_session_options *options,
 				     struct killick_session **out, struct killick_error *e);
 /* The same, at once: `done` is called with the outcome, `s` being NULL on failure. When this itself
- * fails (usage, config, forked, closed) `done` is not called. */
+ * fails (usage, config, forked, closed, no thread for callbacks) `done` is not called. */
 typedef void (*killick_opened_fn)(void *ctx, struct killick_session *s,
 				  const struct killick_error *e);
 KILLICK_API int killick_session_open_start(struct killick *k,
@@ -278,16 +302,19 @@ KILLICK_API int killick_session_refresh_start(struct killick_session *s, const c
 
 /* End the session: calls in flight end with KILLICK_ERR_CLOSED, every tree is ended and proved.
  * Idempotent, from any thread, in any state, also during another close, whose outcome it then
- * waits for (the report of a second close is empty). When it returns, the session's handlers are
- * called no more; it waits for the one that runs, so do not hold what that needs. A shared server
- * that others use has no ending. */
+ * waits for (the report of a second close is empty). A shared server that others use has no ending.
+ * After it the session's handlers are called no more. What happened before is told to them first,
+ * for at most 1 s if they do not return. KILLICK_OK: no handler runs, and their ctx may be freed.
+ * KILLICK_ERR_TIMEOUT: the session is closed and *out_report is set, but a handler was still
+ * running 1 s later; close it again to wait for that handler. */
 KILLICK_API int killick_session_close(struct killick_session *s,
 				      struct killick_report **out_report);
 /* The same, at once; `done` may be NULL. */
 KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done,
 					    void *ctx);
 /* Let go of the handle; a session that is open is closed in the background. Its handlers are called
- * no more. NULL is fine. */
+ * no more; the one that runs is waited for, but no longer than 1 s: who has to know whether it has
+ * returned calls killick_session_close before. NULL is fine. */
 KILLICK_API void killick_session_free(struct killick_session *s);
 
 /* --- status ---
@@ -357,15 +384,17 @@ struct killick_request {
 	void (*on_done)(void *ctx, struct killick_result *r);
 };
 
-/* Do it and wait. Progress that was not delivered when the result came is dropped. Returns the code
- * of the result. *out, if out is not NULL, is the result whatever the code, except for
- * KILLICK_ERR_USAGE and KILLICK_ERR_FORKED, when it is NULL. on_done is not called. */
+/* Do it and wait. Progress that was not delivered when the result came is dropped; an on_progress
+ * of this call that runs is waited for, so its ctx may be on the stack. Returns the code of the
+ * result. *out, if out is not NULL, is the result whatever the code, except for KILLICK_ERR_USAGE,
+ * KILLICK_ERR_FORKED and KILLICK_ERR_SYSTEM (no thread for on_progress could be started), when it
+ * is NULL. on_done is not called. */
 KILLICK_API int killick_do(struct killick_session *s, const struct killick_request *rq,
 			   struct killick_result **out);
 
 /* Begin it. With on_done that is called with the result; without, killick_wait has it. out may be
- * NULL with on_done. A failure to begin is also told through the result, except for USAGE and
- * FORKED. */
+ * NULL with on_done. A failure to begin is also told through the result, except for USAGE, FORKED
+ * and SYSTEM (no thread for callbacks could be started). */
 KILLICK_API int killick_start(struct killick_session *s, const struct killick_request *rq,
 			      struct killick_call **out);
 /* Wait for the result of a call without on_done; once. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define AWAKE_US 50  /* an eager loop waits so long without sleeping, */
 #define SOON_US  200 /* if its last wait was shorter than this */
@@ -36,12 +36,16 @@ struct loop {
 	int epoll_fd, wake_fd;
 	bool stop;
 	bool driven;         /* a thread is in turn() */
-	bool guest;          /* with driven: it is not our own */
+	bool guest;          /* with driven: it is not our own, */
+	bool lent;           /* but one that makes room for others: see loop_lend */
 	bool turn_due;       /* our thread is to call on_turn */
 	unsigned waiters;    /* threads in loop_wait that do not drive */
-	uint64_t visits;     /* turns by guests */
+	uint64_t visits;     /* turns by guests in loop_wait */
+	uint64_t lends;      /* and by the one in loop_lend */
 	pthread_cond_t news; /* for waiters: somebody turned, or left the seat */
 	pthread_cond_t seat; /* for our thread while it stands aside */
+	pthread_cond_t lend; /* for the one in loop_lend while it does */
+	bool lend_asleep;    /* it waits there */
 	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
 	int64_t seat_until;  /* while our thread stands aside: the same; else 0 */
 	bool away;           /* and it comes back only when it is told to */
@@ -51,6 +55,10 @@ struct loop {
 	uint32_t free_hint;              /* no free slot below it */
 	struct epoll_event batch[BATCH]; /* the driver's */
 	struct ring tasks;
+	bool batching; /* the tasks of this thread wait for the end of its batch, */
+	pthread_t batcher;
+	int64_t batch_us;         /* which began then, */
+	struct loop_timer late;   /* or for this */
 	bool eager;               /* see loop_eager */
 	bool soon;                /* what it last waited for came soon */
 	struct loop_timer **heap; /* [1] is due first */
@@ -127,8 +135,16 @@ void loop_notify(struct loop *l)
 {
 	if (l->waiters)
 		pthread_cond_broadcast(&l->news);
-	if (l->guest && l->sleep_until)
+	if (l->guest && !l->lent && l->sleep_until)
 		kick(l);
+}
+
+void loop_call_back(struct loop *l)
+{
+	if (l->lent && l->sleep_until)
+		kick(l);
+	else if (l->lend_asleep)
+		pthread_cond_signal(&l->lend);
 }
 
 /* --- timers: a binary heap whose members know their place --- */
@@ -220,7 +236,7 @@ static bool run_timers(struct loop *l)
 
 bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t))
 {
-	if (!loop_is_mine(l))
+	if (!loop_is_mine(l) && !(l->batching && pthread_equal(l->batcher, pthread_self())))
 		return false;
 	if (ring_is_in(&t->in_loop))
 		return true;
@@ -244,6 +260,34 @@ static void run_tasks(struct loop *l)
 		loop_task_stop(t);
 		t->fn(t);
 	}
+}
+
+/* The timer is left alone when a batch ends in time: to set it anew for each batch would wake our
+ * thread each time. Tasks are run after timers. */
+static void on_batch_late(struct loop_timer *t)
+{
+	struct loop *l = RING_OF(t, struct loop, late);
+
+	if (l->batching && l->batch_us + LOOP_BATCH_MS * 1000 > loop_now_us())
+		loop_timer_set(l, t, LOOP_BATCH_MS, on_batch_late);
+	else
+		l->batching = false;
+}
+
+void loop_batch_begin(struct loop *l)
+{
+	assert(!l->batching);
+	l->batching = true;
+	l->batcher = pthread_self();
+	l->batch_us = loop_now_us();
+	if (!l->late.slot)
+		loop_timer_set(l, &l->late, LOOP_BATCH_MS, on_batch_late);
+}
+
+void loop_batch_end(struct loop *l)
+{
+	l->batching = false;
+	run_tasks(l);
 }
 
 /* --- watches --- */
@@ -400,7 +444,7 @@ static void turn(struct loop *l, int64_t until, bool guest)
 		run_watch(l, &l->batch[i]);
 	run_timers(l);
 	run_tasks(l);
-	l->driven = l->guest = false;
+	l->driven = l->guest = l->lent = false;
 	if (l->waiters)
 		pthread_cond_broadcast(&l->news);
 }
@@ -417,8 +461,8 @@ static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
 
 static void wait_for_driver(struct loop *l, int64_t until)
 {
-	if (!l->guest && l->sleep_until)
-		kick(l); /* our own thread: it makes room */
+	if ((!l->guest || l->lent) && l->sleep_until)
+		kick(l); /* our own thread, or one that is lent to us: they make room */
 	l->waiters++;
 	sleep_on(l, &l->news, until);
 	l->waiters--;
@@ -444,6 +488,41 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 		pthread_cond_signal(&l->seat);
 	pthread_setcancelstate(cancel, NULL);
 	return is_done;
+}
+
+/* Guests read their own answers. As long as they come and go we look every TICK whether they still
+ * do; when one stays, we leave it alone: our own thread takes over from it. */
+static void lend_aside(struct loop *l, bool stays)
+{
+	l->lend_asleep = true;
+	sleep_on(l, &l->lend, stays ? NEVER : loop_now_us() + TICK_US);
+	l->lend_asleep = false;
+}
+
+void loop_lend(struct loop *l, bool (*wanted)(void *ctx), void *ctx)
+{
+	uint64_t visits = l->visits;
+
+	assert(!loop_is_mine(l));
+	while (!wanted(ctx)) {
+		bool same = l->visits == visits, guest = l->driven && l->guest;
+
+		assert(!l->lent);
+		visits = l->visits;
+		l->lends++;
+		if (guest || !same) {
+			lend_aside(l, guest && same);
+		} else if (l->driven) {
+			wait_for_driver(l, NEVER);
+		} else {
+			l->lent = true;
+			turn(l, NEVER, true);
+		}
+	}
+	if (l->waiters) /* one of them may have to drive now */
+		pthread_cond_broadcast(&l->news);
+	else if (l->away && !l->driven)
+		pthread_cond_signal(&l->seat);
 }
 
 /* --- the thread --- */
@@ -479,11 +558,11 @@ static void *run(void *arg)
 	r = loop_watch(l, &wake, l->wake_fd, EPOLLIN, on_woken);
 	assert(r == 0);
 	while (!l->stop) {
-		bool same = l->visits == visits || l->attend;
+		bool same = l->visits + l->lends == visits || l->attend;
 
-		visits = l->visits;
+		visits = l->visits + l->lends;
 		l->attend = false;
-		if (l->turn_due) {
+		if (l->turn_due && l->on_turn) {
 			l->turn_due = false;
 			loop_unlock(l);
 			l->on_turn(l->ctx);
@@ -497,6 +576,7 @@ static void *run(void *arg)
 		}
 	}
 	loop_watch_stop(l, &wake);
+	loop_timer_stop(l, &l->late);
 	assert(l->heap_count == 0 && ring_is_empty(&l->tasks) && !l->driven);
 	loop_unlock(l);
 	return NULL;
@@ -511,24 +591,10 @@ static void destroy(struct loop *l)
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->news);
 	pthread_cond_destroy(&l->seat);
+	pthread_cond_destroy(&l->lend);
 	free(l->slots);
 	free(l->heap);
 	free(l);
-}
-
-/* The host's signals are the host's: our thread takes none of them. */
-static int start_thread(struct loop *l)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&l->thread, NULL, run, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r == 0)
-		pthread_setname_np(l->thread, "killick");
-	return -r;
 }
 
 int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e)
@@ -544,6 +610,7 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->news, &attr);
 	pthread_cond_init(&l->seat, &attr);
+	pthread_cond_init(&l->lend, &attr);
 	pthread_condattr_destroy(&attr);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll_fd >= 0)
@@ -552,7 +619,7 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 		r = err_set(e, -errno, "cannot wait for events (epoll, eventfd)");
 	loop_lock(l); /* the thread must find its own name in l->thread */
 	if (r == 0) {
-		r = start_thread(l);
+		r = thread_start(&l->thread, THREAD_OURS, "killick", run, l);
 		if (r < 0)
 			err_set(e, r, "cannot start a thread");
 	}

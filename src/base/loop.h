@@ -4,8 +4,8 @@
  * The loop's thread holds the lock while it runs handlers and lets go of it while it waits. Any
  * other thread that takes the lock may do whatever a handler may: start watches, set timers, write
  * to pipes. So a call made from a host's thread is written by that thread, without a switch, and
- * there is nothing to post. Nothing that blocks is done under the lock; callbacks of the host are
- * run after it was let go (on_turn).
+ * there is nothing to post. Nothing that blocks is done under the lock, nor on the loop's thread:
+ * code of a host has a thread of its own (session/outbox.h).
  *
  * A thread that waits for something the loop will bring (loop_wait) does not sleep while another
  * thread works for it: it drives the loop itself until it has what it waits for. So an answer is
@@ -39,8 +39,9 @@ struct loop_timer { /* embedded in its owner; zero: not set */
 	size_t slot; /* place in the heap, from 1; 0: not set */
 };
 
-/* Start the thread. on_turn is called by the loop's thread, without the lock, after handlers ran
- * and when loop_wake was called. */
+/* Start the thread. on_turn, which may be NULL, is called by the loop's thread, without the lock,
+ * after handlers ran and when loop_wake was called. It must not block: nobody keeps the time
+ * meanwhile. */
 int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e);
 /* Stop the thread and free the loop; no watch or timer may be left. */
 void loop_close(struct loop *l);
@@ -51,7 +52,7 @@ void loop_eager(struct loop *l);
 
 void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
-pthread_mutex_t *loop_mutex(struct loop *l); /* for tests */
+pthread_mutex_t *loop_mutex(struct loop *l); /* for condition variables */
 bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
 void loop_wake(struct loop *l);              /* with the lock: have on_turn called */
 int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
@@ -59,22 +60,33 @@ int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 /* With the lock, which is let go meanwhile: wait until done(ctx), which is asked with the lock, or
  * until until_us (INT64_MAX: no limit). The last answer of done. Not on the loop's thread. */
 bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us);
+/* With the lock, which is let go meanwhile: the same for a thread that has nothing else to do than
+ * to run what the loop brings, in a place of its own: it drives until wanted(ctx), but makes room
+ * for threads in loop_wait, as the loop's own thread does. One thread at a time. Whoever makes it
+ * wanted calls loop_call_back. */
+void loop_lend(struct loop *l, bool (*wanted)(void *ctx), void *ctx);
+void loop_call_back(struct loop *l);
 /* With the lock: something changed outside of a handler that a waiter may wait for. */
 void loop_notify(struct loop *l);
 /* With the lock: what is to come will be told by callbacks, and no thread waits for it. Without
  * this the loop's thread may stand aside for a moment yet, for a thread that has waited and may do
  * so again. */
 void loop_attend(struct loop *l);
-/* With the lock: run fn before the loop's thread next waits, once, however often it is asked for;
- * in the order in which they were asked for.
- * False: we are not that thread; do it now. So what a batch of callbacks writes goes out in one
- * piece. */
+/* With the lock: run fn before the loop's thread next waits, or when the batch of the calling
+ * thread ends; once, however often it is asked for; in the order in which they were asked for.
+ * False: we are not that thread and have no batch; do it now. So what a batch of callbacks writes
+ * goes out in one piece. */
 struct loop_task { /* embedded in its owner; zero: not due */
 	void (*fn)(struct loop_task *t);
 	struct ring in_loop;
 };
 bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t));
 void loop_task_stop(struct loop_task *t);
+/* With the lock: the calling thread is about to run several callbacks. A batch that is not over
+ * after about LOOP_BATCH_MS (one of them blocks) ends by itself. */
+#define LOOP_BATCH_MS 1
+void loop_batch_begin(struct loop *l);
+void loop_batch_end(struct loop *l);
 /* With the lock: room for bytes that are used before the lock is let go. */
 char *loop_scratch(struct loop *l, size_t *out_size);
 

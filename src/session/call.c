@@ -445,13 +445,18 @@ int killick_start(struct killick_session *s, const struct killick_request *rq,
 		r = runtime_enter(s->k, NULL);
 	if (r < 0)
 		return r;
+	r = runtime_want(s->k, rq->on_done || rq->on_progress, NULL);
+	if (r < 0) {
+		runtime_leave(s->k);
+		return r;
+	}
 	c = call_new(s, rq, args);
 	c->held = out != NULL;
 	if (out)
 		*out = c;
 	begin(c);
 	if (rq->on_done)
-		loop_attend(s->k->loop);
+		runtime_attend(s->k);
 	runtime_leave(s->k);
 	return 0;
 }
@@ -469,7 +474,7 @@ static struct killick_result *await(struct killick_call *c)
 	}
 	c->waited = true;
 	if (c->progress)
-		outbox_quiet(&c->session->k->outbox, c);
+		runtime_quiet(c->session->k, c, INT64_MAX);
 	r = c->result;
 	c->result = NULL;
 	return r;
@@ -500,6 +505,11 @@ int killick_do(struct killick_session *s, const struct killick_request *rq,
 		r = runtime_enter_blocking(s->k, NULL);
 	if (r < 0)
 		return r;
+	r = runtime_want(s->k, rq->on_progress, NULL);
+	if (r < 0) {
+		runtime_leave(s->k);
+		return r;
+	}
 	c = call_new(s, rq, args);
 	c->rq.on_done = NULL;
 	c->held = true;

@@ -159,12 +159,26 @@ void eras_put(struct eras *es, const char *fingerprint, enum client_era era)
 	__atomic_store_n(&es->is_new, es->file != NULL, __ATOMIC_RELEASE);
 }
 
+/* One thread at a time: they would share a temporary file. */
+static bool eras_begin_save(struct eras *es, struct loop *loop)
+{
+	bool first;
+
+	loop_lock(loop);
+	first = !es->saving;
+	es->saving = true;
+	loop_unlock(loop);
+	return first;
+}
+
 void eras_save(struct eras *es, struct loop *loop)
 {
 	AUTO(buf_done) struct buf out = BUF_INIT(FILE_MAX);
 	AUTO(mem_drop) char *text = NULL;
 	size_t len;
 
+	if (!eras_begin_save(es, loop))
+		return;
 	text = mem_grow(NULL, FILE_MAX, 1);
 	len = read_file(es->file, text);
 	loop_lock(loop);
@@ -176,6 +190,9 @@ void eras_save(struct eras *es, struct loop *loop)
 	__atomic_store_n(&es->is_new, false, __ATOMIC_RELEASE);
 	loop_unlock(loop);
 	write_file(es->file, &out);
+	loop_lock(loop);
+	es->saving = false;
+	loop_unlock(loop);
 }
 
 void eras_done(struct eras *es)

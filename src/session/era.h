@@ -29,6 +29,7 @@ struct eras {
 	size_t count, room;
 	char *file;  /* NULL: in memory only */
 	bool is_new; /* there is something to save; may be looked at without the lock */
+	bool saving; /* a thread does it */
 };
 
 void eras_init(struct eras *es, const char *cache_dir);

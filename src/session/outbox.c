@@ -3,10 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "base/thread.h"
+
+#define CHILD_STATUS 70 /* of a forked child that returns from a callback */
 
 int outbox_init(struct outbox *o, bool for_host, struct err *e)
 {
@@ -22,27 +26,9 @@ int outbox_init(struct outbox *o, bool for_host, struct err *e)
 
 void outbox_done(struct outbox *o)
 {
-	assert(!o->first && !o->busy);
+	assert(!o->first && !o->busy && !o->started);
 	if (o->fd >= 0)
 		close(o->fd);
-}
-
-void outbox_put(struct outbox *o, struct outbox_item *i)
-{
-	bool was_empty = !o->first;
-	uint64_t one = 1;
-
-	assert(i->kind && !i->next && o->last != &i->next);
-	assert(!i->kind->is_wanted == !i->subject);
-	*o->last = i;
-	o->last = &i->next;
-	__atomic_store_n(&o->any, true, __ATOMIC_RELEASE);
-	if (o->fd >= 0) {
-		if (was_empty)
-			(void)!write(o->fd, &one, sizeof(one));
-	} else if (was_empty && !loop_is_mine(o->loop)) {
-		loop_wake(o->loop);
-	}
 }
 
 bool outbox_is_mine(const struct outbox *o)
@@ -50,112 +36,192 @@ bool outbox_is_mine(const struct outbox *o)
 	return o->busy && pthread_equal(o->who, pthread_self());
 }
 
-struct quiet {
-	const struct outbox *o;
-	const void *subject;
-};
-
-static bool is_quiet(void *ctx)
+bool outbox_is_quiet(const struct outbox *o, const void *subject)
 {
-	const struct quiet *q = ctx;
-
-	return !q->o->busy || q->o->subject != q->subject;
+	return !o->busy || o->subject != subject || outbox_is_mine(o);
 }
 
-void outbox_quiet(struct outbox *o, const void *subject)
+bool outbox_is_idle(const struct outbox *o)
 {
-	if (!outbox_is_mine(o) && !is_quiet(&(struct quiet){ o, subject }))
-		loop_wait(o->loop, is_quiet, &(struct quiet){ o, subject }, INT64_MAX);
+	return !o->busy && (!o->first || o->fd >= 0);
 }
 
-static bool is_flushed(void *ctx)
-{
-	const struct outbox *o = ctx;
+/* --- putting --- */
 
-	return !o->busy && !o->first;
+/* Make the host's descriptor readable, and not. */
+static void outbox_ring(const struct outbox *o)
+{
+	uint64_t one = 1;
+
+	(void)!write(o->fd, &one, sizeof(one));
 }
 
-void outbox_flush(struct outbox *o)
+static void outbox_hush(const struct outbox *o)
 {
-	assert(!outbox_is_mine(o) && o->fd < 0);
-	loop_wait(o->loop, is_flushed, o, INT64_MAX);
+	uint64_t count;
+
+	(void)!read(o->fd, &count, sizeof(count));
 }
 
-static bool begin_item(struct outbox *o, struct outbox_item *i)
+void outbox_put(struct outbox *o, struct outbox_item *i)
 {
-	bool wanted;
+	bool was_empty = !o->first;
 
-	loop_lock(o->loop);
-	wanted = i->kind->is_wanted(i);
-	if (wanted)
-		o->subject = i->subject;
-	loop_unlock(o->loop);
-	return wanted;
-}
-
-static void end_item(struct outbox *o)
-{
-	loop_lock(o->loop);
-	o->subject = NULL;
-	loop_notify(o->loop);
-	loop_unlock(o->loop);
-}
-
-static void run_item(struct outbox *o, struct outbox_item *i)
-{
-	if (!i->kind->is_wanted) {
-		i->kind->run(i);
-	} else if (begin_item(o, i)) {
-		i->kind->run(i);
-		end_item(o);
+	assert(i->kind && !i->next && o->last != &i->next);
+	assert(!i->kind->is_wanted == !i->subject);
+	assert(o->fd >= 0 || o->started);
+	*o->last = i;
+	o->last = &i->next;
+	o->put++;
+	if (o->fd >= 0) {
+		if (was_empty)
+			outbox_ring(o);
+	} else if (was_empty) {
+		loop_call_back(o->loop);
 	}
 }
 
-/* All that waits now; later ones wait for the next turn, so that callbacks which cause callbacks do
- * not keep the loop from its work. */
-static struct outbox_item *take_all(struct outbox *o)
-{
-	struct outbox_item *list = o->first;
-	uint64_t count;
+/* --- running --- */
 
-	if (o->fd >= 0)
-		(void)!read(o->fd, &count, sizeof(count));
-	o->first = NULL;
-	o->last = &o->first;
-	__atomic_store_n(&o->any, false, __ATOMIC_RELEASE);
-	return list;
+/* With the lock, which is let go of for the callback. False: the callback has forked, and this is
+ * the child: the lock may be held for ever by a thread that is not here. */
+static bool outbox_run_first(struct outbox *o)
+{
+	struct outbox_item *i = o->first;
+
+	assert(!o->busy);
+	o->first = i->next;
+	if (!o->first)
+		o->last = &o->first;
+	i->next = NULL;
+	if (!i->kind->is_wanted || i->kind->is_wanted(i)) {
+		o->busy = true;
+		o->who = pthread_self();
+		o->subject = i->subject;
+		loop_unlock(o->loop);
+		i->kind->run(i);
+		if (!origin_is_here(o->origin))
+			return false;
+		loop_lock(o->loop);
+		o->busy = false;
+		o->subject = NULL;
+	}
+	o->ran++;
+	i->kind->done(i);
+	if (o->watchers)
+		loop_notify(o->loop);
+	return true;
+}
+
+/* With the lock, which is not held any more if this is true: the outbox may be gone. */
+static bool outbox_is_left_to_us(struct outbox *o)
+{
+	void (*fn)(void *ctx) = o->on_abandoned;
+	void *ctx = o->ctx;
+
+	if (!fn)
+		return false;
+	loop_unlock(o->loop);
+	fn(ctx);
+	return true;
 }
 
 int outbox_run(struct outbox *o)
 {
-	struct outbox_item *list, *next;
-	int count = 0;
+	uint64_t before, end;
 
-	/* Asked every turn, mostly in vain; who puts an item afterwards makes the loop turn again.
-	 */
-	if (!__atomic_load_n(&o->any, __ATOMIC_ACQUIRE))
-		return 0;
 	loop_lock(o->loop);
-	if (o->busy || !o->first) {
+	before = o->ran;
+	/* Items that are put meanwhile wait for the next time, so that callbacks which cause
+	 * callbacks do not keep the host's loop from its work. */
+	end = o->busy ? before : o->put;
+	if (before < end)
+		outbox_hush(o);
+	while (o->ran < end)
+		if (!outbox_run_first(o))
+			return -1;
+	if (before < end && o->first)
+		outbox_ring(o);
+	end -= before;
+	if (!end || !outbox_is_left_to_us(o))
 		loop_unlock(o->loop);
-		return 0;
-	}
-	list = take_all(o);
-	o->busy = true;
-	o->who = pthread_self();
-	loop_unlock(o->loop);
-	for (struct outbox_item *i = list; i; i = i->next, count++)
-		run_item(o, i);
+	return (int)end;
+}
+
+/* What the callbacks of a batch ask of servers is written in one piece. */
+static void outbox_run_batch(struct outbox *o)
+{
+	uint64_t end = o->put;
+	bool several = end - o->ran > 1;
+
+	if (several)
+		loop_batch_begin(o->loop);
+	while (o->ran < end)
+		if (!outbox_run_first(o))
+			_exit(CHILD_STATUS);
+	if (several)
+		loop_batch_end(o->loop);
+}
+
+static bool outbox_is_wanted(void *ctx)
+{
+	const struct outbox *o = ctx;
+
+	return o->first || o->stop;
+}
+
+/* Between callbacks the thread drives the loop, so a result is read by the thread that tells it to
+ * the host. While a callback runs, however long, the loop's own thread does. */
+static void *outbox_thread(void *arg)
+{
+	struct outbox *o = arg;
+
 	loop_lock(o->loop);
-	for (struct outbox_item *i = list; i; i = next) {
-		next = i->next;
-		i->next = NULL;
-		i->kind->done(i);
+	for (;;) {
+		while (o->first)
+			outbox_run_batch(o);
+		if (o->on_abandoned || o->stop)
+			break;
+		loop_lend(o->loop, outbox_is_wanted, o);
 	}
-	o->busy = false;
-	if (o->first && o->fd < 0)
-		loop_wake(o->loop);
-	loop_notify(o->loop);
+	if (!outbox_is_left_to_us(o))
+		loop_unlock(o->loop);
+	return NULL;
+}
+
+int outbox_want(struct outbox *o)
+{
+	int r;
+
+	if (o->fd >= 0 || o->started)
+		return 0;
+	r = thread_start(&o->thread, THREAD_HOST, "killick-host", outbox_thread, o);
+	o->started = r == 0;
+	return r;
+}
+
+/* --- the end --- */
+
+void outbox_abandon(struct outbox *o, void (*fn)(void *ctx), void *ctx)
+{
+	assert(o->busy && !o->on_abandoned);
+	o->on_abandoned = fn;
+	o->ctx = ctx;
+}
+
+void outbox_stop(struct outbox *o)
+{
+	bool mine;
+
+	loop_lock(o->loop);
+	assert(outbox_is_idle(o) && !o->stop);
+	o->stop = true;
+	mine = o->started && pthread_equal(o->thread, pthread_self());
+	loop_call_back(o->loop);
 	loop_unlock(o->loop);
-	return count;
+	if (o->started && mine)
+		pthread_detach(o->thread);
+	else if (o->started)
+		pthread_join(o->thread, NULL);
+	o->started = false;
 }

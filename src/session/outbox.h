@@ -1,23 +1,28 @@
-/* outbox.h - what is to be told to the host, in order, outside of the lock.
+/* outbox.h - callbacks of the host that wait to be called, in order, outside of the lock.
  *
- * Whatever happens under the lock puts an item; the loop's thread runs them at the end of its turn,
- * or killick_dispatch does. One thread at a time runs them, so those of one session are in order.
- * An item is embedded in what it tells of: nothing is allocated for the result of a call.
- * Life: outbox_init -> outbox_put ... outbox_run -> outbox_done.
- * Threads: any.  Blocking: outbox_quiet alone.
+ * Whatever happens under the lock puts an item. Items are run by the callback thread, which the
+ * runtime starts when the host first gives it a callback, or by killick_dispatch. The loop's thread
+ * runs none: host code may block, and the loop's thread keeps the time. One thread at a time runs
+ * items, so callbacks of one runtime never run at the same time. An item is embedded in what it
+ * tells of: nothing is allocated for the result of a call.
+ *
+ * Life: outbox_init -> outbox_want, outbox_put ... -> outbox_stop -> outbox_done.
+ * Threads: any.  Blocking: outbox_run, and outbox_stop until the thread has ended.
  */
 #pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "base/origin.h"
 
 struct outbox_item;
 struct outbox_kind {
 	/* With the lock: is it still wanted? NULL: it always is. Items that can become unwanted
-	 * have a subject, and outbox_quiet waits for the one that runs. */
+	 * have a subject. */
 	bool (*is_wanted)(struct outbox_item *i);
 	void (*run)(struct outbox_item *i);  /* without the lock: call the host */
 	void (*done)(struct outbox_item *i); /* with the lock, wanted or not: let go of it */
@@ -30,29 +35,48 @@ struct outbox_item {
 
 struct outbox {
 	struct loop *loop;
-	int fd; /* readable when something waits; -1: the loop's thread runs the items */
+	const struct origin *origin;
+	int fd; /* readable when something waits for killick_dispatch; -1: there is a thread */
 	struct outbox_item *first, **last;
-	bool any;            /* may be looked at without the lock */
-	bool busy;           /* a thread runs items, */
-	pthread_t who;       /* this one, */
-	const void *subject; /* and the callback that it is in is about this */
+	bool busy;           /* a callback runs, */
+	pthread_t who;       /* on this thread, */
+	const void *subject; /* about this; NULL: nothing that can become unwanted */
+	uint64_t put;        /* items so far, */
+	uint64_t ran;        /* and those that were run or dropped */
+	unsigned watchers;   /* threads that wait for a change of these */
+
+	bool started; /* the callback thread runs */
+	bool stop;    /* it is to end */
+	pthread_t thread;
+
+	void (*on_abandoned)(void *ctx); /* NULL: not abandoned */
+	void *ctx;
 };
 
-/* for_host: items wait for killick_dispatch. 0 or -errno with a sentence. */
+/* for_host: items wait for killick_dispatch. loop and origin are set by the caller afterwards.
+ * 0 or -errno with a sentence. */
 int outbox_init(struct outbox *o, bool for_host, struct err *e);
-/* It must be empty. */
+/* It must be empty, and its thread must have ended. */
 void outbox_done(struct outbox *o);
 
-/* With the lock. */
+/* With the lock: the host has given us a callback. Starts the thread that will run it. 0 or -errno.
+ */
+int outbox_want(struct outbox *o);
+/* With the lock; after outbox_want. */
 void outbox_put(struct outbox *o, struct outbox_item *i);
-/* Are we inside a callback? With the lock. */
+/* With the lock: are we inside a callback? */
 bool outbox_is_mine(const struct outbox *o);
-/* Wait until no callback about subject runs, unless we are in one ourselves. With the lock, which
- * is let go of meanwhile. */
-void outbox_quiet(struct outbox *o, const void *subject);
-/* Wait until it is empty and nobody runs items: only where the loop's thread does it. With the
- * lock. */
-void outbox_flush(struct outbox *o);
+/* With the lock: no callback about subject runs. Waiting for it is runtime_quiet. */
+bool outbox_is_quiet(const struct outbox *o, const void *subject);
+/* With the lock: no callback runs, and none waits for the callback thread. */
+bool outbox_is_idle(const struct outbox *o);
 
-/* Run what waits; how many. Without the lock. None when another thread does it. */
+/* Without the lock: run the items that wait now; how many. 0 also when another thread does it.
+ * Negative: this is a child that a callback forked. */
 int outbox_run(struct outbox *o);
+
+/* With the lock, while a callback runs: nobody waits for it any more. The thread that it runs on
+ * runs the items that are left, then calls fn, which may free the outbox. */
+void outbox_abandon(struct outbox *o, void (*fn)(void *ctx), void *ctx);
+/* Without the lock, when it is idle: end the callback thread. From inside on_abandoned, too. */
+void outbox_stop(struct outbox *o);

@@ -165,11 +165,12 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 {
 	AUTO(config_done) struct config c = { .count = 0 };
 	struct outcome o;
+	struct killick *k = s ? s->k : NULL;
 	struct job *j = NULL;
 	int r = read_config(s, config, config_file, &c, e);
 
 	if (r == 0)
-		r = runtime_enter_blocking(s->k, e);
+		r = runtime_enter_blocking(k, e);
 	if (r < 0)
 		return r;
 	r = begin_refresh(s, &c, &j, e);
@@ -187,7 +188,8 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 			killick_report_free(o.report);
 		session_unpin(s);
 	}
-	runtime_leave(s->k);
+	runtime_save(k);
+	runtime_leave(k);
 	return r;
 }
 
@@ -203,12 +205,14 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 		r = runtime_enter(s->k, e);
 	if (r < 0)
 		return r;
-	r = begin_refresh(s, &c, &j, e);
+	r = runtime_want(s->k, done, e);
+	if (r == 0)
+		r = begin_refresh(s, &c, &j, e);
 	if (r == 0) {
 		assert(j);
 		j->on_ended = done;
 		j->ctx = ctx;
-		loop_attend(s->k->loop);
+		runtime_attend(s->k);
 	}
 	runtime_leave(s->k);
 	return r;

@@ -16,6 +16,7 @@
 #define STARTING_MAX  16
 #define SWEEP_US      10000000
 #define SITES_US      1000000 /* for those that were given up: one may have ended just now */
+#define CALLBACK_US   5000000 /* how long killick_free waits for a callback that runs */
 #define MESSAGE_LIMIT (64u << 20)
 #define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers have a multiple of it */
 
@@ -50,7 +51,8 @@ int runtime_enter_blocking(struct killick *k, struct killick_error *e)
 		loop_unlock(k->loop);
 		r = error_set(
 			e, KILLICK_ERR_USAGE,
-			"a function that waits was called from a callback; use its _start variant");
+			"a function that waits was called from a callback, where it would hold up "
+			"all other callbacks; use its _start variant");
 	}
 	return r;
 }
@@ -60,13 +62,81 @@ void runtime_leave(struct killick *k)
 	loop_unlock(k->loop);
 }
 
-void runtime_wait(struct killick *k, bool (*done)(void *ctx), void *ctx, int64_t until_us)
+static void runtime_step_out(struct killick *k)
 {
-	k->inside++;
-	loop_wait(k->loop, done, ctx, until_us);
 	assert(k->inside > 0);
 	if (--k->inside == 0 && k->state != RUNTIME_OPEN)
 		loop_notify(k->loop);
+}
+
+bool runtime_wait(struct killick *k, bool (*done)(void *ctx), void *ctx, int64_t until_us)
+{
+	bool is_done;
+
+	k->inside++;
+	is_done = loop_wait(k->loop, done, ctx, until_us);
+	runtime_step_out(k);
+	return is_done;
+}
+
+bool runtime_wait_for_callbacks(struct killick *k, bool (*done)(void *ctx), void *ctx,
+				int64_t until_us)
+{
+	bool is_done;
+
+	k->outbox.watchers++;
+	is_done = runtime_wait(k, done, ctx, until_us);
+	k->outbox.watchers--;
+	return is_done;
+}
+
+struct quiet {
+	const struct outbox *outbox;
+	const void *subject;
+};
+
+static bool is_quiet(void *ctx)
+{
+	const struct quiet *q = ctx;
+
+	return outbox_is_quiet(q->outbox, q->subject);
+}
+
+bool runtime_quiet(struct killick *k, const void *subject, int64_t until_us)
+{
+	return outbox_is_quiet(&k->outbox, subject) ||
+	       runtime_wait_for_callbacks(k, is_quiet, &(struct quiet){ &k->outbox, subject },
+					  until_us);
+}
+
+int runtime_want(struct killick *k, bool given, struct killick_error *e)
+{
+	int r = given ? outbox_want(&k->outbox) : 0;
+
+	if (r < 0)
+		return error_set(e, KILLICK_ERR_SYSTEM,
+				 "cannot start the thread that runs callbacks: %s; use blocking "
+				 "calls, or KILLICK_DISPATCH_HOST",
+				 strerror(-r));
+	return 0;
+}
+
+void runtime_attend(struct killick *k)
+{
+	/* the callback thread drives when the callback that it is in returns */
+	if (k->outbox.fd >= 0 || !outbox_is_mine(&k->outbox))
+		loop_attend(k->loop);
+}
+
+void runtime_save(struct killick *k)
+{
+	if (!eras_is_new(&k->eras))
+		return;
+	k->inside++;
+	loop_unlock(k->loop);
+	eras_save(&k->eras, k->loop);
+	loop_lock(k->loop);
+	runtime_step_out(k);
 }
 
 static bool is_told(void *ctx)
@@ -84,16 +154,6 @@ void waiter_tell(struct killick *k, struct waiter *w)
 	assert(!w->told);
 	w->told = true;
 	loop_notify(k->loop);
-}
-
-static void on_turn(void *ctx)
-{
-	struct killick *k = ctx;
-
-	if (k->outbox.fd < 0)
-		outbox_run(&k->outbox);
-	if (eras_is_new(&k->eras))
-		eras_save(&k->eras, k->loop);
 }
 
 bool runtime_sweeps(struct killick *k)
@@ -153,11 +213,12 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
 	eras_init(&k->eras, o.cache_dir);
 	if (outbox_init(&k->outbox, o.dispatch == KILLICK_DISPATCH_HOST, &why) < 0 ||
-	    loop_open(&k->loop, on_turn, k, &why) < 0) {
+	    loop_open(&k->loop, NULL, NULL, &why) < 0) {
 		destroy(k);
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
 	}
 	k->outbox.loop = k->loop;
+	k->outbox.origin = &k->origin;
 	*out = k;
 	return 0;
 }
@@ -169,11 +230,14 @@ int killick_fd(const struct killick *k)
 
 int killick_dispatch(struct killick *k)
 {
+	int ran;
+
 	if (!k || k->outbox.fd < 0)
 		return KILLICK_ERR_USAGE;
 	if (!origin_is_here(&k->origin))
 		return KILLICK_ERR_FORKED;
-	return outbox_run(&k->outbox);
+	ran = outbox_run(&k->outbox);
+	return ran < 0 ? KILLICK_ERR_FORKED : ran;
 }
 
 /* With the lock. */
@@ -236,21 +300,18 @@ int killick_close(struct killick *k, struct killick_report **out_report)
 	loop_notify(k->loop);
 	if (out_report)
 		*out_report = report_new(first ? &k->endings : &none, began_us);
+	runtime_save(k);
 	runtime_leave(k);
 	return 0;
 }
 
-void killick_free(struct killick *k)
+/* Everything is closed and no callback is left: stop the threads, let go of the memory. */
+static void runtime_free(void *ctx)
 {
-	/* From a callback we would wait for ourselves: the host must not; what it leaks is memory.
-	 */
-	if (!k || killick_close(k, NULL) < 0)
-		return;
-	while (k->outbox.fd >= 0 && outbox_run(&k->outbox) > 0)
-		;
+	struct killick *k = ctx;
+
+	outbox_stop(&k->outbox);
 	loop_lock(k->loop);
-	if (k->outbox.fd < 0)
-		outbox_flush(&k->outbox);
 	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
 	loop_wait(k->loop, has_no_site, k, loop_now_us() + SITES_US);
 	if (!has_no_site(k)) {        /* a keeper does not answer; should it ever, it needs */
@@ -260,9 +321,45 @@ void killick_free(struct killick *k)
 	RING_EACH(r, &k->sessions)
 		session_free(RING_OF(r, struct killick_session, in_runtime));
 	pool_done(k);
+	runtime_save(k);
 	loop_unlock(k->loop);
-	if (eras_is_new(&k->eras)) /* learnt while another thread turned the loop */
-		eras_save(&k->eras, k->loop);
 	loop_close(k->loop);
 	destroy(k);
+}
+
+static bool is_idle(void *ctx)
+{
+	return outbox_is_idle(&((struct killick *)ctx)->outbox);
+}
+
+/* With the lock: wait for the callbacks. False: one of them runs for too long. */
+static bool runtime_drain(struct killick *k)
+{
+	uint64_t before;
+	bool idle;
+
+	do {
+		before = k->outbox.ran;
+		idle = runtime_wait_for_callbacks(k, is_idle, k, loop_now_us() + CALLBACK_US);
+	} while (!idle && k->outbox.ran != before);
+	return idle;
+}
+
+void killick_free(struct killick *k)
+{
+	bool idle;
+
+	/* From a callback we would wait for ourselves: the host must not; what it leaks is memory.
+	 */
+	if (!k || killick_close(k, NULL) < 0)
+		return;
+	while (k->outbox.fd >= 0 && outbox_run(&k->outbox) > 0)
+		;
+	loop_lock(k->loop);
+	idle = runtime_drain(k);
+	if (!idle)
+		outbox_abandon(&k->outbox, runtime_free, k);
+	loop_unlock(k->loop);
+	if (idle)
+		runtime_free(k);
 }

@@ -49,8 +49,25 @@ int runtime_enter_blocking(struct killick *k, struct killick_error *e);
 void runtime_leave(struct killick *k);
 
 /* Wait until done(ctx), or until_us (INT64_MAX: what is waited for has its own deadline). With the
- * lock, which is let go of meanwhile. Who makes it true calls loop_notify. */
-void runtime_wait(struct killick *k, bool (*done)(void *ctx), void *ctx, int64_t until_us);
+ * lock, which is let go of meanwhile. Who makes it true calls loop_notify. The last answer of done.
+ */
+bool runtime_wait(struct killick *k, bool (*done)(void *ctx), void *ctx, int64_t until_us);
+
+/* The same for what changes with the outbox. False: until_us came first. */
+bool runtime_wait_for_callbacks(struct killick *k, bool (*done)(void *ctx), void *ctx,
+				int64_t until_us);
+/* Wait until no callback about subject runs, unless we are in one ourselves. False: until_us came
+ * first. */
+bool runtime_quiet(struct killick *k, const void *subject, int64_t until_us);
+/* With the lock: the host has given us a callback if `given`; have the thread that will run it.
+ * KILLICK_ERR_SYSTEM when there can be none. */
+int runtime_want(struct killick *k, bool given, struct killick_error *e);
+/* With the lock: something was begun whose outcome is told by a callback: see loop_attend. */
+void runtime_attend(struct killick *k);
+/* With the lock, which is let go of meanwhile, on a thread of the host that opened or closed
+ * something: write what was learnt of eras to the cache. A file may block, so the loop's thread
+ * does not do it. */
+void runtime_save(struct killick *k);
 
 struct waiter { /* of one thread, on its stack; zero: not told */
 	bool told;

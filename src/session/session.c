@@ -19,6 +19,7 @@
 #define GRACE_MAX_MS 3600000 /* what `killick run --grace` takes */
 #define LABEL_MAX    63      /* and --session */
 #define NEWS_US      1000000 /* for the handlers to take what happened before the end */
+#define HANDLER_US   1000000 /* and for the one that runs then to return */
 
 /* --- jobs --- */
 
@@ -371,6 +372,7 @@ static bool is_label(const char *text)
 static int enter_open(struct killick *k, const struct killick_session_options *o, bool blocking,
 		      struct config *out, struct killick_error *e)
 {
+	bool given = !blocking || (o && (o->handlers.on_event || o->handlers.on_ask));
 	int r;
 
 	if (!k || !o)
@@ -385,10 +387,14 @@ static int enter_open(struct killick *k, const struct killick_session_options *o
 		&(struct config_from){ o->config, o->config_file, o->command, o->only }, out, e);
 	if (r == 0)
 		r = blocking ? runtime_enter_blocking(k, e) : runtime_enter(k, e);
-	if (r == 0 && k->state != RUNTIME_OPEN) {
-		runtime_leave(k);
+	if (r < 0)
+		return r;
+	if (k->state != RUNTIME_OPEN)
 		r = error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
-	}
+	else
+		r = runtime_want(k, given, e);
+	if (r < 0)
+		runtime_leave(k);
 	return r;
 }
 
@@ -410,6 +416,7 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 		error_set(e, r, "%s", o.error.text);
 	else
 		*out = o.session;
+	runtime_save(k);
 	runtime_leave(k);
 	return r;
 }
@@ -428,7 +435,7 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 	j = begin_open(k, options, &c);
 	j->on_opened = done;
 	j->ctx = ctx;
-	loop_attend(k->loop);
+	runtime_attend(k);
 	runtime_leave(k);
 	return 0;
 }
@@ -438,24 +445,25 @@ static bool is_told_all(void *ctx)
 	return ((struct killick_session *)ctx)->news == 0;
 }
 
-/* Its handlers are not called after this, so that a host can let go of what they use. Where our own
- * thread calls them they hear of everything that has happened; a callback that hangs does not hold
- * us up. */
-static void silence(struct killick_session *s)
+/* Its handlers are not called after this. Where our own thread calls them they hear of everything
+ * that has happened. A handler that blocks does not hold us up: KILLICK_ERR_TIMEOUT says that it
+ * still runs. */
+static int session_silence(struct killick_session *s)
 {
 	struct killick *k = s->k;
 
-	if (k->outbox.fd < 0 && s->news > 0)
-		runtime_wait(k, is_told_all, s, loop_now_us() + NEWS_US);
+	if (k->outbox.fd < 0 && s->news > 0 && !s->muted)
+		runtime_wait_for_callbacks(k, is_told_all, s, loop_now_us() + NEWS_US);
 	s->muted = true;
-	outbox_quiet(&k->outbox, s);
+	return runtime_quiet(k, s, loop_now_us() + HANDLER_US) ? 0 : KILLICK_ERR_TIMEOUT;
 }
 
 int killick_session_close(struct killick_session *s, struct killick_report **out_report)
 {
+	struct killick *k = s ? s->k : NULL;
 	struct outcome o;
 	struct job *j;
-	int r = s ? runtime_enter_blocking(s->k, NULL) : KILLICK_ERR_USAGE;
+	int r = s ? runtime_enter_blocking(k, NULL) : KILLICK_ERR_USAGE;
 
 	if (r < 0)
 		return r;
@@ -463,15 +471,16 @@ int killick_session_close(struct killick_session *s, struct killick_report **out
 	j = job_new(s, JOB_CLOSE);
 	job_tell(j, &o);
 	session_close(s, j);
-	waiter_wait(s->k, &o.waiter);
-	silence(s);
+	waiter_wait(k, &o.waiter);
+	r = session_silence(s);
 	if (out_report)
 		*out_report = o.report;
 	else
 		killick_report_free(o.report);
 	session_unpin(s);
-	runtime_leave(s->k);
-	return 0;
+	runtime_save(k);
+	runtime_leave(k);
+	return r;
 }
 
 int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx)
@@ -481,13 +490,16 @@ int killick_session_close_start(struct killick_session *s, killick_ended_fn done
 
 	if (r < 0)
 		return r;
-	j = job_new(s, JOB_CLOSE);
-	j->on_ended = done;
-	j->ctx = ctx;
-	session_close(s, j);
-	loop_attend(s->k->loop);
+	r = runtime_want(s->k, done, NULL);
+	if (r == 0) {
+		j = job_new(s, JOB_CLOSE);
+		j->on_ended = done;
+		j->ctx = ctx;
+		session_close(s, j);
+		runtime_attend(s->k);
+	}
 	runtime_leave(s->k);
-	return 0;
+	return r;
 }
 
 void killick_session_free(struct killick_session *s)
@@ -499,7 +511,7 @@ void killick_session_free(struct killick_session *s)
 	assert(s->held);
 	s->muted = true;
 	session_pin(s);
-	outbox_quiet(&k->outbox, s);
+	runtime_quiet(k, s, loop_now_us() + HANDLER_US);
 	s->held = false;
 	session_close(s, NULL);
 	session_unpin(s);
