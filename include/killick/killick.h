@@ -53,6 +53,14 @@
  * KILLICK_ERR_FORKED, and the _free functions leave runtimes, sessions and calls alone (results,
  * reports and statuses are freed); the parent's servers are not disturbed.
  *
+ * Descriptors: those of the runtime are close-on-exec, and the host must not close them. If it
+ * does (close_range(), closefrom(), a number closed twice) the library notices before it writes: a
+ * descriptor that the host has opened under such a number meanwhile is neither written to nor
+ * closed. The servers concerned are ended by their keepers; calls fail with KILLICK_ERR_SYSTEM or
+ * KILLICK_ERR_EXITED and a text that names the cause; the ending has no proof. Closes and
+ * killick_free return in time, and the runtime can be used again. A call that another thread waits
+ * in at that moment may not return.
+ *
  * Memory: when there is none left the program is ended (abort, after one line on stderr): the
  * keepers then end the servers.
  */

@@ -7,10 +7,10 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bell.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -33,7 +33,15 @@ struct slot {
 struct loop {
 	pthread_mutex_t lock;
 	pthread_t thread;
-	int epoll_fd, wake_fd;
+	int epoll_fd; /* -1: it was closed by the host, and there are no descriptors for another */
+	struct bell bell; /* gets the driver out of epoll_wait */
+	struct loop_watch wake;
+	uint64_t generation; /* of these descriptors */
+	uint32_t cookie;     /* in the events of our epoll, not in those of the host's */
+	unsigned strays;     /* threads that wait in an epoll that is no more */
+	bool repairing;
+	bool unmanned;          /* our own thread was one, and could not be replaced yet */
+	struct loop_timer lost; /* watches are to be told of it */
 	bool stop;
 	bool driven;         /* a thread is in turn() */
 	bool guest;          /* with driven: it is not our own, */
@@ -46,6 +54,7 @@ struct loop {
 	pthread_cond_t seat; /* for our thread while it stands aside */
 	pthread_cond_t lend; /* for the one in loop_lend while it does */
 	bool lend_asleep;    /* it waits there */
+	const struct loop_lender *lender;
 	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
 	int64_t seat_until;  /* while our thread stands aside: the same; else 0 */
 	bool away;           /* and it comes back only when it is told to */
@@ -61,6 +70,7 @@ struct loop {
 	struct loop_timer late;   /* or for this */
 	bool eager;               /* see loop_eager */
 	bool soon;                /* what it last waited for came soon */
+	int64_t reading_us;       /* see loop_read_clock */
 	struct loop_timer **heap; /* [1] is due first */
 	size_t heap_count, heap_room;
 	void (*on_turn)(void *ctx);
@@ -74,6 +84,17 @@ int64_t loop_now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t loop_read_clock(struct loop *l)
+{
+	l->reading_us = loop_now_us();
+	return l->reading_us;
+}
+
+int64_t loop_last_reading(const struct loop *l)
+{
+	return l->reading_us;
 }
 
 void loop_lock(struct loop *l)
@@ -102,17 +123,13 @@ char *loop_scratch(struct loop *l, size_t *out_size)
 	return l->scratch;
 }
 
+static void loop_repair(struct loop *l);
+
 /* Get the driver out of epoll_wait. */
 static void kick(struct loop *l)
 {
-	uint64_t one = 1;
-
-	int r;
-
-	do {
-		r = (int)write(l->wake_fd, &one, sizeof(one));
-	} while (r < 0 && errno == EINTR);
-	assert(r > 0 || errno == EAGAIN); /* a wake-up that is lost would be a hang */
+	if (!bell_ring(&l->bell))
+		loop_repair(l);
 }
 
 void loop_wake(struct loop *l)
@@ -302,7 +319,7 @@ static uint32_t find_slot(struct loop *l)
 		l->slot_count = l->slot_count ? 2 * l->slot_count : 16;
 		l->slots = mem_grow(l->slots, l->slot_count, sizeof(*l->slots));
 		for (uint32_t k = i; k < l->slot_count; k++)
-			l->slots[k] = (struct slot){ .watch = NULL };
+			l->slots[k] = (struct slot){ .uses = l->cookie };
 	}
 	l->free_hint = i + 1;
 	return i;
@@ -330,9 +347,11 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	int r;
 
 	assert(fd >= 0 && events);
-	*w = (struct loop_watch){
-		.fd = fd, .events = events, .slot = find_slot(l), .on_ready = on_ready
-	};
+	*w = (struct loop_watch){ .fd = fd,
+				  .events = events,
+				  .slot = find_slot(l),
+				  .on_ready = on_ready,
+				  .id = own_of(fd) };
 	l->slots[w->slot].watch = w;
 	r = control(l, EPOLL_CTL_ADD, w);
 	if (r < 0) {
@@ -361,22 +380,130 @@ void loop_watch_stop(struct loop *l, struct loop_watch *w)
 	w->fd = -1;
 }
 
-static void run_watch(struct loop *l, const struct epoll_event *ev)
+/* False: it is of a watch that was stopped, or not from our epoll. */
+static bool run_watch(struct loop *l, const struct epoll_event *ev)
 {
 	uint32_t slot = (uint32_t)ev->data.u64, uses = (uint32_t)(ev->data.u64 >> 32);
 	struct loop_watch *w = slot < l->slot_count ? l->slots[slot].watch : NULL;
 
-	if (w && l->slots[slot].uses == uses)
-		w->on_ready(w, ev->events);
+	if (!w || l->slots[slot].uses != uses)
+		return false;
+	w->on_ready(w, ev->events);
+	return true;
 }
 
 static void on_woken(struct loop_watch *w, uint32_t events)
 {
-	uint64_t count;
-
 	(void)events;
-	while (read(w->fd, &count, sizeof(count)) < 0 && errno == EINTR)
-		;
+	bell_hush(&RING_OF(w, struct loop, wake)->bell);
+}
+
+/* --- descriptors that the host has closed --- */
+
+static void on_lost(struct loop_timer *t)
+{
+	struct loop *l = RING_OF(t, struct loop, lost);
+
+	for (uint32_t i = 0; i < l->slot_count; i++) {
+		struct loop_watch *w = l->slots[i].watch;
+
+		if (!w || !w->lost)
+			continue;
+		w->lost = false;
+		w->on_ready(w, EPOLLERR | EPOLLHUP);
+	}
+}
+
+static void watch_anew(struct loop *l, struct loop_watch *w)
+{
+	w->lost = !loop_watch_is_ours(w) || control(l, EPOLL_CTL_ADD, w) < 0;
+	if (w->lost && !l->lost.slot)
+		loop_timer_set(l, &l->lost, 0, on_lost);
+}
+
+/* Make the loop's own descriptors. 0 or -errno. */
+static int make_descriptors(struct loop *l)
+{
+	int r = bell_init(&l->bell);
+
+	if (r < 0)
+		return r;
+	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = l->epoll_fd < 0 ? -errno : 0;
+	if (r == 0)
+		r = loop_watch(l, &l->wake, l->bell.out, EPOLLIN, on_woken);
+	if (r == 0)
+		return 0;
+	if (l->epoll_fd >= 0)
+		close(l->epoll_fd);
+	l->epoll_fd = -1;
+	bell_done(&l->bell);
+	return r;
+}
+
+static void *run(void *arg);
+
+static void man(struct loop *l)
+{
+	if (l->unmanned)
+		l->unmanned = thread_start(&l->thread, THREAD_OURS, "killick", run, l) < 0;
+}
+
+/* The driver waits in an epoll that we cannot reach any more. */
+static void leave_driver(struct loop *l)
+{
+	bool own = !l->guest, lent = l->lent;
+
+	l->driven = l->guest = l->lent = false;
+	l->sleep_until = 0;
+	l->strays++;
+	if (own) {
+		pthread_detach(l->thread);
+		l->unmanned = true;
+	} else if (lent) {
+		l->lender->on_lost(l->lender->ctx);
+	}
+}
+
+static bool is_whole(struct loop *l)
+{
+	/* whoever watches our bell is our epoll */
+	return l->epoll_fd >= 0 && bell_is_ours(&l->bell) &&
+	       control(l, EPOLL_CTL_MOD, &l->wake) == 0;
+}
+
+/* The old epoll is not closed: whether its number is still ours cannot be told. */
+static void loop_repair(struct loop *l)
+{
+	if (l->repairing)
+		return;
+	l->repairing = true;
+	l->generation++;
+	if (l->wake.fd >= 0)
+		release_slot(l, l->wake.slot);
+	l->wake.fd = -1;
+	bell_done(&l->bell);
+	l->epoll_fd = -1;
+	if (l->driven && l->sleep_until)
+		leave_driver(l);
+	if (make_descriptors(l) == 0)
+		for (uint32_t i = 0; i < l->slot_count; i++)
+			if (l->slots[i].watch && l->slots[i].watch != &l->wake)
+				watch_anew(l, l->slots[i].watch);
+	man(l);
+	pthread_cond_broadcast(&l->news);
+	l->repairing = false;
+}
+
+void loop_check(struct loop *l)
+{
+	if (!is_whole(l))
+		loop_repair(l);
+}
+
+unsigned loop_strays(const struct loop *l)
+{
+	return l->strays;
 }
 
 /* --- turning --- */
@@ -409,44 +536,20 @@ void loop_eager(struct loop *l)
 
 /* Without the lock: as epoll_wait. When the last wait was short this one may be, too, and then it
  * costs less than to fall asleep and be woken. */
-static int wait_for_events(struct loop *l, int timeout, bool eager)
+static int wait_for_events(struct loop *l, int epoll_fd, int timeout, bool eager)
 {
 	int64_t began;
 	int n = 0;
 
 	if (!eager)
-		return epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
+		return epoll_wait(epoll_fd, l->batch, BATCH, timeout);
 	began = loop_now_us();
 	while (n == 0 && timeout != 0 && l->soon && loop_now_us() - began < AWAKE_US)
-		n = epoll_wait(l->epoll_fd, l->batch, BATCH, 0);
+		n = epoll_wait(epoll_fd, l->batch, BATCH, 0);
 	if (n == 0)
-		n = epoll_wait(l->epoll_fd, l->batch, BATCH, timeout);
+		n = epoll_wait(epoll_fd, l->batch, BATCH, timeout);
 	l->soon = n > 0 && loop_now_us() - began < SOON_US;
 	return n;
-}
-
-/* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
- * time. */
-static void turn(struct loop *l, int64_t until, bool guest)
-{
-	int n, timeout = time_left(until);
-	bool eager = l->eager;
-
-	assert(!l->driven);
-	l->driven = true;
-	l->guest = guest;
-	l->sleep_until = until;
-	loop_unlock(l);
-	n = wait_for_events(l, timeout, eager);
-	loop_lock(l);
-	l->sleep_until = 0;
-	for (int i = 0; i < n; i++)
-		run_watch(l, &l->batch[i]);
-	run_timers(l);
-	run_tasks(l);
-	l->driven = l->guest = l->lent = false;
-	if (l->waiters)
-		pthread_cond_broadcast(&l->news);
 }
 
 static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
@@ -459,10 +562,62 @@ static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
 		pthread_cond_timedwait(cond, &l->lock, &ts);
 }
 
+/* There are no descriptors to wait with. Timers go on. */
+static void turn_without_descriptors(struct loop *l, int64_t until)
+{
+	int64_t soon = loop_now_us() + TICK_US;
+
+	loop_repair(l);
+	if (l->epoll_fd < 0)
+		sleep_on(l, &l->news, until < soon ? until : soon);
+	run_timers(l);
+	run_tasks(l);
+}
+
+/* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
+ * time. False: nothing could wake us for so long that another thread has taken our place. */
+static bool turn(struct loop *l, int64_t until, bool guest)
+{
+	int n, epoll_fd = l->epoll_fd, timeout = time_left(until);
+	uint64_t generation = l->generation;
+	bool eager = l->eager, foreign = false;
+
+	assert(!l->driven);
+	if (epoll_fd < 0) {
+		l->lent = false;
+		turn_without_descriptors(l, until);
+		return true;
+	}
+	l->driven = true;
+	l->guest = guest;
+	l->sleep_until = until;
+	loop_unlock(l);
+	n = wait_for_events(l, epoll_fd, timeout, eager);
+	foreign = n < 0 && errno != EINTR;
+	loop_lock(l);
+	if (l->generation != generation) {
+		l->strays--;
+		return false;
+	}
+	l->sleep_until = 0;
+	for (int i = 0; i < n; i++)
+		foreign |= !run_watch(l, &l->batch[i]);
+	if (foreign || (n == 0 && !guest))
+		loop_check(l);
+	run_timers(l);
+	run_tasks(l);
+	l->driven = l->guest = l->lent = false;
+	if (l->waiters)
+		pthread_cond_broadcast(&l->news);
+	return true;
+}
+
 static void wait_for_driver(struct loop *l, int64_t until)
 {
 	if ((!l->guest || l->lent) && l->sleep_until)
 		kick(l); /* our own thread, or one that is lent to us: they make room */
+	if (!l->driven)
+		return;
 	l->waiters++;
 	sleep_on(l, &l->news, until);
 	l->waiters--;
@@ -499,12 +654,13 @@ static void lend_aside(struct loop *l, bool stays)
 	l->lend_asleep = false;
 }
 
-void loop_lend(struct loop *l, bool (*wanted)(void *ctx), void *ctx)
+bool loop_lend(struct loop *l, const struct loop_lender *lender)
 {
 	uint64_t visits = l->visits;
 
 	assert(!loop_is_mine(l));
-	while (!wanted(ctx)) {
+	l->lender = lender;
+	while (!lender->wanted(lender->ctx)) {
 		bool same = l->visits == visits, guest = l->driven && l->guest;
 
 		assert(!l->lent);
@@ -516,13 +672,15 @@ void loop_lend(struct loop *l, bool (*wanted)(void *ctx), void *ctx)
 			wait_for_driver(l, NEVER);
 		} else {
 			l->lent = true;
-			turn(l, NEVER, true);
+			if (!turn(l, NEVER, true))
+				return false;
 		}
 	}
 	if (l->waiters) /* one of them may have to drive now */
 		pthread_cond_broadcast(&l->news);
 	else if (l->away && !l->driven)
 		pthread_cond_signal(&l->seat);
+	return true;
 }
 
 /* --- the thread --- */
@@ -550,14 +708,11 @@ static void stand_aside(struct loop *l, bool stays)
 static void *run(void *arg)
 {
 	struct loop *l = arg;
-	struct loop_watch wake;
 	uint64_t visits = 0;
-	int r;
+	bool replaced = false;
 
 	loop_lock(l);
-	r = loop_watch(l, &wake, l->wake_fd, EPOLLIN, on_woken);
-	assert(r == 0);
-	while (!l->stop) {
+	while (!l->stop && !replaced) {
 		bool same = l->visits + l->lends == visits || l->attend;
 
 		visits = l->visits + l->lends;
@@ -571,13 +726,10 @@ static void *run(void *arg)
 		} else if (l->driven || !same) {
 			stand_aside(l, l->driven && same);
 		} else {
-			turn(l, first_timer(l), false);
+			replaced = !turn(l, first_timer(l), false);
 			l->turn_due = true;
 		}
 	}
-	loop_watch_stop(l, &wake);
-	loop_timer_stop(l, &l->late);
-	assert(l->heap_count == 0 && ring_is_empty(&l->tasks) && !l->driven);
 	loop_unlock(l);
 	return NULL;
 }
@@ -586,8 +738,9 @@ static void destroy(struct loop *l)
 {
 	if (l->epoll_fd >= 0)
 		close(l->epoll_fd);
-	if (l->wake_fd >= 0)
-		close(l->wake_fd);
+	bell_done(&l->bell);
+	if (l->strays) /* should one of them ever wake, it looks here */
+		return;
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->news);
 	pthread_cond_destroy(&l->seat);
@@ -601,9 +754,10 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 {
 	struct loop *l = mem_grow(NULL, 1, sizeof(*l));
 	pthread_condattr_t attr;
-	int r = 0;
+	int r;
 
-	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .wake_fd = -1 };
+	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .cookie = (uint32_t)loop_now_us() };
+	l->wake.fd = l->epoll_fd = -1;
 	ring_init(&l->tasks);
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -612,11 +766,9 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	pthread_cond_init(&l->seat, &attr);
 	pthread_cond_init(&l->lend, &attr);
 	pthread_condattr_destroy(&attr);
-	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (l->epoll_fd >= 0)
-		l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (l->wake_fd < 0)
-		r = err_set(e, -errno, "cannot wait for events (epoll, eventfd)");
+	r = make_descriptors(l);
+	if (r < 0)
+		err_set(e, r, "cannot wait for events (epoll, pipe)");
 	loop_lock(l); /* the thread must find its own name in l->thread */
 	if (r == 0) {
 		r = thread_start(&l->thread, THREAD_OURS, "killick", run, l);
@@ -634,11 +786,22 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 
 void loop_close(struct loop *l)
 {
+	bool manned;
+
 	assert(!loop_is_mine(l));
 	loop_lock(l);
+	loop_check(l);
 	l->stop = true;
 	loop_wake(l);
+	manned = !l->unmanned;
 	loop_unlock(l);
-	pthread_join(l->thread, NULL);
+	if (manned)
+		pthread_join(l->thread, NULL);
+	loop_lock(l);
+	loop_watch_stop(l, &l->wake);
+	loop_timer_stop(l, &l->late);
+	loop_timer_stop(l, &l->lost);
+	assert(l->heap_count == 0 && ring_is_empty(&l->tasks) && !l->driven);
+	loop_unlock(l);
 	destroy(l);
 }

@@ -12,6 +12,11 @@
  * read by the thread that wants it, and one request at a time costs no switch between our threads.
  * The loop's own thread stands aside meanwhile and keeps the time.
  *
+ * A host may close descriptors that are ours (own.h). The loop notices when it next uses its own,
+ * and makes new ones. Each watch whose descriptor is gone is then told EPOLLERR | EPOLLHUP, once;
+ * its owner asks loop_watch_is_ours before it touches the number. A thread that waits in the old
+ * epoll cannot be woken: it is left there, and another takes its place.
+ *
  * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's
  * thread). An idle loop does not wake up.
  */
@@ -22,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "base/ring.h"
 
 struct loop;
@@ -30,6 +36,8 @@ struct loop_watch {      /* a descriptor that is waited for; embedded in its own
 	int fd;          /* -1: none */
 	uint32_t events; /* EPOLLIN, ... as registered */
 	uint32_t slot;   /* place in the loop's table */
+	struct own id;   /* what fd was when it was given to us */
+	bool lost;       /* the host has closed it, which is to be told */
 	void (*on_ready)(struct loop_watch *w, uint32_t events);
 };
 
@@ -56,6 +64,10 @@ pthread_mutex_t *loop_mutex(struct loop *l); /* for condition variables */
 bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
 void loop_wake(struct loop *l);              /* with the lock: have on_turn called */
 int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
+/* With the lock: the same, and the reading is kept for who can do with the last one that was made.
+ */
+int64_t loop_read_clock(struct loop *l);
+int64_t loop_last_reading(const struct loop *l);
 
 /* With the lock, which is let go meanwhile: wait until done(ctx), which is asked with the lock, or
  * until until_us (INT64_MAX: no limit). The last answer of done. Not on the loop's thread. */
@@ -64,7 +76,15 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
  * to run what the loop brings, in a place of its own: it drives until wanted(ctx), but makes room
  * for threads in loop_wait, as the loop's own thread does. One thread at a time. Whoever makes it
  * wanted calls loop_call_back. */
-void loop_lend(struct loop *l, bool (*wanted)(void *ctx), void *ctx);
+struct loop_lender {
+	bool (*wanted)(void *ctx);
+	/* With the lock: the thread waits where nothing can wake it any more; another is to take
+	 * its place. */
+	void (*on_lost)(void *ctx);
+	void *ctx;
+};
+/* False: the calling thread was replaced, and must end without touching anything of its own. */
+bool loop_lend(struct loop *l, const struct loop_lender *lender);
 void loop_call_back(struct loop *l);
 /* With the lock: something changed outside of a handler that a waiter may wait for. */
 void loop_notify(struct loop *l);
@@ -98,6 +118,16 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events);
 void loop_watch_stop(struct loop *l,
 		     struct loop_watch *w); /* does not close fd; w->fd is -1 then */
+/* Is its descriptor still the one that was given to us? */
+static inline bool loop_watch_is_ours(const struct loop_watch *w)
+{
+	return w->fd >= 0 && own_is(&w->id, w->fd);
+}
+/* With the lock: a descriptor was found to be somebody else's; see whether the loop's own are. */
+void loop_check(struct loop *l);
+/* With the lock: how many threads wait where nothing can wake them. Those in loop_wait never
+ * return. */
+unsigned loop_strays(const struct loop *l);
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 		    void (*on_time)(struct loop_timer *t));
 void loop_timer_stop(struct loop *l, struct loop_timer *t);

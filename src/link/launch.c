@@ -142,7 +142,7 @@ static char **keeper_environment(char *const *envp)
 }
 
 int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
-		  struct err *e)
+		  pid_t *out_pid, struct err *e)
 {
 	AUTO(words_done) struct words words = { .count = 0 };
 	AUTO(mem_drop) char **argv = NULL;
@@ -155,7 +155,7 @@ int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *o
 	job.argv = argv;
 	job.envp = envp;
 	memcpy(job.fds, fds, sizeof(job.fds));
-	return spawn_detached(&job, out_pidfd, e);
+	return spawn_detached(&job, out_pidfd, out_pid, e);
 }
 
 int launch_janitor(const char *program, int *out_pidfd)
@@ -171,5 +171,5 @@ int launch_janitor(const char *program, int *out_pidfd)
 	for (int i = 0; i < SPAWN_FDS; i++)
 		job.fds[i] = null;
 	job.envp = envp;
-	return spawn_detached(&job, out_pidfd, NULL);
+	return spawn_detached(&job, out_pidfd, NULL, NULL);
 }

@@ -10,10 +10,10 @@
 #include "link/link.h"
 #include "link/spawn.h"
 
-/* The keeper of spec, with fds as its stdin, stdout, stderr and control socket. 0 and a pidfd, or
- * -errno with a sentence. */
+/* The keeper of spec, with fds as its stdin, stdout, stderr and control socket. 0, a pidfd and the
+ * pid, or -errno with a sentence. */
 int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
-		  struct err *e);
+		  pid_t *out_pid, struct err *e);
 
 /* `killick reap`: ends what trees left behind whose keepers were both killed. */
 int launch_janitor(const char *program, int *out_pidfd);

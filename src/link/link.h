@@ -96,7 +96,11 @@ struct link { /* first member of each kind */
 	const struct link_events *ev; /* borrowed; must outlive the link */
 	void *ctx;
 	unsigned long long written; /* bytes that link_write has taken */
+	bool disowned; /* the host has closed its descriptors; on_ended follows */
 };
+#define LINK_DISOWNED                                                                              \
+	"this program has closed descriptors that belong to killick (with close_range or the "     \
+	"like); the keeper ends the server"
 
 /* Start a server on this machine. On failure nothing was started, *out is untouched and e says why.
  */
@@ -108,7 +112,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 int link_keeper_path(const char *given, char **out, struct err *e);
 
 /* Write all of it: now, or queued. 0; -ENOBUFS when more than write_limit would wait (nothing was
- * taken), -EPIPE when the server's stdin is closed. */
+ * taken), -EPIPE when the server's stdin is closed, -ESTALE when the link is disowned. */
 static inline int link_write(struct link *l, const char *bytes, size_t len)
 {
 	int r = l->ops->write(l, bytes, len);

@@ -15,12 +15,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,13 +37,16 @@
 #include "link/link.h"
 #include "link/spawn.h"
 
-#define SMALL      (16 << 10) /* what is shorter may wait for more of its kind */
-#define KEEP       (16 << 10) /* bytes of the queue's memory that stay for the next time */
-#define NARROW     (64 << 10) /* what a pipe holds at first */
-#define WIDE       (256 << 10)
-#define TURN       (256 << 10) /* bytes read at once, so that one server does not starve the others */
-#define DRAIN      (2 << 20)   /* bytes taken from a pipe after the end; none holds more */
-#define JANITOR_MS 5000        /* for `killick reap` */
+#define SMALL       (16 << 10) /* what is shorter may wait for more of its kind */
+#define KEEP        (16 << 10) /* bytes of the queue's memory that stay for the next time */
+#define NARROW      (64 << 10) /* what a pipe holds at first */
+#define WIDE        (256 << 10)
+#define TURN        (256 << 10) /* bytes read at once, so that one server does not starve the others */
+#define DRAIN       (2 << 20) /* bytes taken from a pipe after the end; none holds more */
+#define JANITOR_MS  5000      /* for `killick reap` */
+#define TRUST_US    20        /* how long a descriptor that was ours is taken to be */
+#define LOOK_MS     10        /* how often a keeper that we cannot hear is looked at */
+#define DISOWNED_MS 10000     /* more than it needs to end the tree by itself */
 
 struct local {
 	struct link link;
@@ -50,12 +55,17 @@ struct local {
 	int paused_out, paused_err;              /* what is not watched for now; -1: none */
 	struct loop_watch keeper;                /* on pidfd, if it is ours to reap */
 	int pidfd;
-	struct loop_timer late; /* the janitor is */
+	struct own pidfd_id;
+	pid_t keeper_pid;
+	struct loop_timer late; /* the janitor is; or a disowned link waits for its keeper, */
+	int64_t until_us;       /* until then */
 	char *program;          /* killick */
 	struct loop_task flush; /* what callbacks wrote is due */
 	struct buf queue;       /* what the server has not read yet ... */
 	size_t sent;            /* ... of which so much is written */
 	bool last;              /* and then its stdin is closed */
+	int64_t asked_us;       /* when we last asked whether stdin is still ours */
+	int64_t reading_us;     /* of the clock, at the last write */
 	bool wide_in, wide_out; /* these pipes have been widened */
 	char word[24];          /* to the keeper, which had no room for it */
 	enum link_stop stop;    /* what that is about */
@@ -65,21 +75,71 @@ struct local {
 	bool over;    /* and what is left in the pipes is read, whether it is wanted or not */
 };
 
+static void local_on_look(struct loop_timer *t);
+
 #define LOCAL_OF(ptr, member) ((struct local *)((char *)(ptr)-offsetof(struct local, member)))
 
 static void drop_watch(struct local *l, struct loop_watch *w)
 {
+	struct own id = w->id;
 	int fd = w->fd;
 
 	loop_watch_stop(l->loop, w);
-	if (fd >= 0)
-		close(fd);
+	own_drop(&id, &fd);
+}
+
+/* The host has closed a descriptor of ours, and may have opened something of its own under that
+ * number. The others are closed as well: the keeper takes that for the end of its owner. Nothing
+ * tells us any more when it is done, so it is looked at. */
+static void local_disown(struct local *l)
+{
+	if (l->link.disowned || l->over)
+		return;
+	l->link.disowned = true;
+	l->hung_up = true;
+	loop_task_stop(&l->flush);
+	drop_watch(l, &l->in);
+	drop_watch(l, &l->out);
+	drop_watch(l, &l->err);
+	drop_watch(l, &l->control);
+	loop_watch_stop(l->loop, &l->keeper);
+	l->until_us = loop_now_us() + DISOWNED_MS * 1000;
+	loop_timer_set(l->loop, &l->late, 0, local_on_look);
+	loop_check(l->loop);
+}
+
+/* A hang-up is told of descriptors that are not ours any more, too. True: it is one of those. */
+static bool local_is_disowned(struct local *l, const struct loop_watch *w, uint32_t events)
+{
+	if (!(events & EPOLLIN) && !loop_watch_is_ours(w))
+		local_disown(l);
+	return l->link.disowned;
 }
 
 /* --- writing --- */
 
+/* To ask before each write would cost a call 5 % of its time. A host that closes our descriptor and
+ * opens something else there needs longer than TRUST_US. The clock was read for the deadline of the
+ * call, if this write is one; otherwise the last reading says nothing. */
+static bool local_has_stdin(struct local *l)
+{
+	int64_t reading_us = loop_last_reading(l->loop);
+	bool trusted = reading_us != l->reading_us && reading_us < l->asked_us + TRUST_US;
+
+	l->reading_us = reading_us;
+	if (trusted)
+		return true;
+	l->asked_us = reading_us;
+	return loop_watch_is_ours(&l->in);
+}
+
 static ssize_t write_some(struct local *l, const char *bytes, size_t len)
 {
+	if (!local_has_stdin(l)) { /* it would be written into a file of the host's */
+		local_disown(l);
+		errno = ESTALE;
+		return -1;
+	}
 	if (!loop_is_mine(l->loop)) /* our own thread has every signal blocked */
 		return quiet_write(l->in.fd, bytes, len);
 	return write(l->in.fd, bytes, len);
@@ -143,7 +203,8 @@ static void on_in(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, in);
 
-	(void)events;
+	if (local_is_disowned(l, w, events))
+		return;
 	if (waiting(l))
 		flush_and_tell(l);
 	else
@@ -174,7 +235,7 @@ static int write_now(struct local *l, const char *bytes, size_t len)
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		close_stdin(l);
-		return -EPIPE;
+		return l->link.disowned ? -ESTALE : -EPIPE;
 	}
 	if (n < 0)
 		n = 0;
@@ -193,7 +254,7 @@ static int local_write(struct link *link, const char *bytes, size_t len)
 	int r;
 
 	if (l->in.fd < 0 || l->last)
-		return -EPIPE;
+		return l->link.disowned ? -ESTALE : -EPIPE;
 	if (len > l->queue.max / 2 || waiting(l) > l->queue.max / 2 - len)
 		return -ENOBUFS;
 	if (waiting(l) && l->in.events != EPOLLERR) /* the server is behind */
@@ -243,7 +304,8 @@ static void on_out(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, out);
 
-	(void)events;
+	if (local_is_disowned(l, w, events))
+		return;
 	if (read_some(l, w, l->link.ev->on_bytes, TURN))
 		return;
 	drop_watch(l, w);
@@ -254,7 +316,8 @@ static void on_err(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, err);
 
-	(void)events;
+	if (local_is_disowned(l, w, events))
+		return;
 	if (read_some(l, w, l->link.ev->on_stderr, TURN))
 		return;
 	drop_watch(l, w);
@@ -314,9 +377,29 @@ static void finish(struct local *l)
 	drop_watch(l, &l->control);
 	loop_watch_stop(l->loop, &l->keeper);
 	loop_timer_stop(l->loop, &l->late);
-	fd_drop(&l->pidfd);
+	own_drop(&l->pidfd_id, &l->pidfd);
 	l->end.report = l->report ? l->report : "";
 	l->link.ev->on_ended(l->link.ctx, &l->end);
+}
+
+static bool keeper_is_gone(const struct local *l)
+{
+	AUTO(fd_drop) int pidfd = (int)syscall(SYS_pidfd_open, l->keeper_pid, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	if (pidfd < 0)
+		return errno == ESRCH;
+	return poll(&p, 1, 0) > 0 && spawn_reap(pidfd);
+}
+
+static void local_on_look(struct loop_timer *t)
+{
+	struct local *l = LOCAL_OF(t, late);
+
+	if (keeper_is_gone(l) || loop_now_us() > l->until_us)
+		finish(l);
+	else
+		loop_timer_set(l->loop, t, LOOK_MS, local_on_look);
 }
 
 static void on_janitor(struct loop_watch *w, uint32_t events)
@@ -338,9 +421,11 @@ static void on_janitor_late(struct loop_timer *t)
  * is done before anybody hears of the end. */
 static bool call_janitor(struct local *l)
 {
-	fd_drop(&l->pidfd);
-	if (launch_janitor(l->program, &l->pidfd) < 0 ||
-	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_janitor) < 0)
+	own_drop(&l->pidfd_id, &l->pidfd);
+	if (launch_janitor(l->program, &l->pidfd) < 0)
+		return false;
+	l->pidfd_id = own_of(l->pidfd);
+	if (loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_janitor) < 0)
 		return false;
 	loop_timer_set(l->loop, &l->late, JANITOR_MS, on_janitor_late);
 	return true;
@@ -428,6 +513,8 @@ static bool on_message(struct local *l, const char *text, size_t len)
 /* False: there is no room for it. */
 static bool say(struct local *l, const char *word)
 {
+	if (l->control.fd >= 0 && !loop_watch_is_ours(&l->control))
+		local_disown(l);
 	return l->control.fd < 0 ||
 	       send(l->control.fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
 	       (errno != EAGAIN && errno != ENOBUFS);
@@ -440,6 +527,8 @@ static void on_control(struct loop_watch *w, uint32_t events)
 	char *text = loop_scratch(l->loop, &size); /* more than the keeper's longest message */
 	ssize_t n;
 
+	if (local_is_disowned(l, w, events))
+		return;
 	if ((events & EPOLLOUT) && say(l, l->word)) {
 		l->word[0] = '\0';
 		loop_watch_change(l->loop, w, EPOLLIN);
@@ -561,7 +650,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 		return err_set(e, r,
 			       "no descriptors for its pipes: %s; raise the limit (ulimit -n)",
 			       strerror(-r));
-	r = launch_keeper(spec, ends.theirs, &pidfd, e);
+	r = launch_keeper(spec, ends.theirs, &pidfd, &l->keeper_pid, e);
 	if (r < 0) {
 		watch_none(l);
 		return r;
@@ -569,6 +658,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	for (int i = 0; i < SPAWN_FDS; i++)
 		ends.ours[i] = -1; /* the watches own them now */
 	l->pidfd = pidfd;
+	l->pidfd_id = own_of(pidfd);
 	l->program = mem_text(spec->keeper, strlen(spec->keeper));
 	*out = &l->link;
 	l = NULL;

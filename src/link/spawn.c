@@ -32,6 +32,7 @@
 struct job {
 	const struct spawn *spec;
 	int pidfd;
+	pid_t pid;
 	int error;          /* errno */
 	const char *failed; /* what it was that failed; static */
 	char *stack;
@@ -97,6 +98,7 @@ static BORROWED int be_between(void *arg)
 
 	if (keeper < 0)
 		return fail(job, "clone");
+	job->pid = keeper;
 	if (job->error) /* it did not become one, and has ended */
 		syscall(SYS_wait4, keeper, NULL, __WALL, NULL);
 	return 0;
@@ -112,7 +114,7 @@ static int explain(const struct job *job, struct err *e)
 	return err_set(e, -job->error, "cannot start a process (%s): %s", job->failed, reason);
 }
 
-int spawn_detached(const struct spawn *s, int *out_pidfd, struct err *e)
+int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct err *e)
 {
 	_Alignas(16) char stacks[2][STACK];
 	struct job *job =
@@ -136,6 +138,8 @@ int spawn_detached(const struct spawn *s, int *out_pidfd, struct err *e)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!job->error) {
 		*out_pidfd = job->pidfd;
+		if (out_pid)
+			*out_pid = job->pid;
 	} else {
 		if (job->pidfd >= 0)
 			close(job->pidfd);

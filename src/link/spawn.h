@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -22,8 +23,9 @@ struct spawn { /* borrowed */
 	int fds[SPAWN_FDS];         /* become 0, 1, 2, 3; all must be above 3 */
 };
 
-/* 0 and a pidfd, or -errno with a sentence and nothing was started. */
-int spawn_detached(const struct spawn *s, int *out_pidfd, struct err *e);
+/* 0, a pidfd and, if out_pid is not NULL, the pid; or -errno with a sentence and nothing was
+ * started. */
+int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct err *e);
 
 /* The process has ended or is about to. True: it is gone, or not ours to reap. False: ask again
  * when the pidfd is readable. */

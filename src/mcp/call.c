@@ -300,8 +300,9 @@ void call_send(struct client_call *call)
 			   call->client->spec->message_limit);
 	else
 		call_later(call, CALL_BUSY, NULL, "%s",
-			   r == -ENOBUFS ? "the server does not read what it is sent"
-					 : "the server has closed its stdin");
+			   r == -ENOBUFS  ? "the server does not read what it is sent"
+			   : r == -ESTALE ? LINK_DISOWNED
+					  : "the server has closed its stdin");
 }
 
 /* Lists of servers that have none of the kind. */

@@ -89,6 +89,7 @@ static void fail_later(struct client *c, int error)
 	handshake_done(c);
 	err_set(&c->error, error,
 		error == -EPIPE     ? "its stdin is closed"
+		: error == -ESTALE  ? LINK_DISOWNED
 		: error == -ENOBUFS ? "it does not read"
 				    : "our greeting is longer than message_limit allows");
 	go(c, CLIENT_FAILED);

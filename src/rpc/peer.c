@@ -224,7 +224,7 @@ void peer_extend(struct peer *p, struct peer_request *rq, int64_t timeout_ms)
 		rq->deadline_us = NEVER;
 		return;
 	}
-	rq->deadline_us = loop_now_us() + timeout_ms * 1000;
+	rq->deadline_us = loop_read_clock(p->loop) + timeout_ms * 1000;
 	set_timer(p, rq->deadline_us, timeout_ms);
 }
 

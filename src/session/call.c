@@ -114,7 +114,7 @@ static int code_of(const struct part *p, const struct client_result *r)
 	case CALL_PROTOCOL:
 		return KILLICK_ERR_PROTOCOL;
 	case CALL_BUSY:
-		return KILLICK_ERR_BUSY;
+		return p->lease->server->link->disowned ? KILLICK_ERR_SYSTEM : KILLICK_ERR_BUSY;
 	case CALL_FAILED:
 		return r->code;
 	}

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -14,21 +13,23 @@
 
 int outbox_init(struct outbox *o, bool for_host, struct err *e)
 {
-	*o = (struct outbox){ .fd = -1 };
+	int r;
+
+	*o = (struct outbox){ .fd = -1, .bell = { -1, -1, { .dev = 0 } } };
 	o->last = &o->first;
-	if (for_host) {
-		o->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (o->fd < 0)
-			return err_set(e, -errno, "cannot make an eventfd: %s", strerror(errno));
-	}
+	if (!for_host)
+		return 0;
+	r = bell_init(&o->bell);
+	if (r < 0)
+		return err_set(e, r, "cannot make a pipe: %s", strerror(-r));
+	o->fd = o->bell.out;
 	return 0;
 }
 
 void outbox_done(struct outbox *o)
 {
 	assert(!o->first && !o->busy && !o->started);
-	if (o->fd >= 0)
-		close(o->fd);
+	bell_done(&o->bell);
 }
 
 bool outbox_is_mine(const struct outbox *o)
@@ -48,34 +49,18 @@ bool outbox_is_idle(const struct outbox *o)
 
 /* --- putting --- */
 
-/* Make the host's descriptor readable, and not. */
-static void outbox_ring(const struct outbox *o)
-{
-	uint64_t one = 1;
-
-	(void)!write(o->fd, &one, sizeof(one));
-}
-
-static void outbox_hush(const struct outbox *o)
-{
-	uint64_t count;
-
-	(void)!read(o->fd, &count, sizeof(count));
-}
-
 void outbox_put(struct outbox *o, struct outbox_item *i)
 {
 	bool was_empty = !o->first;
 
 	assert(i->kind && !i->next && o->last != &i->next);
 	assert(!i->kind->is_wanted == !i->subject);
-	assert(o->fd >= 0 || o->started);
 	*o->last = i;
 	o->last = &i->next;
 	o->put++;
 	if (o->fd >= 0) {
 		if (was_empty)
-			outbox_ring(o);
+			bell_ring(&o->bell);
 	} else if (was_empty) {
 		loop_call_back(o->loop);
 	}
@@ -136,12 +121,12 @@ int outbox_run(struct outbox *o)
 	 * callbacks do not keep the host's loop from its work. */
 	end = o->busy ? before : o->put;
 	if (before < end)
-		outbox_hush(o);
+		bell_hush(&o->bell);
 	while (o->ran < end)
 		if (!outbox_run_first(o))
 			return -1;
 	if (before < end && o->first)
-		outbox_ring(o);
+		bell_ring(&o->bell);
 	end -= before;
 	if (!end || !outbox_is_left_to_us(o))
 		loop_unlock(o->loop);
@@ -175,18 +160,32 @@ static bool outbox_is_wanted(void *ctx)
 static void *outbox_thread(void *arg)
 {
 	struct outbox *o = arg;
+	struct loop *loop = o->loop;
 
-	loop_lock(o->loop);
+	loop_lock(loop);
 	for (;;) {
 		while (o->first)
 			outbox_run_batch(o);
 		if (o->on_abandoned || o->stop)
 			break;
-		loop_lend(o->loop, outbox_is_wanted, o);
+		if (!loop_lend(loop, &o->lender)) { /* another thread does our work */
+			loop_unlock(loop);
+			return NULL;
+		}
 	}
 	if (!outbox_is_left_to_us(o))
 		loop_unlock(o->loop);
 	return NULL;
+}
+
+/* The thread waits for descriptors that the host has closed, and for ever. */
+static void outbox_replace_thread(void *ctx)
+{
+	struct outbox *o = ctx;
+
+	pthread_detach(o->thread);
+	o->started = false;
+	outbox_want(o); /* if that fails, the next one who gives us a callback tries again */
 }
 
 int outbox_want(struct outbox *o)
@@ -195,6 +194,7 @@ int outbox_want(struct outbox *o)
 
 	if (o->fd >= 0 || o->started)
 		return 0;
+	o->lender = (struct loop_lender){ outbox_is_wanted, outbox_replace_thread, o };
 	r = thread_start(&o->thread, THREAD_HOST, "killick-host", outbox_thread, o);
 	o->started = r == 0;
 	return r;

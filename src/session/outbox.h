@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bell.h"
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/origin.h"
@@ -37,6 +38,7 @@ struct outbox {
 	struct loop *loop;
 	const struct origin *origin;
 	int fd; /* readable when something waits for killick_dispatch; -1: there is a thread */
+	struct bell bell; /* whose it is */
 	struct outbox_item *first, **last;
 	bool busy;           /* a callback runs, */
 	pthread_t who;       /* on this thread, */
@@ -48,6 +50,7 @@ struct outbox {
 	bool started; /* the callback thread runs */
 	bool stop;    /* it is to end */
 	pthread_t thread;
+	struct loop_lender lender; /* how it waits */
 
 	void (*on_abandoned)(void *ctx); /* NULL: not abandoned */
 	void *ctx;

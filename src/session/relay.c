@@ -106,8 +106,10 @@ void relay_stderr_open(struct server *sv)
 	sv->stderr_fd =
 		open(sv->stderr_file,
 		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-	if (sv->stderr_fd >= 0)
+	if (sv->stderr_fd >= 0) {
+		sv->stderr_id = own_of(sv->stderr_fd);
 		return;
+	}
 	snprintf(text, sizeof(text), "cannot append to '%s', the stderr of server '%s': %s",
 		 sv->stderr_file, sv->recipe.name, strerror(errno));
 	relay_warning(sv, text);
@@ -177,7 +179,7 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 
 	tail_add(&sv->tail, bytes, len);
 	/* Where it cannot be written at once it is not our task to keep it. */
-	if (sv->stderr_fd >= 0)
+	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
 		write_file(sv->stderr_fd, bytes, len);
 	if (len && is_heard(sv))
 		tell_lines(sv, bytes, len);
@@ -187,7 +189,7 @@ void relay_stderr_close(struct server *sv)
 {
 	tell_part(sv);
 	buf_done(&sv->stderr_part);
-	fd_drop(&sv->stderr_fd);
+	own_drop(&sv->stderr_id, &sv->stderr_fd);
 }
 
 /* --- a keeper that does not answer --- */

@@ -182,6 +182,8 @@ static void describe_exit(struct server *sv, const struct link_end *end)
 
 	if (is_lease(end))
 		error_set(&sv->error, KILLICK_ERR_LOST, "server '%s' is lost: %s", name, end->text);
+	else if (sv->link->disowned)
+		error_set(&sv->error, code, "server '%s' was ended%s: " LINK_DISOWNED, name, when);
 	else if (is_keepers_fault(end))
 		error_set(&sv->error, code,
 			  "the keeper of server '%s' was killed, and the server was ended%s", name,

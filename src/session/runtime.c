@@ -274,7 +274,7 @@ static bool is_left_by_all(void *ctx)
 {
 	const struct killick *k = ctx;
 
-	return k->inside == 0 && sites_are_left(k);
+	return k->inside <= loop_strays(k->loop) && sites_are_left(k);
 }
 
 static bool has_no_site(void *ctx)
@@ -314,8 +314,10 @@ static void runtime_free(void *ctx)
 	loop_lock(k->loop);
 	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
 	loop_wait(k->loop, has_no_site, k, loop_now_us() + SITES_US);
-	if (!has_no_site(k)) {        /* a keeper does not answer; should it ever, it needs */
-		loop_unlock(k->loop); /* the loop */
+	/* A keeper does not answer, and should it ever, it needs the loop; or a thread of the host
+	 * is inside for ever, because the host has closed the descriptors that it waits for. */
+	if (!has_no_site(k) || k->inside > 0) {
+		loop_unlock(k->loop);
 		return;
 	}
 	RING_EACH(r, &k->sessions)

@@ -273,7 +273,9 @@ static void server_escalate(struct server *sv)
 	switch (sv->stop) {
 	case STOP_LINGER:
 		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START,
-			  "server '%s' closed its %s and kept running; it was ended",
+			  sv->link->disowned
+				  ? "server '%s': " LINK_DISOWNED
+				  : "server '%s' closed its %s and kept running; it was ended",
 			  sv->recipe.name, sv->deaf ? "stdin" : "stdout");
 		fail_client(sv, sv->error.code, sv->error.text);
 		server_stop(sv, "exit", LINK_STOP_EOF);
@@ -534,7 +536,9 @@ bool server_has_client(const struct server *sv)
 
 void server_check(struct server *sv)
 {
-	if (!server_has_client(sv) || link_write(sv->link, "", 0) != -EPIPE)
+	int r = server_has_client(sv) ? link_write(sv->link, "", 0) : 0;
+
+	if (r != -EPIPE && r != -ESTALE)
 		return;
 	sv->deaf = true;
 	server_step(sv, EV_EOF);

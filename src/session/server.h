@@ -96,6 +96,7 @@ struct server {
 	enum server_stop stop;
 	const char *why;        /* why we end it; NULL: we do not */
 	int stderr_fd;          /* -1: none */
+	struct own stderr_id;
 	struct buf stderr_part; /* of a line */
 
 	/* what has been */

@@ -20,6 +20,12 @@ int64_t loop_now_us(void)
 	return fake_now_us;
 }
 
+int64_t loop_read_clock(struct loop *l)
+{
+	(void)l;
+	return fake_now_us;
+}
+
 void loop_timer_stop(struct loop *l, struct loop_timer *t)
 {
 	(void)l;
