@@ -11,72 +11,14 @@
 #include <unistd.h>
 
 #include "base/bell.h"
+#include "base/loop_internal.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
 #define AWAKE_US 50  /* an eager loop waits so long without sleeping, */
 #define SOON_US  200 /* if its last wait was shorter than this */
-#define BATCH    64
-#define NEVER    INT64_MAX
 #define TICK_US                                                                                    \
 	10000 /* how long the thread stands aside for one that waits, before it looks again */
-#define SCRATCH (256 << 10)
-
-/* epoll gives back what was registered, perhaps after another thread has stopped and freed the
- * watch. So what is registered is no pointer but a place in a table and how often the place was
- * used. */
-struct slot {
-	struct loop_watch *watch; /* NULL: free */
-	uint32_t uses;
-};
-
-struct loop {
-	pthread_mutex_t lock;
-	pthread_t thread;
-	int epoll_fd; /* -1: it was closed by the host, and there are no descriptors for another */
-	struct bell bell; /* gets the driver out of epoll_wait */
-	struct loop_watch wake;
-	uint64_t generation; /* of these descriptors */
-	uint32_t cookie;     /* in the events of our epoll, not in those of the host's */
-	unsigned strays;     /* threads that wait in an epoll that is no more */
-	bool repairing;
-	bool unmanned;          /* our own thread was one, and could not be replaced yet */
-	struct loop_timer lost; /* watches are to be told of it */
-	bool stop;
-	bool driven;         /* a thread is in turn() */
-	bool guest;          /* with driven: it is not our own, */
-	bool lent;           /* but one that makes room for others: see loop_lend */
-	bool turn_due;       /* our thread is to call on_turn */
-	unsigned waiters;    /* threads in loop_wait that do not drive */
-	uint64_t visits;     /* turns by guests in loop_wait */
-	uint64_t lends;      /* and by the one in loop_lend */
-	pthread_cond_t news; /* for waiters: somebody turned, or left the seat */
-	pthread_cond_t seat; /* for our thread while it stands aside */
-	pthread_cond_t lend; /* for the one in loop_lend while it does */
-	bool lend_asleep;    /* it waits there */
-	const struct loop_lender *lender;
-	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
-	int64_t seat_until;  /* while our thread stands aside: the same; else 0 */
-	bool away;           /* and it comes back only when it is told to */
-	bool attend;         /* somebody expects it back */
-	struct slot *slots;
-	uint32_t slot_count;
-	uint32_t free_hint;              /* no free slot below it */
-	struct epoll_event batch[BATCH]; /* the driver's */
-	struct ring tasks;
-	bool batching; /* the tasks of this thread wait for the end of its batch, */
-	pthread_t batcher;
-	int64_t batch_us;         /* which began then, */
-	struct loop_timer late;   /* or for this */
-	bool eager;               /* see loop_eager */
-	bool soon;                /* what it last waited for came soon */
-	int64_t reading_us;       /* see loop_read_clock */
-	struct loop_timer **heap; /* [1] is due first */
-	size_t heap_count, heap_room;
-	void (*on_turn)(void *ctx);
-	void *ctx;
-	char scratch[SCRATCH];
-};
 
 int64_t loop_now_us(void)
 {
@@ -123,10 +65,8 @@ char *loop_scratch(struct loop *l, size_t *out_size)
 	return l->scratch;
 }
 
-static void loop_repair(struct loop *l);
-
 /* Get the driver out of epoll_wait. */
-static void kick(struct loop *l)
+void loop_kick(struct loop *l)
 {
 	if (!bell_ring(&l->bell))
 		loop_repair(l);
@@ -137,7 +77,7 @@ void loop_wake(struct loop *l)
 	l->turn_due = true;
 	pthread_cond_signal(&l->seat);
 	if (l->driven && !l->guest)
-		kick(l);
+		loop_kick(l);
 }
 
 void loop_attend(struct loop *l)
@@ -153,357 +93,15 @@ void loop_notify(struct loop *l)
 	if (l->waiters)
 		pthread_cond_broadcast(&l->news);
 	if (l->guest && !l->lent && l->sleep_until)
-		kick(l);
+		loop_kick(l);
 }
 
 void loop_call_back(struct loop *l)
 {
 	if (l->lent && l->sleep_until)
-		kick(l);
+		loop_kick(l);
 	else if (l->lend_asleep)
 		pthread_cond_signal(&l->lend);
-}
-
-/* --- timers: a binary heap whose members know their place --- */
-
-static void heap_put(struct loop *l, size_t slot, struct loop_timer *t)
-{
-	l->heap[slot] = t;
-	t->slot = slot;
-}
-
-static void heap_up(struct loop *l, size_t slot, struct loop_timer *t)
-{
-	for (; slot > 1 && l->heap[slot / 2]->due_us > t->due_us; slot /= 2)
-		heap_put(l, slot, l->heap[slot / 2]);
-	heap_put(l, slot, t);
-}
-
-static void heap_down(struct loop *l, size_t slot, struct loop_timer *t)
-{
-	size_t child;
-
-	while ((child = 2 * slot) <= l->heap_count) {
-		if (child < l->heap_count && l->heap[child + 1]->due_us < l->heap[child]->due_us)
-			child++;
-		if (l->heap[child]->due_us >= t->due_us)
-			break;
-		heap_put(l, slot, l->heap[child]);
-		slot = child;
-	}
-	heap_put(l, slot, t);
-}
-
-void loop_timer_stop(struct loop *l, struct loop_timer *t)
-{
-	struct loop_timer *last;
-	size_t slot = t->slot;
-
-	if (!slot)
-		return;
-	assert(l->heap[slot] == t);
-	last = l->heap[l->heap_count--];
-	t->slot = 0;
-	if (last == t)
-		return;
-	if (slot > 1 && l->heap[slot / 2]->due_us > last->due_us)
-		heap_up(l, slot, last);
-	else
-		heap_down(l, slot, last);
-}
-
-void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
-		    void (*on_time)(struct loop_timer *t))
-{
-	assert(delay_ms >= 0);
-	loop_timer_stop(l, t);
-	if (l->heap_count + 2 > l->heap_room) {
-		l->heap_room = l->heap_room ? 2 * l->heap_room : 16;
-		l->heap = mem_grow(l->heap, l->heap_room, sizeof(*l->heap));
-	}
-	t->on_time = on_time;
-	t->due_us = loop_now_us() + delay_ms * 1000;
-	heap_up(l, ++l->heap_count, t);
-	if (!l->guest && t->due_us < l->sleep_until)
-		kick(l);
-	else if (t->due_us < l->seat_until)
-		pthread_cond_signal(&l->seat);
-}
-
-/* True: one was due. */
-static bool run_timers(struct loop *l)
-{
-	int64_t now;
-	bool any = false;
-
-	if (!l->heap_count)
-		return false;
-	now = loop_now_us();
-	while (l->heap_count && l->heap[1]->due_us <= now) {
-		struct loop_timer *t = l->heap[1];
-
-		loop_timer_stop(l, t);
-		t->on_time(t);
-		any = true;
-	}
-	return any;
-}
-
-/* --- tasks --- */
-
-bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t))
-{
-	if (!loop_is_mine(l) && !(l->batching && pthread_equal(l->batcher, pthread_self())))
-		return false;
-	if (ring_is_in(&t->in_loop))
-		return true;
-	t->fn = fn;
-	ring_add(&l->tasks, &t->in_loop);
-	return true;
-}
-
-void loop_task_stop(struct loop_task *t)
-{
-	ring_remove(&t->in_loop);
-}
-
-static void run_tasks(struct loop *l)
-{
-	struct ring *first;
-
-	while ((first = ring_first(&l->tasks)) != NULL) {
-		struct loop_task *t = RING_OF(first, struct loop_task, in_loop);
-
-		loop_task_stop(t);
-		t->fn(t);
-	}
-}
-
-/* The timer is left alone when a batch ends in time: to set it anew for each batch would wake our
- * thread each time. Tasks are run after timers. */
-static void on_batch_late(struct loop_timer *t)
-{
-	struct loop *l = RING_OF(t, struct loop, late);
-
-	if (l->batching && l->batch_us + LOOP_BATCH_MS * 1000 > loop_now_us())
-		loop_timer_set(l, t, LOOP_BATCH_MS, on_batch_late);
-	else
-		l->batching = false;
-}
-
-void loop_batch_begin(struct loop *l)
-{
-	assert(!l->batching);
-	l->batching = true;
-	l->batcher = pthread_self();
-	l->batch_us = loop_now_us();
-	if (!l->late.slot)
-		loop_timer_set(l, &l->late, LOOP_BATCH_MS, on_batch_late);
-}
-
-void loop_batch_end(struct loop *l)
-{
-	l->batching = false;
-	run_tasks(l);
-}
-
-/* --- watches --- */
-
-static uint32_t find_slot(struct loop *l)
-{
-	uint32_t i = l->free_hint;
-
-	while (i < l->slot_count && l->slots[i].watch)
-		i++;
-	if (i == l->slot_count) {
-		l->slot_count = l->slot_count ? 2 * l->slot_count : 16;
-		l->slots = mem_grow(l->slots, l->slot_count, sizeof(*l->slots));
-		for (uint32_t k = i; k < l->slot_count; k++)
-			l->slots[k] = (struct slot){ .uses = l->cookie };
-	}
-	l->free_hint = i + 1;
-	return i;
-}
-
-static int control(struct loop *l, int op, struct loop_watch *w)
-{
-	struct epoll_event ev = { .events = w->events };
-
-	ev.data.u64 = (uint64_t)l->slots[w->slot].uses << 32 | w->slot;
-	return epoll_ctl(l->epoll_fd, op, w->fd, &ev) < 0 ? -errno : 0;
-}
-
-static void release_slot(struct loop *l, uint32_t slot)
-{
-	l->slots[slot].watch = NULL;
-	l->slots[slot].uses++;
-	if (slot < l->free_hint)
-		l->free_hint = slot;
-}
-
-int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
-	       void (*on_ready)(struct loop_watch *w, uint32_t events))
-{
-	int r;
-
-	assert(fd >= 0 && events);
-	*w = (struct loop_watch){ .fd = fd,
-				  .events = events,
-				  .slot = find_slot(l),
-				  .on_ready = on_ready,
-				  .id = own_of(fd) };
-	l->slots[w->slot].watch = w;
-	r = control(l, EPOLL_CTL_ADD, w);
-	if (r < 0) {
-		release_slot(l, w->slot);
-		w->fd = -1;
-	}
-	return r;
-}
-
-int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events)
-{
-	assert(w->fd >= 0 && events && l->slots[w->slot].watch == w);
-	if (w->events == events)
-		return 0;
-	w->events = events;
-	return control(l, EPOLL_CTL_MOD, w);
-}
-
-void loop_watch_stop(struct loop *l, struct loop_watch *w)
-{
-	if (w->fd < 0)
-		return;
-	assert(l->slots[w->slot].watch == w);
-	control(l, EPOLL_CTL_DEL, w);
-	release_slot(l, w->slot);
-	w->fd = -1;
-}
-
-/* False: it is of a watch that was stopped, or not from our epoll. */
-static bool run_watch(struct loop *l, const struct epoll_event *ev)
-{
-	uint32_t slot = (uint32_t)ev->data.u64, uses = (uint32_t)(ev->data.u64 >> 32);
-	struct loop_watch *w = slot < l->slot_count ? l->slots[slot].watch : NULL;
-
-	if (!w || l->slots[slot].uses != uses)
-		return false;
-	w->on_ready(w, ev->events);
-	return true;
-}
-
-static void on_woken(struct loop_watch *w, uint32_t events)
-{
-	(void)events;
-	bell_hush(&RING_OF(w, struct loop, wake)->bell);
-}
-
-/* --- descriptors that the host has closed --- */
-
-static void on_lost(struct loop_timer *t)
-{
-	struct loop *l = RING_OF(t, struct loop, lost);
-
-	for (uint32_t i = 0; i < l->slot_count; i++) {
-		struct loop_watch *w = l->slots[i].watch;
-
-		if (!w || !w->lost)
-			continue;
-		w->lost = false;
-		w->on_ready(w, EPOLLERR | EPOLLHUP);
-	}
-}
-
-static void watch_anew(struct loop *l, struct loop_watch *w)
-{
-	w->lost = !loop_watch_is_ours(w) || control(l, EPOLL_CTL_ADD, w) < 0;
-	if (w->lost && !l->lost.slot)
-		loop_timer_set(l, &l->lost, 0, on_lost);
-}
-
-/* Make the loop's own descriptors. 0 or -errno. */
-static int make_descriptors(struct loop *l)
-{
-	int r = bell_init(&l->bell);
-
-	if (r < 0)
-		return r;
-	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	r = l->epoll_fd < 0 ? -errno : 0;
-	if (r == 0)
-		r = loop_watch(l, &l->wake, l->bell.out, EPOLLIN, on_woken);
-	if (r == 0)
-		return 0;
-	if (l->epoll_fd >= 0)
-		close(l->epoll_fd);
-	l->epoll_fd = -1;
-	bell_done(&l->bell);
-	return r;
-}
-
-static void *run(void *arg);
-
-static void man(struct loop *l)
-{
-	if (l->unmanned)
-		l->unmanned = thread_start(&l->thread, THREAD_OURS, "killick", run, l) < 0;
-}
-
-/* The driver waits in an epoll that we cannot reach any more. */
-static void leave_driver(struct loop *l)
-{
-	bool own = !l->guest, lent = l->lent;
-
-	l->driven = l->guest = l->lent = false;
-	l->sleep_until = 0;
-	l->strays++;
-	if (own) {
-		pthread_detach(l->thread);
-		l->unmanned = true;
-	} else if (lent) {
-		l->lender->on_lost(l->lender->ctx);
-	}
-}
-
-static bool is_whole(struct loop *l)
-{
-	/* whoever watches our bell is our epoll */
-	return l->epoll_fd >= 0 && bell_is_ours(&l->bell) &&
-	       control(l, EPOLL_CTL_MOD, &l->wake) == 0;
-}
-
-/* The old epoll is not closed: whether its number is still ours cannot be told. */
-static void loop_repair(struct loop *l)
-{
-	if (l->repairing)
-		return;
-	l->repairing = true;
-	l->generation++;
-	if (l->wake.fd >= 0)
-		release_slot(l, l->wake.slot);
-	l->wake.fd = -1;
-	bell_done(&l->bell);
-	l->epoll_fd = -1;
-	if (l->driven && l->sleep_until)
-		leave_driver(l);
-	if (make_descriptors(l) == 0)
-		for (uint32_t i = 0; i < l->slot_count; i++)
-			if (l->slots[i].watch && l->slots[i].watch != &l->wake)
-				watch_anew(l, l->slots[i].watch);
-	man(l);
-	pthread_cond_broadcast(&l->news);
-	l->repairing = false;
-}
-
-void loop_check(struct loop *l)
-{
-	if (!is_whole(l))
-		loop_repair(l);
-}
-
-unsigned loop_strays(const struct loop *l)
-{
-	return l->strays;
 }
 
 /* --- turning --- */
@@ -519,11 +117,6 @@ static int time_left(int64_t until)
 	if (left <= 0)
 		return 0;
 	return left > (int64_t)INT_MAX * 1000 ? INT_MAX : (int)((left + 999) / 1000);
-}
-
-static int64_t first_timer(const struct loop *l)
-{
-	return l->heap_count ? l->heap[1]->due_us : NEVER;
 }
 
 void loop_eager(struct loop *l)
@@ -563,15 +156,15 @@ static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
 }
 
 /* There are no descriptors to wait with. Timers go on. */
-static void turn_without_descriptors(struct loop *l, int64_t until)
+static void loop_turn_without_descriptors(struct loop *l, int64_t until)
 {
 	int64_t soon = loop_now_us() + TICK_US;
 
 	loop_repair(l);
 	if (l->epoll_fd < 0)
 		sleep_on(l, &l->news, until < soon ? until : soon);
-	run_timers(l);
-	run_tasks(l);
+	loop_run_timers(l);
+	loop_run_tasks(l);
 }
 
 /* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
@@ -585,7 +178,7 @@ static bool turn(struct loop *l, int64_t until, bool guest)
 	assert(!l->driven);
 	if (epoll_fd < 0) {
 		l->lent = false;
-		turn_without_descriptors(l, until);
+		loop_turn_without_descriptors(l, until);
 		return true;
 	}
 	l->driven = true;
@@ -601,11 +194,11 @@ static bool turn(struct loop *l, int64_t until, bool guest)
 	}
 	l->sleep_until = 0;
 	for (int i = 0; i < n; i++)
-		foreign |= !run_watch(l, &l->batch[i]);
+		foreign |= !loop_run_watch(l, &l->batch[i]);
 	if (foreign || (n == 0 && !guest))
 		loop_check(l);
-	run_timers(l);
-	run_tasks(l);
+	loop_run_timers(l);
+	loop_run_tasks(l);
 	l->driven = l->guest = l->lent = false;
 	if (l->waiters)
 		pthread_cond_broadcast(&l->news);
@@ -615,7 +208,7 @@ static bool turn(struct loop *l, int64_t until, bool guest)
 static void wait_for_driver(struct loop *l, int64_t until)
 {
 	if ((!l->guest || l->lent) && l->sleep_until)
-		kick(l); /* our own thread, or one that is lent to us: they make room */
+		loop_kick(l); /* our own thread, or one that is lent to us: they make room */
 	if (!l->driven)
 		return;
 	l->waiters++;
@@ -647,7 +240,7 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 
 /* Guests read their own answers. As long as they come and go we look every TICK whether they still
  * do; when one stays, we leave it alone: our own thread takes over from it. */
-static void lend_aside(struct loop *l, bool stays)
+static void loop_lend_aside(struct loop *l, bool stays)
 {
 	l->lend_asleep = true;
 	sleep_on(l, &l->lend, stays ? NEVER : loop_now_us() + TICK_US);
@@ -667,7 +260,7 @@ bool loop_lend(struct loop *l, const struct loop_lender *lender)
 		visits = l->visits;
 		l->lends++;
 		if (guest || !same) {
-			lend_aside(l, guest && same);
+			loop_lend_aside(l, guest && same);
 		} else if (l->driven) {
 			wait_for_driver(l, NEVER);
 		} else {
@@ -692,20 +285,20 @@ bool loop_lend(struct loop *l, const struct loop_lender *lender)
 static void stand_aside(struct loop *l, bool stays)
 {
 	l->away = stays;
-	l->seat_until = first_timer(l);
+	l->seat_until = loop_first_timer(l);
 	if (!stays && l->seat_until > loop_now_us() + TICK_US)
 		l->seat_until = loop_now_us() + TICK_US;
 	sleep_on(l, &l->seat, l->seat_until);
 	l->seat_until = 0;
 	l->away = false;
-	if (run_timers(l)) {
-		run_tasks(l);
+	if (loop_run_timers(l)) {
+		loop_run_tasks(l);
 		l->turn_due = true;
 		loop_notify(l);
 	}
 }
 
-static void *run(void *arg)
+void *loop_thread(void *arg)
 {
 	struct loop *l = arg;
 	uint64_t visits = 0;
@@ -722,11 +315,11 @@ static void *run(void *arg)
 			loop_unlock(l);
 			l->on_turn(l->ctx);
 			loop_lock(l);
-			run_tasks(l);
+			loop_run_tasks(l);
 		} else if (l->driven || !same) {
 			stand_aside(l, l->driven && same);
 		} else {
-			replaced = !turn(l, first_timer(l), false);
+			replaced = !turn(l, loop_first_timer(l), false);
 			l->turn_due = true;
 		}
 	}
@@ -766,12 +359,12 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	pthread_cond_init(&l->seat, &attr);
 	pthread_cond_init(&l->lend, &attr);
 	pthread_condattr_destroy(&attr);
-	r = make_descriptors(l);
+	r = loop_make_descriptors(l);
 	if (r < 0)
 		err_set(e, r, "cannot wait for events (epoll, pipe)");
 	loop_lock(l); /* the thread must find its own name in l->thread */
 	if (r == 0) {
-		r = thread_start(&l->thread, THREAD_OURS, "killick", run, l);
+		r = thread_start(&l->thread, THREAD_OURS, "killick", loop_thread, l);
 		if (r < 0)
 			err_set(e, r, "cannot start a thread");
 	}

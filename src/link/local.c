@@ -382,7 +382,7 @@ static void finish(struct local *l)
 	l->link.ev->on_ended(l->link.ctx, &l->end);
 }
 
-static bool keeper_is_gone(const struct local *l)
+static bool local_keeper_is_gone(const struct local *l)
 {
 	AUTO(fd_drop) int pidfd = (int)syscall(SYS_pidfd_open, l->keeper_pid, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -396,7 +396,7 @@ static void local_on_look(struct loop_timer *t)
 {
 	struct local *l = LOCAL_OF(t, late);
 
-	if (keeper_is_gone(l) || loop_now_us() > l->until_us)
+	if (local_keeper_is_gone(l) || loop_now_us() > l->until_us)
 		finish(l);
 	else
 		loop_timer_set(l->loop, t, LOOK_MS, local_on_look);

@@ -95,7 +95,7 @@ struct quiet {
 	const void *subject;
 };
 
-static bool is_quiet(void *ctx)
+static bool runtime_is_quiet(void *ctx)
 {
 	const struct quiet *q = ctx;
 
@@ -105,8 +105,8 @@ static bool is_quiet(void *ctx)
 bool runtime_quiet(struct killick *k, const void *subject, int64_t until_us)
 {
 	return outbox_is_quiet(&k->outbox, subject) ||
-	       runtime_wait_for_callbacks(k, is_quiet, &(struct quiet){ &k->outbox, subject },
-					  until_us);
+	       runtime_wait_for_callbacks(k, runtime_is_quiet,
+					  &(struct quiet){ &k->outbox, subject }, until_us);
 }
 
 int runtime_want(struct killick *k, bool given, struct killick_error *e)
@@ -329,7 +329,7 @@ static void runtime_free(void *ctx)
 	destroy(k);
 }
 
-static bool is_idle(void *ctx)
+static bool runtime_is_idle(void *ctx)
 {
 	return outbox_is_idle(&((struct killick *)ctx)->outbox);
 }
@@ -342,7 +342,8 @@ static bool runtime_drain(struct killick *k)
 
 	do {
 		before = k->outbox.ran;
-		idle = runtime_wait_for_callbacks(k, is_idle, k, loop_now_us() + CALLBACK_US);
+		idle = runtime_wait_for_callbacks(k, runtime_is_idle, k,
+						  loop_now_us() + CALLBACK_US);
 	} while (!idle && k->outbox.ran != before);
 	return idle;
 }

@@ -412,3 +412,94 @@ TEST(timers_come_while_another_thread_drives)
 	EQ(pthread_join(other, NULL), 0);
 	loop_close(loop);
 }
+
+struct lent {
+	bool over, left;
+};
+
+static bool is_over(void *ctx)
+{
+	return ((struct lent *)ctx)->over;
+}
+
+static void never_lost(void *ctx)
+{
+	(void)ctx;
+	FAIL("nobody has closed anything");
+}
+
+static void *lend(void *arg)
+{
+	struct lent *lent = arg;
+	const struct loop_lender lender = { is_over, never_lost, lent };
+
+	loop_lock(loop);
+	OK(loop_lend(loop, &lender));
+	lent->left = true;
+	loop_unlock(loop);
+	return NULL;
+}
+
+/* With nothing else to do it drives, and makes room for those who wait for an answer. */
+TEST(a_lent_thread_makes_room_for_threads_that_wait)
+{
+	struct lent lent = { .over = false };
+	pthread_t lender;
+
+	begin();
+	EQ(pthread_create(&lender, NULL, lend, &lent), 0);
+	run_threads(1, talk, NULL);
+	run_threads(4, talk, NULL);
+	loop_lock(loop);
+	OK(!lent.left);
+	lent.over = true;
+	loop_call_back(loop);
+	loop_unlock(loop);
+	EQ(pthread_join(lender, NULL), 0);
+	OK(lent.left);
+	loop_close(loop);
+}
+
+static int tasks_run;
+
+static void on_task(struct loop_task *t)
+{
+	(void)t;
+	tasks_run++;
+}
+
+TEST(tasks_of_a_batch_wait_for_its_end)
+{
+	struct loop_task task = { .fn = NULL };
+
+	begin();
+	loop_lock(loop);
+	OK(!loop_later(loop, &task, on_task)); /* there is none: to be done at once */
+	loop_batch_begin(loop);
+	OK(loop_later(loop, &task, on_task));
+	OK(loop_later(loop, &task, on_task));
+	EQ(tasks_run, 0);
+	loop_batch_end(loop);
+	EQ(tasks_run, 1);
+	OK(!loop_later(loop, &task, on_task));
+	loop_unlock(loop);
+	loop_close(loop);
+}
+
+/* One of its callbacks blocks: what the others wrote must not wait for it. */
+TEST(a_batch_that_lasts_ends_by_itself)
+{
+	struct loop_task task = { .fn = NULL };
+
+	begin();
+	loop_lock(loop);
+	loop_batch_begin(loop);
+	OK(loop_later(loop, &task, on_task));
+	while (!tasks_run)
+		await_a_moment();
+	OK(!loop_later(loop, &task, on_task));
+	loop_batch_end(loop);
+	EQ(tasks_run, 1);
+	loop_unlock(loop);
+	loop_close(loop);
+}

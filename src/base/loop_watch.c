@@ -1,0 +1,205 @@
+/* loop_watch.c - descriptors that are waited for, and those that the host has closed; see loop.h */
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/loop_internal.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+/* --- watches --- */
+
+static uint32_t find_slot(struct loop *l)
+{
+	uint32_t i = l->free_hint;
+
+	while (i < l->slot_count && l->slots[i].watch)
+		i++;
+	if (i == l->slot_count) {
+		l->slot_count = l->slot_count ? 2 * l->slot_count : 16;
+		l->slots = mem_grow(l->slots, l->slot_count, sizeof(*l->slots));
+		for (uint32_t k = i; k < l->slot_count; k++)
+			l->slots[k] = (struct slot){ .uses = l->cookie };
+	}
+	l->free_hint = i + 1;
+	return i;
+}
+
+static int control(struct loop *l, int op, struct loop_watch *w)
+{
+	struct epoll_event ev = { .events = w->events };
+
+	ev.data.u64 = (uint64_t)l->slots[w->slot].uses << 32 | w->slot;
+	return epoll_ctl(l->epoll_fd, op, w->fd, &ev) < 0 ? -errno : 0;
+}
+
+static void release_slot(struct loop *l, uint32_t slot)
+{
+	l->slots[slot].watch = NULL;
+	l->slots[slot].uses++;
+	if (slot < l->free_hint)
+		l->free_hint = slot;
+}
+
+int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
+	       void (*on_ready)(struct loop_watch *w, uint32_t events))
+{
+	int r;
+
+	assert(fd >= 0 && events);
+	*w = (struct loop_watch){ .fd = fd,
+				  .events = events,
+				  .slot = find_slot(l),
+				  .on_ready = on_ready,
+				  .id = own_of(fd) };
+	l->slots[w->slot].watch = w;
+	r = control(l, EPOLL_CTL_ADD, w);
+	if (r < 0) {
+		release_slot(l, w->slot);
+		w->fd = -1;
+	}
+	return r;
+}
+
+int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events)
+{
+	assert(w->fd >= 0 && events && l->slots[w->slot].watch == w);
+	if (w->events == events)
+		return 0;
+	w->events = events;
+	return control(l, EPOLL_CTL_MOD, w);
+}
+
+void loop_watch_stop(struct loop *l, struct loop_watch *w)
+{
+	if (w->fd < 0)
+		return;
+	assert(l->slots[w->slot].watch == w);
+	control(l, EPOLL_CTL_DEL, w);
+	release_slot(l, w->slot);
+	w->fd = -1;
+}
+
+/* False: it is of a watch that was stopped, or not from our epoll. */
+bool loop_run_watch(struct loop *l, const struct epoll_event *ev)
+{
+	uint32_t slot = (uint32_t)ev->data.u64, uses = (uint32_t)(ev->data.u64 >> 32);
+	struct loop_watch *w = slot < l->slot_count ? l->slots[slot].watch : NULL;
+
+	if (!w || l->slots[slot].uses != uses)
+		return false;
+	w->on_ready(w, ev->events);
+	return true;
+}
+
+static void on_woken(struct loop_watch *w, uint32_t events)
+{
+	(void)events;
+	bell_hush(&RING_OF(w, struct loop, wake)->bell);
+}
+
+/* --- descriptors that the host has closed --- */
+
+static void loop_on_lost(struct loop_timer *t)
+{
+	struct loop *l = RING_OF(t, struct loop, lost);
+
+	for (uint32_t i = 0; i < l->slot_count; i++) {
+		struct loop_watch *w = l->slots[i].watch;
+
+		if (!w || !w->lost)
+			continue;
+		w->lost = false;
+		w->on_ready(w, EPOLLERR | EPOLLHUP);
+	}
+}
+
+static void loop_watch_anew(struct loop *l, struct loop_watch *w)
+{
+	w->lost = !loop_watch_is_ours(w) || control(l, EPOLL_CTL_ADD, w) < 0;
+	if (w->lost && !l->lost.slot)
+		loop_timer_set(l, &l->lost, 0, loop_on_lost);
+}
+
+/* Make the loop's own descriptors. 0 or -errno. */
+int loop_make_descriptors(struct loop *l)
+{
+	int r = bell_init(&l->bell);
+
+	if (r < 0)
+		return r;
+	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = l->epoll_fd < 0 ? -errno : 0;
+	if (r == 0)
+		r = loop_watch(l, &l->wake, l->bell.out, EPOLLIN, on_woken);
+	if (r == 0)
+		return 0;
+	if (l->epoll_fd >= 0)
+		close(l->epoll_fd);
+	l->epoll_fd = -1;
+	bell_done(&l->bell);
+	return r;
+}
+
+static void loop_man(struct loop *l)
+{
+	if (l->unmanned)
+		l->unmanned = thread_start(&l->thread, THREAD_OURS, "killick", loop_thread, l) < 0;
+}
+
+/* The driver waits in an epoll that we cannot reach any more. */
+static void loop_leave_driver(struct loop *l)
+{
+	bool own = !l->guest, lent = l->lent;
+
+	l->driven = l->guest = l->lent = false;
+	l->sleep_until = 0;
+	l->strays++;
+	if (own) {
+		pthread_detach(l->thread);
+		l->unmanned = true;
+	} else if (lent) {
+		l->lender->on_lost(l->lender->ctx);
+	}
+}
+
+static bool loop_is_whole(struct loop *l)
+{
+	/* whoever watches our bell is our epoll */
+	return l->epoll_fd >= 0 && bell_is_ours(&l->bell) &&
+	       control(l, EPOLL_CTL_MOD, &l->wake) == 0;
+}
+
+/* The old epoll is not closed: whether its number is still ours cannot be told. */
+void loop_repair(struct loop *l)
+{
+	if (l->repairing)
+		return;
+	l->repairing = true;
+	l->generation++;
+	if (l->wake.fd >= 0)
+		release_slot(l, l->wake.slot);
+	l->wake.fd = -1;
+	bell_done(&l->bell);
+	l->epoll_fd = -1;
+	if (l->driven && l->sleep_until)
+		loop_leave_driver(l);
+	if (loop_make_descriptors(l) == 0)
+		for (uint32_t i = 0; i < l->slot_count; i++)
+			if (l->slots[i].watch && l->slots[i].watch != &l->wake)
+				loop_watch_anew(l, l->slots[i].watch);
+	loop_man(l);
+	pthread_cond_broadcast(&l->news);
+	l->repairing = false;
+}
+
+void loop_check(struct loop *l)
+{
+	if (!loop_is_whole(l))
+		loop_repair(l);
+}
+
+unsigned loop_strays(const struct loop *l)
+{
+	return l->strays;
+}
