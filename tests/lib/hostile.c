@@ -196,7 +196,9 @@ TEST(dies_when_it_is_ready)
 		struct killick_result *r = lab_try(s, "zoo", "pid", NULL, LAB_MS);
 		int code = killick_result_code(r);
 
-		OK(code == KILLICK_ERR_EXITED || code == KILLICK_ERR_START);
+		/* BUSY: its stdin was found to be closed before its end was heard of */
+		OK(code == KILLICK_ERR_EXITED || code == KILLICK_ERR_START ||
+		   code == KILLICK_ERR_BUSY);
 		killick_result_free(r);
 		lab_pid(s, "good");
 	}
