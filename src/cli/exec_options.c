@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,12 @@ static int describe_socket(int fd, bool tls, struct url *out)
 	switch (at.ss_family) {
 	case AF_UNIX:
 		out->kind = URL_UNIX;
-		snprintf(out->path, sizeof(out->path), "%s", un->sun_path);
+		if (un->sun_path[0])
+			snprintf(out->path, sizeof(out->path), "%s", un->sun_path);
+		else /* abstract: its name has a length instead of an end */
+			snprintf(out->path, sizeof(out->path), "@%.*s",
+				 (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
+				 un->sun_path + 1);
 		return 0;
 	case AF_INET:
 		inet_ntop(AF_INET, &in->sin_addr, out->host, sizeof(out->host));
@@ -208,6 +214,7 @@ static int understand(const struct words *w, struct exec_options *out)
 	out->key_file = w->key;
 	out->contain = w->contain;
 	out->quiet = w->quiet;
+	out->insecure = w->insecure;
 	out->has_token = w->token_file || w->token_sha256;
 	if (r == 0 && w->token_file && w->token_sha256)
 		r = cli_usage(VERB, "either --token-file or --token-sha256");

@@ -15,7 +15,7 @@ struct exec_options {
 	int fd; /* the listening socket that the service manager gave us; -1: none */
 	const char *cert_file, *key_file, *contain;
 	unsigned char token_sha256[32];
-	bool has_token, quiet;
+	bool has_token, insecure, quiet;
 	unsigned lease_ms, retain_ms; /* 0: the default */
 	unsigned max_connections, max_processes;
 };

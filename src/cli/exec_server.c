@@ -154,6 +154,20 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 	return executor_open(s->loop, &options, &s->executor, e);
 }
 
+/* A port has no owner: only a token tells users apart. */
+static void announce(const struct exec_server *s)
+{
+	const char *url = listener_url(s->listener);
+
+	if (s->options.url.kind != URL_UNIX && !s->options.has_token && !s->options.insecure)
+		cli_say(VERB,
+			"every user of this machine can run programs as this user through %s; use "
+			"--token-file FILE or --listen unix:PATH (--insecure: this is meant)",
+			url);
+	if (printf("%s\n", url) < 0 || fflush(stdout) != 0)
+		cli_say(VERB, "cannot print its address, which is %s: %s", url, strerror(errno));
+}
+
 static int find_keeper(char **out, struct err *e)
 {
 	char beside[PATH_MAX + 32];
@@ -254,9 +268,8 @@ int verb_exec_server(int argc, char **argv)
 		cli_say(VERB, "%s", e.text);
 		return EXIT_UNAVAILABLE; /* nothing runs yet */
 	}
-	if (s.listener && (printf("%s\n", listener_url(s.listener)) < 0 || fflush(stdout) != 0))
-		cli_say(VERB, "cannot print its address, which is %s: %s", listener_url(s.listener),
-			strerror(errno));
+	if (s.listener)
+		announce(&s);
 	serve(&s, &set);
 	loop_lock(s.loop);
 	executor_free(s.executor);

@@ -22,6 +22,7 @@ struct greet {
 	struct loop_timer timer;
 	bool greeted;    /* TLS is done, or not used */
 	bool answered;   /* what comes is of no interest any more */
+	bool stranger;   /* of greet_peer */
 	struct buf head; /* what has come of it */
 	char peer[64];
 };
@@ -58,38 +59,47 @@ static void on_late(struct loop_timer *t)
 
 /* --- answers --- */
 
-static const struct answer {
+struct answer {
 	int status;
 	const char *name, *headers, *text;
-} answers[] = {
-	{ 200, "OK", "", "" },
-	{ 400, "Bad Request", "", "this is a WebSocket: an upgrade is expected\n" },
-	{ 401, "Unauthorized", "WWW-Authenticate: Bearer\r\n", "a token is expected\n" },
-	{ 403, "Forbidden", "", "requests from web pages are refused\n" },
-	{ 404, "Not Found", "", "there is nothing here; the WebSocket is at /\n" },
-	{ 426, "Upgrade Required", "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
-	  "only version 13 of WebSocket is spoken here\n" },
-	{ 431, "Request Header Fields Too Large", "", "the head is too long\n" },
-	{ 503, "Service Unavailable", "Retry-After: 1\r\n", "there are too many connections\n" },
 };
+static const struct answer answer_ready = { 200, "OK", "", "" };
+static const struct answer answer_no_upgrade = { 400, "Bad Request", "",
+						 "this is a WebSocket: an upgrade is expected\n" };
+static const struct answer answer_no_token = { 401, "Unauthorized", "WWW-Authenticate: Bearer\r\n",
+					       "a token is expected\n" };
+static const struct answer answer_page = { 403, "Forbidden", "",
+					   "requests from web pages are refused\n" };
+static const struct answer answer_stranger = {
+	403, "Forbidden: another user, and no token", "",
+	"without a token this socket is for the executor's own user and root; give others a token "
+	"(--token-file)\n"
+};
+static const struct answer answer_nothing_here = {
+	404, "Not Found", "", "there is nothing here; the WebSocket is at /\n"
+};
+static const struct answer answer_version = { 426, "Upgrade Required",
+					      "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+					      "only version 13 of WebSocket is spoken here\n" };
+static const struct answer answer_long_head = { 431, "Request Header Fields Too Large", "",
+						"the head is too long\n" };
+static const struct answer answer_full = { 503, "Service Unavailable", "Retry-After: 1\r\n",
+					   "there are too many connections\n" };
 
 /* Answer and hang up: not before it was read, because bytes of the other side that we have not read
  * would make the kernel take it back. */
-static void answer(struct greet *g, int status)
+static void greet_answer(struct greet *g, const struct answer *a)
 {
-	const struct answer *a = answers;
 	char text[512], note[80];
 	ssize_t n;
 
-	while (a->status != status)
-		a++;
 	n = snprintf(text, sizeof(text),
 		     "HTTP/1.1 %d %s\r\n%sContent-Type: text/plain\r\nContent-Length: %zu\r\n"
 		     "Connection: close\r\n\r\n%s",
-		     status, a->name, a->headers, strlen(a->text), a->text);
+		     a->status, a->name, a->headers, strlen(a->text), a->text);
 	assert(n > 0 && n < (ssize_t)sizeof(text));
-	if (status != 200) {
-		snprintf(note, sizeof(note), "refused: %d %s", status, a->name);
+	if (a != &answer_ready) {
+		snprintf(note, sizeof(note), "refused: %d %s", a->status, a->name);
 		g->rules->on_note(g->rules->ctx, g->peer, note);
 	}
 	g->answered = true;
@@ -131,27 +141,30 @@ static bool path_is(struct http_text target, const char *path)
 	return len == strlen(path) && memcmp(target.at, path, len) == 0;
 }
 
-/* 101: it becomes a WebSocket. */
-static int judge(const struct greet *g, const struct http_head *h, char accept[WS_ACCEPT_SIZE])
+/* NULL: it becomes a WebSocket. */
+static const struct answer *judge(const struct greet *g, const struct http_head *h,
+				  char accept[WS_ACCEPT_SIZE])
 {
 	if (h->origin.at)
-		return 403;
+		return &answer_page;
+	if (g->stranger && !g->rules->token_sha256)
+		return &answer_stranger;
 	if (g->rules->is_full(g->rules->ctx))
-		return 503;
+		return &answer_full;
 	if (path_is(h->target, "/readyz") && http_is(h->method, "GET"))
-		return 200;
+		return &answer_ready;
 	if (!path_is(h->target, "/"))
-		return 404;
+		return &answer_nothing_here;
 	if (!token_is_right(g->rules, h->authorization))
-		return 401;
+		return &answer_no_token;
 	if (!http_is(h->method, "GET") || !http_has_word(h->connection, "upgrade") ||
 	    !http_has_word(h->upgrade, "websocket") || (h->length.at && !http_is(h->length, "0")))
-		return 400;
+		return &answer_no_upgrade;
 	if (!http_is(h->version, "13"))
-		return 426;
+		return &answer_version;
 	if (!h->key.at || !ws_accept(h->key.at, h->key.len, accept))
-		return 400;
-	return 101;
+		return &answer_no_upgrade;
+	return NULL;
 }
 
 /* The stream becomes a channel; we are gone. reply: NULL for lines. What came behind the head is
@@ -181,10 +194,10 @@ static void hand_over(struct greet *g, const char *reply, size_t head_len)
 static void on_head(struct greet *g, const struct http_head *h, size_t head_len)
 {
 	char accept[WS_ACCEPT_SIZE], reply[256];
-	int status = judge(g, h, accept);
+	const struct answer *a = judge(g, h, accept);
 
-	if (status != 101) {
-		answer(g, status);
+	if (a) {
+		greet_answer(g, a);
 		return;
 	}
 	snprintf(reply, sizeof(reply),
@@ -197,6 +210,7 @@ static void on_head(struct greet *g, const struct http_head *h, size_t head_len)
 static void on_lines(struct greet *g)
 {
 	const char *wrong = g->rules->token_sha256 ? "refused: lines cannot show a token"
+			    : g->stranger          ? "refused: another user, and there is no token"
 			    : g->rules->is_full(g->rules->ctx)
 				    ? "refused: there are too many connections"
 				    : NULL;
@@ -235,7 +249,7 @@ static void on_bytes(struct greet *g, const char *bytes, size_t len)
 	if (n > 0)
 		on_head(g, &head, (size_t)n);
 	else if (n < 0)
-		answer(g, n == -E2BIG ? 431 : 400);
+		greet_answer(g, n == -E2BIG ? &answer_long_head : &answer_no_upgrade);
 }
 
 static void on_ready(void *ctx, bool readable, bool writable)
@@ -265,15 +279,18 @@ static void on_ready(void *ctx, bool readable, bool writable)
 		on_bytes(g, chunk, (size_t)n);
 }
 
-void greet_begin(struct greet_rules *rules, struct stream *s, const char *peer)
+void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet_peer *peer)
 {
 	struct greet *g = mem_grow(NULL, 1, sizeof(*g));
 	struct err e = ERR_INIT;
 	struct tls *tls = NULL;
 	int r = 0;
 
-	*g = (struct greet){ .rules = rules, .stream = s, .head = BUF_INIT(2 * HTTP_HEAD_MAX) };
-	snprintf(g->peer, sizeof(g->peer), "%s", peer);
+	*g = (struct greet){ .rules = rules,
+			     .stream = s,
+			     .head = BUF_INIT(2 * HTTP_HEAD_MAX),
+			     .stranger = peer->stranger };
+	snprintf(g->peer, sizeof(g->peer), "%s", peer->name);
 	ring_add(&rules->all, &g->ring);
 	if (rules->tls)
 		r = tls_open(rules->tls, stream_fd(s), NULL, &tls, &e);
@@ -282,7 +299,7 @@ void greet_begin(struct greet_rules *rules, struct stream *s, const char *peer)
 	if (r == 0)
 		r = stream_listen(s, on_ready, g);
 	if (r < 0) {
-		rules->on_note(rules->ctx, peer, e.code ? e.text : strerror(-r));
+		rules->on_note(rules->ctx, peer->name, e.code ? e.text : strerror(-r));
 		greet_free(g);
 		return;
 	}

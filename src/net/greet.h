@@ -30,7 +30,12 @@ struct greet_rules { /* of the listener; borrowed */
 	void *ctx;
 };
 
+struct greet_peer { /* borrowed for the time of the call */
+	const char *name;
+	bool stranger; /* another user's process on a unix socket: it must show a token */
+};
+
 /* The stream is ours now. */
-void greet_begin(struct greet_rules *rules, struct stream *s, const char *peer);
+void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet_peer *peer);
 /* End all that are under way. */
 void greet_end_all(struct greet_rules *rules);

@@ -116,27 +116,34 @@ static void on_stream_freed(void *ctx)
 		destroy(l);
 }
 
+/* On a unix socket a stranger is a process of another user: the mode of a socket that a service
+ * manager made, or that somebody changed, says nothing, and an abstract one has none. */
 static void name_peer(int fd, enum url_kind kind, const struct address *from, char *out,
-		      size_t size)
+		      size_t size, bool *out_stranger)
 {
 	struct ucred who;
-	socklen_t len = sizeof(who);
 
-	if (kind != URL_UNIX)
+	*out_stranger = false;
+	if (kind != URL_UNIX) {
 		address_text(from, out, size);
-	else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
+	} else if (socket_peer(fd, &who)) {
 		snprintf(out, size, "pid %d uid %u", (int)who.pid, (unsigned)who.uid);
-	else
+		*out_stranger = !socket_peer_is_ours(&who);
+	} else {
 		snprintf(out, size, "unix");
+		*out_stranger = true;
+	}
 }
 
 static void take(struct listener *l, int fd, const struct address *from)
 {
 	int size = SOCKET_SEND_BUFFER;
+	struct greet_peer who = { .stranger = false };
 	struct stream *s;
 	char peer[64];
 
-	name_peer(fd, l->kind, from, peer, sizeof(peer));
+	name_peer(fd, l->kind, from, peer, sizeof(peer), &who.stranger);
+	who.name = peer;
 	if (l->seats >= l->max + OVERFLOW) {
 		close(fd);
 		note(l, peer, "cut: there are too many connections");
@@ -149,7 +156,7 @@ static void take(struct listener *l, int fd, const struct address *from)
 	s = stream_new(l->loop, fd, fd);
 	l->seats++;
 	stream_on_freed(s, on_stream_freed, l);
-	greet_begin(&l->rules, s, peer);
+	greet_begin(&l->rules, s, &who);
 }
 
 static void on_again(struct loop_timer *t)

@@ -4,8 +4,9 @@
  * /readyz` is 200, with or without a token; any request with an Origin is 403; no or a wrong token
  * is 401; another path is 404; what is no upgrade is 400 (426 when only the version is wrong); too
  * many connections are 503. A unix socket may speak that as well, or lines right away: whoever
- * begins with '{' does. A connection has 10 s to become a channel, and 8 KiB of head. Everything is
- * bounded before the token was seen.
+ * begins with '{' does. On a unix socket without a token every process of another user but root is
+ * refused (SO_PEERCRED), whoever made the socket: HTTP with 403, lines by hanging up. A connection
+ * has 10 s to become a channel, and 8 KiB of head. Everything is bounded before the token was seen.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once

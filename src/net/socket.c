@@ -1,10 +1,17 @@
 /* socket.c - see socket.h */
 #include "net/socket.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
 
 static void set(int fd, int level, int option, int value)
 {
@@ -35,4 +42,40 @@ bool socket_unix_address(const char *path, struct sockaddr_un *out)
 	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	memcpy(out->sun_path, path, len + 1);
 	return true;
+}
+
+bool socket_peer(int fd, struct ucred *out)
+{
+	socklen_t len = sizeof(*out);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, out, &len) == 0 && len == sizeof(*out);
+}
+
+/* The beginning of a small file in /proc; empty when it cannot be read. */
+static void read_proc(const char *path, char *out, size_t size)
+{
+	AUTO(fd_drop) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+}
+
+/* Does the id stand for all users that our user namespace does not know? */
+static bool is_overflow(uid_t uid)
+{
+	unsigned long first = 1, outside = 1, count = 0;
+	char text[128];
+
+	read_proc("/proc/sys/kernel/overflowuid", text, sizeof(text));
+	if (uid != (text[0] ? (uid_t)strtoul(text, NULL, 10) : 65534))
+		return false;
+	read_proc("/proc/self/uid_map", text, sizeof(text));
+	/* without user namespaces, or with all ids in one piece, there are no unknown users */
+	return text[0] && (sscanf(text, "%lu %lu %lu", &first, &outside, &count) != 3 ||
+			   first != 0 || count != (uint32_t)-1);
+}
+
+bool socket_peer_is_ours(const struct ucred *who)
+{
+	return who->uid == 0 || (who->uid == geteuid() && !is_overflow(who->uid));
 }

@@ -62,6 +62,28 @@ void host_start(struct host *h, const char *where, const char *const *words)
 	close(out[0]);
 }
 
+void host_start_given(struct host *h, int fd, const char *as, const char *words)
+{
+	struct sockaddr_un at = { .sun_family = 0 };
+	socklen_t len = sizeof(at);
+	char script[400];
+	char *const argv[] = { "sh", "-c", script, NULL };
+
+	*h = (struct host){ .in = -1, .out = -1 };
+	EQ(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	if (at.sun_path[0])
+		snprintf(h->url, sizeof(h->url), "unix:%s", at.sun_path);
+	else
+		snprintf(h->url, sizeof(h->url), "unix:@%.*s",
+			 (int)(len - offsetof(struct sockaddr_un, sun_path) - 1), at.sun_path + 1);
+	snprintf(script, sizeof(script),
+		 "exec 3<&0 </dev/null >/dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec %s %s "
+		 "exec-server %s",
+		 as ? as : "", t_program("KILLICK", "build/killick"), words);
+	h->pid = t_spawn(argv, (int[]){ fd, -1, -1 });
+	close(fd);
+}
+
 static void close_pipes(struct host *h)
 {
 	if (h->in >= 0)
@@ -112,6 +134,7 @@ void host_kill(struct host *h)
 void guest_connect(struct guest *g, const struct host *h)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(at);
 
 	*g = (struct guest){ .in = -1 };
 	if (h->in >= 0) {
@@ -121,9 +144,21 @@ void guest_connect(struct guest *g, const struct host *h)
 	}
 	OK(strncmp(h->url, "unix:", 5) == 0);
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", h->url + 5);
+	if (at.sun_path[0] == '@') {
+		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(at.sun_path));
+		at.sun_path[0] = '\0';
+	}
 	g->in = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	EQ(connect(g->in, (struct sockaddr *)&at, sizeof(at)), 0);
+	EQ(connect(g->in, (struct sockaddr *)&at, len), 0);
 	g->out = fcntl(g->in, F_DUPFD_CLOEXEC, 0);
+}
+
+/* The kernel tells the other side which user called connect. */
+void guest_connect_as(struct guest *g, const struct host *h, uid_t uid)
+{
+	EQ(seteuid(uid), 0);
+	guest_connect(g, h);
+	EQ(seteuid(0), 0);
 }
 
 void guest_close(struct guest *g)

@@ -26,6 +26,10 @@ struct host { /* an exec-server */
  */
 void host_start(struct host *h, const char *where, const char *const *words);
 #define HOST(h_, where_, ...) host_start(h_, where_, (const char *const[]){ __VA_ARGS__, NULL })
+/* The same as a service manager does it: fd, which is closed here, is a listening socket and
+ * becomes descriptor 3. `words` is part of a shell command; `as`, NULL or the beginning of one,
+ * such as "setpriv --reuid 1". The url is for guest_connect: a name with an '@' is abstract. */
+void host_start_given(struct host *h, int fd, const char *as, const char *words);
 /* SIGTERM, and its end; the exit status must be 0. */
 void host_stop(struct host *h);
 /* SIGKILL, and its end. */
@@ -45,7 +49,9 @@ struct guest {
 };
 
 void guest_connect(struct guest *g, const struct host *h); /* no handshake */
-void guest_open(struct guest *g, const struct host *h);    /* with it */
+/* As this user, who is root or another one; only root can. */
+void guest_connect_as(struct guest *g, const struct host *h, uid_t uid);
+void guest_open(struct guest *g, const struct host *h); /* with it */
 void guest_resume(struct guest *g, const struct host *h, const char *session);
 void guest_close(struct guest *g); /* hangs up */
 

@@ -78,6 +78,57 @@ TEST(words_that_make_no_sense)
 	REFUSED("try 'killick exec-server --help'", "--colour");
 }
 
+/* What it says on stderr before its address; it is ended then. */
+static void says(char *said, size_t size, const char *const *words)
+{
+	const char *argv[32] = { t_program("KILLICK", "build/killick"), "exec-server" };
+	struct host h = { .in = -1, .out = -1 };
+	int err[2], out[2], n = 2;
+	size_t len = 0;
+	ssize_t got;
+	char c;
+
+	while (*words)
+		argv[n++] = *words++;
+	OK(pipe2(err, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+	h.pid = t_spawn((char *const *)argv, (int[]){ -1, out[1], err[1] });
+	close(out[1]);
+	close(err[1]);
+	do {
+		OK(t_wait_fd(out[0], POLLIN, GUEST_MS));
+	} while (read(out[0], &c, 1) == 1 && c != '\n');
+	host_stop(&h);
+	while ((got = read(err[0], said + len, size - len - 1)) > 0)
+		len += (size_t)got;
+	said[len] = '\0';
+	close(err[0]);
+	close(out[0]);
+}
+#define SAYS(said_, ...)                                                                           \
+	says(said_, sizeof(said_), (const char *const[]){ "--quiet", __VA_ARGS__, NULL })
+
+/* Every user of the machine can reach a port on loopback: one line says so, and what to do. */
+TEST(an_open_port_on_loopback_is_announced)
+{
+	static const char hash[] =
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	char said[4000], path[200];
+
+	SAYS(said, NULL);
+	OK(strstr(said, "every user of this machine") && strstr(said, "ws://127.0.0.1:"));
+	OK(strstr(said, "--token-file") && strstr(said, "--listen unix:"));
+	EQ(strchr(said, '\n') - said, (long)strlen(said) - 1); /* one line */
+	SAYS(said, "--listen", "ws://[::1]:0");
+	OK(strstr(said, "every user of this machine"));
+	SAYS(said, "--insecure");
+	STREQ(said, "");
+	SAYS(said, "--token-sha256", hash);
+	STREQ(said, "");
+	snprintf(path, sizeof(path), "unix:%s/quiet", t_audit.dir);
+	SAYS(said, "--listen", path);
+	STREQ(said, "");
+}
+
 /* --- HTTP --- */
 
 static int connect_to(const struct host *h)
@@ -187,23 +238,14 @@ TEST(a_unix_socket_is_private_and_goes_away)
 TEST(a_socket_from_the_service_manager)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	const char *killick = t_program("KILLICK", "build/killick");
-	struct host h = { .in = -1, .out = -1 };
+	struct host h;
 	struct guest g;
-	char script[400];
-	char *const argv[] = { "sh", "-c", script, NULL };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s/given", t_audit.dir);
-	snprintf(h.url, sizeof(h.url), "unix:%s", at.sun_path);
 	EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	EQ(listen(fd, 5), 0);
-	snprintf(script, sizeof(script),
-		 "exec 3<&0 </dev/null >/dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec %s exec-server "
-		 "--quiet",
-		 killick);
-	h.pid = t_spawn(argv, (int[]){ fd, -1, -1 });
-	close(fd);
+	host_start_given(&h, fd, NULL, "--quiet");
 	guest_open(&g, &h);
 	guest_start(&g, "p", PIPED, "echo \"<$LISTEN_FDS$LISTEN_PID>\"; exec cat");
 	guest_await_output(&g, "p", "<>");
