@@ -25,6 +25,7 @@
 #define FIRST_FD    3 /* of those a service manager gives */
 #define CONNECTIONS 4096
 #define PROCESSES   1024
+#define STARTUPS    "256:30:1024" /* connections that have not said who they are */
 
 const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
@@ -43,6 +44,9 @@ const char exec_server_help[] =
 	"                     jobs of shell commands may go on (30s)\n"
 	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
 	"  --max-connections N, --max-processes N   (4096, 1024)\n"
+	"  --max-startups START:RATE:FULL           of connections that have not said who\n"
+	"                     they are yet: how many, and when some are dropped at random,\n"
+	"                     as in sshd_config(5) (256:30:1024)\n"
 	"  --quiet            no lines on stderr about processes and clients\n"
 	"\n"
 	"With a socket from a service manager it listens there. SIGTERM ends everything.\n"
@@ -52,7 +56,7 @@ const char exec_server_help[] =
 
 struct words {
 	const char *listen, *token_file, *token_sha256, *cert, *key, *lease, *retain, *contain;
-	const char *connections, *processes;
+	const char *connections, *processes, *startups;
 	bool insecure, quiet;
 };
 
@@ -199,6 +203,30 @@ static int read_count(const char *name, const char *text, unsigned *out)
 	return 0;
 }
 
+/* START:RATE:FULL, or FULL alone: then the newest is always let in and one other goes. */
+static int read_startups(const char *text, struct seats_limits *out)
+{
+	unsigned start, rate, full;
+	int end = 0;
+
+	if (sscanf(text, "%7u:%3u:%7u%n", &start, &rate, &full, &end) != 3) {
+		end = 0;
+		rate = 100;
+		if (sscanf(text, "%7u%n", &full, &end) == 1)
+			start = full;
+	}
+	if (!end || text[end] || text[0] == '+' || full == 0 || full > 1000000 || start > full ||
+	    rate == 0 || rate > 100)
+		return cli_usage(VERB,
+				 "--max-startups '%s' is not START:RATE:FULL such as " STARTUPS
+				 " (START at most FULL, RATE in percent)",
+				 text);
+	out->start = start;
+	out->rate = rate;
+	out->full = full;
+	return 0;
+}
+
 static int read_time(const char *name, const char *text, unsigned *out_ms)
 {
 	if (!text || (options_time(text, out_ms) == 0 && *out_ms > 0))
@@ -229,9 +257,11 @@ static int understand(const struct words *w, struct exec_options *out)
 	if (r == 0)
 		r = read_time("--retain", w->retain, &out->retain_ms);
 	if (r == 0)
-		r = read_count("--max-connections", w->connections, &out->max_connections);
+		r = read_count("--max-connections", w->connections, &out->seats.max);
 	if (r == 0)
 		r = read_count("--max-processes", w->processes, &out->max_processes);
+	if (r == 0)
+		r = read_startups(w->startups ? w->startups : STARTUPS, &out->seats);
 	return r;
 }
 
@@ -260,13 +290,14 @@ bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out
 		{ "contain", .value = &w.contain },
 		{ "max-connections", .value = &w.connections },
 		{ "max-processes", .value = &w.processes },
+		{ "max-startups", .value = &w.startups },
 		{ "quiet", .flag = &w.quiet },
 		{ NULL },
 	};
 
 	if (!cli_options(argc, argv, exec_server_help, options, out_status))
 		return false;
-	*out = (struct exec_options){ .max_connections = CONNECTIONS, .max_processes = PROCESSES };
+	*out = (struct exec_options){ .max_processes = PROCESSES, .seats.max = CONNECTIONS };
 	*out_status = understand(&w, out);
 	if (*out_status == 0 && w.contain && !is_level(w.contain))
 		*out_status = cli_usage(VERB,

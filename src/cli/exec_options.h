@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "net/seats.h"
 #include "net/url.h"
 
 struct exec_options {
@@ -17,7 +18,8 @@ struct exec_options {
 	unsigned char token_sha256[32];
 	bool has_token, insecure, quiet;
 	unsigned lease_ms, retain_ms; /* 0: the default */
-	unsigned max_connections, max_processes;
+	unsigned max_processes;
+	struct seats_limits seats;
 };
 
 /* True: go on. False: stop with *out_status. */

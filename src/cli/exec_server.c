@@ -75,8 +75,9 @@ static void on_turn(void *ctx)
 /* --- the beginning --- */
 
 /* Each connection and each process costs descriptors, and a soft limit of 1024 is soon reached.
- * What we start gets the limit that we were given. */
-static void raise_files_limit(void)
+ * What we start gets the limit that we were given. Connections that have not said who they are get
+ * a quarter of the descriptors at most. */
+static void raise_files_limit(struct seats_limits *seats)
 {
 	struct rlimit lim;
 
@@ -85,6 +86,10 @@ static void raise_files_limit(void)
 	launch_limit_files(&lim);
 	lim.rlim_cur = lim.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &lim);
+	if (lim.rlim_cur / 4 < seats->full)
+		seats->full = lim.rlim_cur >= 8 ? (unsigned)(lim.rlim_cur / 4) : 2;
+	if (seats->start > seats->full)
+		seats->start = seats->full;
 }
 
 /* Stdin and stdout are the client's: whatever else writes to stdout here must not reach it. */
@@ -130,7 +135,7 @@ static int serve_listener(struct exec_server *s, struct err *e)
 		.cert_file = s->options.cert_file,
 		.key_file = s->options.key_file,
 		.token_sha256 = s->options.has_token ? s->options.token_sha256 : NULL,
-		.max_connections = s->options.max_connections,
+		.seats = s->options.seats,
 		.send_limit = SEND_MAX,
 	};
 
@@ -262,7 +267,7 @@ int verb_exec_server(int argc, char **argv)
 		return status;
 	signals_of_interest(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	raise_files_limit();
+	raise_files_limit(&s.options.seats);
 	s.log = s.options.quiet ? NULL : exec_log_open(STDERR_FILENO);
 	if (begin(&s, &e) < 0) {
 		cli_say(VERB, "%s", e.text);

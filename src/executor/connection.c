@@ -143,6 +143,28 @@ static struct owner *resume(struct connection *c, const struct reply *r, struct 
 	return NULL;
 }
 
+/* Who is let in is no greeting any more. */
+static bool let_in(struct connection *c, const struct reply *r, bool resumes)
+{
+	if (!channel_let_in(c->channel, resumes)) {
+		reply_error(r, WIRE_INVALID_REQUEST,
+			    "too many owners are connected; try again later, or start the executor "
+			    "with a larger --max-connections");
+		executor_log(c->executor, "event=full peer=%s",
+			     executor_quote(channel_peer(c->channel)));
+		connection_finish(c);
+		return false;
+	}
+	loop_timer_stop(c->executor->loop, &c->greeting);
+	channel_set_limit(c->channel, WIRE_MESSAGE_MAX);
+	return true;
+}
+
+static void on_greeting_late(struct loop_timer *t)
+{
+	connection_drop(RING_OF(t, struct connection, greeting), "it did not call initialize");
+}
+
 static void initialize(struct connection *c, const struct reply *r, struct json params)
 {
 	struct param p[MEMBERS] = { [CLIENT_NAME] = { .name = "clientName" },
@@ -167,12 +189,11 @@ static void initialize(struct connection *c, const struct reply *r, struct json 
 		reply_error(r, e.code, "%s", e.text);
 		return;
 	}
-	if (p[RESUME].value.at)
-		o = resume(c, r, p[RESUME].value);
-	else
-		o = owner_new(c->executor, p[CLIENT_NAME].value, p[LABEL].value);
-	if (!o)
+	o = p[RESUME].value.at ? resume(c, r, p[RESUME].value) : NULL;
+	if ((p[RESUME].value.at && !o) || !let_in(c, r, o != NULL))
 		return;
+	if (!o)
+		o = owner_new(c->executor, p[CLIENT_NAME].value, p[LABEL].value);
 	owner_attach(o, c);
 	c->state = CONNECTION_GREETED;
 	c->heartbeat = heartbeat_ms > 0;
@@ -395,6 +416,7 @@ static void on_closed(void *ctx, const struct err *why)
 		executor_log(x, "event=away client=%s peer=%s why=%s", executor_quote(o->client),
 			     executor_quote(channel_peer(c->channel)), executor_quote(why->text));
 	loop_timer_stop(x->loop, &c->silence);
+	loop_timer_stop(x->loop, &c->greeting);
 	files_line_done(&c->files);
 	drop_answers(c);
 	assert(ring_is_empty(&c->reads));
@@ -431,8 +453,10 @@ struct connection *connection_new(struct executor *x, struct channel *channel, b
 	ring_init(&c->reads);
 	files_line_init(&c->files, x->files);
 	ring_add(&x->connections, &c->in_executor);
-	channel_set_limit(channel, WIRE_MESSAGE_MAX);
+	channel_set_limit(channel, WIRE_GREETING_MAX);
 	channel_listen(channel, &events, c);
+	if (!last)
+		loop_timer_set(x->loop, &c->greeting, WIRE_INITIALIZE_MS, on_greeting_late);
 	if (connection_is_heard(c))
 		listen_on(c, 0);
 	return c;

@@ -1,7 +1,7 @@
 /* wire.h - the exec-server protocol as both roles know it: names, numbers, limits.
  *
- * JSON-RPC without its "jsonrpc" member. docs/killick-exec-server.7 has every message, and what is ours
- * beside Codex's.
+ * JSON-RPC without its "jsonrpc" member. docs/killick-exec-server.7 has every message, and what is
+ * ours beside Codex's.
  */
 #pragma once
 
@@ -19,7 +19,8 @@
 #define WIRE_NOT_FOUND       (-32004)
 #define WIRE_STILL_ATTACHED  (-32010)
 
-#define WIRE_MESSAGE_MAX    (16u << 20) /* bytes of one message */
+#define WIRE_MESSAGE_MAX    (16u << 20) /* bytes of one message, */
+#define WIRE_GREETING_MAX   (64u << 10) /* and of one before initialize */
 #define WIRE_CHUNK_MAX      (64u << 10) /* bytes of one piece of output, decoded */
 #define WIRE_RETAIN_BYTES   (1u << 20)  /* of a process's output, */
 #define WIRE_RETAIN_CHUNKS  50000u

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "net/channel_internal.h"
+#include "net/seats.h"
 
 #define LAST_BYTES (2u << 20) /* read of a connection that broke when we wrote */
 #define TURN       (64u << 10) /* read of a client at once: small requests cost more than their bytes */
@@ -98,6 +99,7 @@ void channel_end(struct channel *c)
 	c->state = CHANNEL_ENDED;
 	stream_free(c->stream);
 	c->stream = NULL;
+	c->seat = NULL;
 	dial_free(c->dial);
 	c->dial = NULL;
 	channel_drop_queue(c);
@@ -359,6 +361,27 @@ void channel_use_stream(struct channel *c, struct stream *s)
 		return;
 	}
 	channel_want(c);
+}
+
+static void channel_drop_greeting(void *ctx)
+{
+	struct channel *c = ctx;
+
+	channel_set_why(c, -ECONNABORTED,
+			"dropped: too many connections have not said who they are");
+	channel_end(c);
+}
+
+void channel_use_seat(struct channel *c, struct seat *seat)
+{
+	c->seat = seat;
+	seat->drop = channel_drop_greeting;
+	seat->ctx = c;
+}
+
+bool channel_let_in(struct channel *c, bool always)
+{
+	return !c->seat || seat_let_in(c->seat, always);
 }
 
 void channel_close(struct channel *c, bool now)

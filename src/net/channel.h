@@ -41,6 +41,10 @@ struct channel_events {
 /* Who gets the events; to be set before the first one, from the maker or right after. */
 void channel_listen(struct channel *c, const struct channel_events *ev, void *ctx);
 
+/* A channel from a listener is a greeting, and may be dropped for others (seats.h), until it is let
+ * in. False: as many as may be are in, unless it is to be let in always. Others are in. */
+bool channel_let_in(struct channel *c, bool always);
+
 /* Append one message. 0; -EPIPE: closed; -ENOBUFS: more than the channel's send limit would wait
  * (nothing was taken). */
 int channel_send(struct channel *c, const char *text, size_t len);

@@ -32,6 +32,7 @@ enum channel_state {
 };
 
 struct dial;
+struct seat;
 
 struct program { /* of a channel over one */
 	struct link *link;
@@ -47,6 +48,7 @@ struct channel {
 	enum channel_kind kind;
 	enum channel_state state;
 	struct stream *stream;   /* NULL: not yet, or no more */
+	struct seat *seat;       /* of a listener; lives as long as the stream */
 	struct dial *dial;       /* while it connects */
 	struct program *program; /* instead of a stream */
 	struct ws ws;            /* WS */
@@ -80,6 +82,8 @@ struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_r
 			    size_t send_limit);
 /* The stream is the channel's now. Errors end the channel. */
 void channel_use_stream(struct channel *c, struct stream *s);
+/* The seat of the stream that it is about to use. */
+void channel_use_seat(struct channel *c, struct seat *seat);
 /* Say that it is open, from the loop. */
 void channel_opened(struct channel *c);
 /* Bytes that came before the channel had its stream; they are changed. From the loop. */

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "net/channel_internal.h"
 #include "net/http.h"
+#include "net/seats.h"
 
 #define LINGER_MS 1000 /* for an answer to be read */
 
@@ -19,6 +20,7 @@ struct greet {
 	struct ring ring;
 	struct greet_rules *rules;
 	struct stream *stream;
+	struct seat *seat; /* the stream's */
 	struct loop_timer timer;
 	bool greeted;    /* TLS is done, or not used */
 	bool answered;   /* what comes is of no interest any more */
@@ -42,6 +44,11 @@ void greet_end_all(struct greet_rules *rules)
 {
 	for (struct ring *r; (r = ring_first(&rules->all));)
 		greet_free(GREET_OF(r, ring));
+}
+
+static void greet_drop(void *ctx)
+{
+	greet_free(ctx);
 }
 
 static void on_over(struct loop_timer *t)
@@ -83,8 +90,6 @@ static const struct answer answer_version = { 426, "Upgrade Required",
 					      "only version 13 of WebSocket is spoken here\n" };
 static const struct answer answer_long_head = { 431, "Request Header Fields Too Large", "",
 						"the head is too long\n" };
-static const struct answer answer_full = { 503, "Service Unavailable", "Retry-After: 1\r\n",
-					   "there are too many connections\n" };
 
 /* Answer and hang up: not before it was read, because bytes of the other side that we have not read
  * would make the kernel take it back. */
@@ -149,8 +154,6 @@ static const struct answer *judge(const struct greet *g, const struct http_head 
 		return &answer_page;
 	if (g->stranger && !g->rules->token_sha256)
 		return &answer_stranger;
-	if (g->rules->is_full(g->rules->ctx))
-		return &answer_full;
 	if (path_is(h->target, "/readyz") && http_is(h->method, "GET"))
 		return &answer_ready;
 	if (!path_is(h->target, "/"))
@@ -177,6 +180,9 @@ static void hand_over(struct greet *g, const char *reply, size_t head_len)
 	struct stream *s = g->stream;
 	struct buf rest = g->head;
 
+	if (rules->token_sha256)
+		seat_know(g->seat);
+	channel_use_seat(c, g->seat);
 	g->stream = NULL;
 	g->head = (struct buf)BUF_INIT(0);
 	memcpy(c->peer, g->peer, sizeof(c->peer));
@@ -211,9 +217,7 @@ static void on_lines(struct greet *g)
 {
 	const char *wrong = g->rules->token_sha256 ? "refused: lines cannot show a token"
 			    : g->stranger          ? "refused: another user, and there is no token"
-			    : g->rules->is_full(g->rules->ctx)
-				    ? "refused: there are too many connections"
-				    : NULL;
+						   : NULL;
 
 	if (!wrong) {
 		hand_over(g, NULL, 0);
@@ -289,9 +293,12 @@ void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet
 	*g = (struct greet){ .rules = rules,
 			     .stream = s,
 			     .head = BUF_INIT(2 * HTTP_HEAD_MAX),
-			     .stranger = peer->stranger };
+			     .stranger = peer->stranger,
+			     .seat = peer->seat };
 	snprintf(g->peer, sizeof(g->peer), "%s", peer->name);
 	ring_add(&rules->all, &g->ring);
+	g->seat->drop = greet_drop;
+	g->seat->ctx = g;
 	if (rules->tls)
 		r = tls_open(rules->tls, stream_fd(s), NULL, &tls, &e);
 	if (tls)

@@ -16,6 +16,7 @@
 #define GREET_MS 10000
 
 struct greet;
+struct seat;
 
 struct greet_rules { /* of the listener; borrowed */
 	struct loop *loop;
@@ -24,7 +25,6 @@ struct greet_rules { /* of the listener; borrowed */
 	bool lines;                        /* may speak them right away */
 	size_t send_limit;
 	struct ring all; /* of greets */
-	bool (*is_full)(void *ctx);
 	void (*on_channel)(void *ctx, struct channel *c);
 	void (*on_note)(void *ctx, const char *peer, const char *text);
 	void *ctx;
@@ -32,7 +32,8 @@ struct greet_rules { /* of the listener; borrowed */
 
 struct greet_peer { /* borrowed for the time of the call */
 	const char *name;
-	bool stranger; /* another user's process on a unix socket: it must show a token */
+	bool stranger;     /* another user's process on a unix socket: it must show a token */
+	struct seat *seat; /* of the stream, and as long as it lives */
 };
 
 /* The stream is ours now. */

@@ -18,12 +18,12 @@
 #include "base/sha256.h"
 #include "net/greet.h"
 #include "net/resolve.h"
+#include "net/seats.h"
 #include "net/socket.h"
 #include "net/tls.h"
 
 #define BACKLOG  1024
-#define BATCH    64  /* connections taken at once */
-#define OVERFLOW 64  /* connections past the limit that are told so; more are cut */
+#define BATCH    16  /* connections taken at once: others wait meanwhile */
 #define WAIT_MS  200 /* after an accept that failed: descriptors may be free again */
 #define NOTES    20  /* in NOTES_US */
 #define NOTES_US 10000000
@@ -36,8 +36,8 @@ struct listener {
 	void *ctx;
 	struct loop_watch socket;
 	struct loop_timer again; /* accept */
-	unsigned seats;          /* streams that live */
-	unsigned max;
+	struct seats seats;
+	unsigned visitors; /* streams that live */
 	bool closed;
 	enum url_kind kind;
 	char url[160];
@@ -46,6 +46,11 @@ struct listener {
 	ino_t ino;  /* ... it is removed */
 	unsigned notes, unsaid;
 	int64_t notes_since_us;
+};
+
+struct visitor { /* a connection as long as its stream lives */
+	struct listener *listener;
+	struct seat seat;
 };
 
 #define LISTENER_OF(ptr, member)                                                                   \
@@ -88,32 +93,33 @@ static void on_channel(void *ctx, struct channel *c)
 	l->ev.on_channel(l->ctx, c);
 }
 
-/* The connection that asks has a seat already. */
-static bool is_full(void *ctx)
-{
-	const struct listener *l = ctx;
-
-	return l->seats > l->max;
-}
-
 /* --- connections --- */
 
 static void destroy(struct listener *l)
 {
-	assert(l->closed && l->seats == 0);
+	assert(l->closed && l->visitors == 0);
+	seats_done(&l->seats);
 	tls_context_free(l->rules.tls);
 	free(l->made);
 	free(l);
 }
 
+static void leave(struct listener *l)
+{
+	assert(l->visitors > 0);
+	l->visitors--;
+	if (l->closed && l->visitors == 0)
+		destroy(l);
+}
+
 static void on_stream_freed(void *ctx)
 {
-	struct listener *l = ctx;
+	struct visitor *v = ctx;
+	struct listener *l = v->listener;
 
-	assert(l->seats > 0);
-	l->seats--;
-	if (l->closed && l->seats == 0)
-		destroy(l);
+	seat_leave(&v->seat);
+	free(v);
+	leave(l);
 }
 
 /* On a unix socket a stranger is a process of another user: the mode of a socket that a service
@@ -139,23 +145,29 @@ static void take(struct listener *l, int fd, const struct address *from)
 {
 	int size = SOCKET_SEND_BUFFER;
 	struct greet_peer who = { .stranger = false };
+	struct visitor *v;
 	struct stream *s;
 	char peer[64];
 
 	name_peer(fd, l->kind, from, peer, sizeof(peer), &who.stranger);
-	who.name = peer;
-	if (l->seats >= l->max + OVERFLOW) {
-		close(fd);
-		note(l, peer, "cut: there are too many connections");
-		return;
-	}
+	if (seats_make_room(&l->seats))
+		note(l, peer,
+		     "another connection was dropped for it: too many have not said who "
+		     "they are yet");
 	/* what is pushed and not yet read is limited: it must be there to be asked for again */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	if (l->kind != URL_UNIX)
 		socket_tune(fd, SOCKET_SERVER_MS);
 	s = stream_new(l->loop, fd, fd);
-	l->seats++;
-	stream_on_freed(s, on_stream_freed, l);
+	v = mem_grow(NULL, 1, sizeof(*v));
+	v->listener = l;
+	l->visitors++;
+	seat_take(&l->seats, &v->seat);
+	if (l->kind == URL_UNIX && !who.stranger && !l->rules.token_sha256)
+		seat_know(&v->seat);
+	stream_on_freed(s, on_stream_freed, v);
+	who.name = peer;
+	who.seat = &v->seat;
 	greet_begin(&l->rules, s, &who);
 }
 
@@ -295,8 +307,10 @@ static void remove_file(struct listener *l)
 static int set_up(struct listener *l, const struct listen_spec *spec, struct err *e)
 {
 	AUTO(fd_drop) int fd = -1;
-	int r = 0;
+	int r = seats_init(&l->seats, &spec->seats);
 
+	if (r < 0)
+		return err_set(e, r, "no random numbers");
 	if (spec->url->kind == URL_WSS)
 		r = tls_server(spec->cert_file, spec->key_file, &l->rules.tls, e);
 	if (r == 0 && spec->fd < 0)
@@ -322,19 +336,17 @@ int listener_open(struct loop *loop, const struct listen_spec *spec, const struc
 	struct listener *l = mem_grow(NULL, 1, sizeof(*l));
 	int r;
 
-	assert(spec->url->kind != URL_STDIO && spec->max_connections > 0);
+	assert(spec->url->kind != URL_STDIO && spec->seats.max > 0);
 	*l = (struct listener){ .loop = loop,
 				.rules = { .loop = loop,
 					   .lines = spec->url->kind == URL_UNIX,
 					   .send_limit = spec->send_limit,
-					   .is_full = is_full,
 					   .on_channel = on_channel,
 					   .on_note = on_greet_note,
 					   .ctx = l },
 				.ev = *ev,
 				.ctx = ctx,
 				.socket.fd = -1,
-				.max = spec->max_connections,
 				.kind = spec->url->kind };
 	ring_init(&l->rules.all);
 	if (spec->token_sha256) {
@@ -366,8 +378,8 @@ void listener_close(struct listener *l)
 	loop_timer_stop(l->loop, &l->again);
 	close(fd);
 	remove_file(l);
-	l->seats++; /* until the greetings are over */
+	l->visitors++; /* until the greetings are over */
 	l->closed = true;
 	greet_end_all(&l->rules);
-	on_stream_freed(l);
+	leave(l);
 }

@@ -2,11 +2,12 @@
  *
  * ws:// and wss:// speak HTTP until the upgrade: `GET /` with an upgrade is a channel; `GET
  * /readyz` is 200, with or without a token; any request with an Origin is 403; no or a wrong token
- * is 401; another path is 404; what is no upgrade is 400 (426 when only the version is wrong); too
- * many connections are 503. A unix socket may speak that as well, or lines right away: whoever
+ * is 401; another path is 404; what is no upgrade is 400 (426 when only the version is wrong). A
+ * unix socket may speak that as well, or lines right away: whoever
  * begins with '{' does. On a unix socket without a token every process of another user but root is
  * refused (SO_PEERCRED), whoever made the socket: HTTP with 403, lines by hanging up. A connection
- * has 10 s to become a channel, and 8 KiB of head. Everything is bounded before the token was seen.
+ * has 10 s to become a channel, and 8 KiB of head. Everything is bounded before the token was seen,
+ * and those that have not been let in yet give way to others at random (seats.h).
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -14,6 +15,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "net/channel.h"
+#include "net/seats.h"
 #include "net/url.h"
 
 struct listener;
@@ -23,7 +25,7 @@ struct listen_spec {
 	int fd;                           /* a listening socket (socket activation); -1: make one */
 	const char *cert_file, *key_file; /* wss; PEM */
 	const unsigned char *token_sha256; /* 32 bytes; NULL: no token is asked for */
-	unsigned max_connections;          /* of this listener, greeting ones included */
+	struct seats_limits seats;
 	size_t send_limit;
 };
 

@@ -1,8 +1,10 @@
 /* guest.c - see guest.h */
 #include "guest.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -131,26 +133,78 @@ void host_kill(struct host *h)
 
 /* --- the line --- */
 
-void guest_connect(struct guest *g, const struct host *h)
+static int connect_unix(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(at);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	*g = (struct guest){ .in = -1 };
-	if (h->in >= 0) {
-		g->in = fcntl(h->out, F_DUPFD_CLOEXEC, 0);
-		g->out = fcntl(h->in, F_DUPFD_CLOEXEC, 0);
-		return;
-	}
-	OK(strncmp(h->url, "unix:", 5) == 0);
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", h->url + 5);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
 	if (at.sun_path[0] == '@') {
 		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(at.sun_path));
 		at.sun_path[0] = '\0';
 	}
-	g->in = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	EQ(connect(g->in, (struct sockaddr *)&at, len), 0);
+	EQ(connect(fd, (struct sockaddr *)&at, len), 0);
+	return fd;
+}
+
+int guest_port(const struct host *h)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	unsigned port;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	EQ(sscanf(h->url, "ws://127.0.0.1:%u", &port), 1);
+	at.sin_port = htons((uint16_t)port);
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	EQ(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+const char guest_upgrade[] =
+	"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+static bool become_web(struct guest *g)
+{
+	char head[1000];
+	size_t len = 0;
+
+	snprintf(head, sizeof(head), "%s\r\n", guest_upgrade);
+	if (send(g->out, head, strlen(head), MSG_NOSIGNAL) < 0)
+		return false;
+	do { /* byte by byte: what follows is no part of it */
+		OK(len + 1 < sizeof(head) && t_wait_fd(g->in, POLLIN | POLLHUP, GUEST_MS));
+		if (read(g->in, head + len, 1) != 1)
+			return false;
+		head[++len] = '\0';
+	} while (!strstr(head, "\r\n\r\n"));
+	if (strncmp(head, "HTTP/1.1 101 ", 13) != 0)
+		FAIL("no WebSocket: %s", head);
+	return true;
+}
+
+bool guest_try_connect(struct guest *g, const struct host *h)
+{
+	*g = (struct guest){ .in = -1, .web = strncmp(h->url, "ws://", 5) == 0 };
+	if (h->in >= 0) {
+		g->in = fcntl(h->out, F_DUPFD_CLOEXEC, 0);
+		g->out = fcntl(h->in, F_DUPFD_CLOEXEC, 0);
+		return true;
+	}
+	OK(g->web || strncmp(h->url, "unix:", 5) == 0);
+	g->in = g->web ? guest_port(h) : connect_unix(h->url + 5);
 	g->out = fcntl(g->in, F_DUPFD_CLOEXEC, 0);
+	if (!g->web || become_web(g))
+		return true;
+	guest_close(g);
+	return false;
+}
+
+void guest_connect(struct guest *g, const struct host *h)
+{
+	if (!guest_try_connect(g, h))
+		FAIL("the executor hung up");
 }
 
 /* The kernel tells the other side which user called connect. */
@@ -168,24 +222,100 @@ void guest_close(struct guest *g)
 	for (size_t i = 0; i < g->queued; i++)
 		free(g->queue[i]);
 	free(g->bytes);
+	free(g->raw);
 	*g = (struct guest){ .in = -1, .out = -1 };
 }
 
-void guest_say(struct guest *g, const char *text)
+static void guest_write(struct guest *g, const char *bytes, size_t len)
 {
-	size_t len = strlen(text);
-	char *line = mem_grow(NULL, len + 2, 1);
-
-	memcpy(line, text, len);
-	line[len++] = '\n';
 	for (size_t sent = 0; sent < len;) {
-		ssize_t n = write(g->out, line + sent, len - sent);
+		ssize_t n = write(g->out, bytes + sent, len - sent);
 
+		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+			return; /* whoever waits for an answer hears it */
 		if (n < 0 && errno != EINTR)
 			FAIL("cannot write to the executor: %s", strerror(errno));
 		sent += n > 0 ? (size_t)n : 0;
 	}
+}
+
+/* A frame whose mask is zero, or a line. */
+void guest_say(struct guest *g, const char *text)
+{
+	size_t len = strlen(text), at = 0;
+	unsigned char *line = mem_grow(NULL, len + 16, 1);
+
+	if (g->web) {
+		size_t bytes = len < 126 ? 0 : len < 65536 ? 2 : 8;
+
+		line[at++] = 0x81;
+		line[at++] = (unsigned char)(0x80 | (bytes == 0 ? len : bytes == 2 ? 126 : 127));
+		for (size_t i = bytes; i-- > 0;)
+			line[at++] = (unsigned char)(len >> 8 * i);
+		memset(line + at, 0, 4);
+		at += 4;
+	}
+	memcpy(line + at, text, len);
+	at += len;
+	if (!g->web)
+		line[at++] = '\n';
+	guest_write(g, (const char *)line, at);
 	free(line);
+}
+
+/* The first frame of what was read: how long it is, 0: it is not whole. *out is its text's place.
+ */
+static size_t frame_size(const struct guest *g, size_t *out)
+{
+	const unsigned char *raw = (const unsigned char *)g->raw;
+	size_t head = 2, len;
+
+	if (g->raw_len < 2)
+		return 0;
+	len = raw[1];
+	OK(len < 128); /* a server's frames have no mask */
+	head += len == 126 ? 2 : len == 127 ? 8 : 0;
+	if (g->raw_len < head)
+		return 0;
+	if (head > 2)
+		len = 0;
+	for (size_t i = 2; i < head; i++)
+		len = len << 8 | raw[i];
+	*out = head;
+	return g->raw_len < head + len ? 0 : head + len;
+}
+
+static void guest_reserve(char **bytes, size_t len, size_t *room, size_t more)
+{
+	if (*room - len < more) {
+		*room = 2 * *room + more;
+		*bytes = mem_grow(*bytes, *room, 1);
+	}
+}
+
+/* Take frames apart: messages become lines, pings are answered. False: it closed. */
+static bool take_frames(struct guest *g)
+{
+	size_t size, head;
+
+	while ((size = frame_size(g, &head)) != 0) {
+		unsigned op = g->raw[0] & 15u;
+		size_t len = size - head;
+
+		if (op == 8)
+			return false;
+		if (op == 9)
+			guest_write(g, "\x8a\x80\0\0\0\0", 6);
+		if (op == 1) {
+			guest_reserve(&g->bytes, g->len, &g->room, len + 1);
+			memcpy(g->bytes + g->len, g->raw + head, len);
+			g->bytes[g->len + len] = '\n';
+			g->len += len + 1;
+		}
+		g->raw_len -= size;
+		memmove(g->raw, g->raw + size, g->raw_len);
+	}
+	return true;
 }
 
 static char *take_line(struct guest *g, size_t len)
@@ -197,27 +327,35 @@ static char *take_line(struct guest *g, size_t len)
 	return line;
 }
 
+/* Read what there is; false: the other side hung up. */
+static bool guest_read(struct guest *g)
+{
+	char **bytes = g->web ? &g->raw : &g->bytes;
+	size_t *len = g->web ? &g->raw_len : &g->len, *room = g->web ? &g->raw_room : &g->room;
+	ssize_t n;
+
+	guest_reserve(bytes, *len, room, 65536);
+	if (!t_wait_fd(g->in, POLLIN | POLLHUP, GUEST_MS))
+		FAIL("the executor says nothing");
+	n = read(g->in, *bytes + *len, *room - *len);
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n <= 0)
+		return false;
+	*len += (size_t)n;
+	return !g->web || take_frames(g);
+}
+
 char *guest_hear(struct guest *g)
 {
 	for (size_t seen = 0;;) {
 		char *end = g->len > seen ? memchr(g->bytes + seen, '\n', g->len - seen) : NULL;
-		ssize_t n;
 
 		if (end)
 			return take_line(g, (size_t)(end - g->bytes));
 		seen = g->len;
-		if (g->room - g->len < 65536) {
-			g->room = 2 * g->room + 65536;
-			g->bytes = mem_grow(g->bytes, g->room, 1);
-		}
-		if (!t_wait_fd(g->in, POLLIN | POLLHUP, GUEST_MS))
-			FAIL("the executor says nothing");
-		n = read(g->in, g->bytes + g->len, g->room - g->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
+		if (!guest_read(g))
 			return NULL;
-		g->len += (size_t)n;
 	}
 }
 
@@ -406,18 +544,43 @@ void guest_await_output(struct guest *g, const char *process, const char *text)
 
 /* --- the handshake, and processes --- */
 
+static void ask_to_come(struct guest *g, const char *session)
+{
+	if (session)
+		guest_send(g, "initialize", "{\"clientName\":\"test\",\"resumeSessionId\":\"%s\"}",
+			   session);
+	else
+		guest_send(g, "initialize", "{\"clientName\":\"test\",\"resumeSessionId\":null}");
+}
+
+bool guest_try(struct guest *g, const struct host *h, const char *session)
+{
+	char *line;
+	bool ok;
+
+	if (!guest_try_connect(g, h))
+		return false;
+	ask_to_come(g, session);
+	line = guest_hear(g);
+	ok = line &&
+	     json_string_into(guest_find(line, "result.sessionId"), g->session, sizeof(g->session));
+	free(line);
+	if (ok)
+		guest_say(g, "{\"method\":\"initialized\",\"params\":{}}");
+	else
+		guest_close(g);
+	return ok;
+}
+
 void guest_resume(struct guest *g, const struct host *h, const char *session)
 {
 	char *line;
 
 	guest_connect(g, h);
-	if (session)
-		line = guest_ask(g, "initialize",
-				 "{\"clientName\":\"test\",\"resumeSessionId\":\"%s\"}", session);
-	else
-		line = guest_ask(g, "initialize",
-				 "{\"clientName\":\"test\",\"resumeSessionId\":null}");
-	OK(json_string_into(guest_find(line, "result.sessionId"), g->session, sizeof(g->session)));
+	ask_to_come(g, session);
+	line = guest_answer(g, g->last_id);
+	if (!json_string_into(guest_find(line, "result.sessionId"), g->session, sizeof(g->session)))
+		FAIL("initialize: %.300s", line);
 	free(line);
 	guest_say(g, "{\"method\":\"initialized\",\"params\":{}}");
 }

@@ -1,7 +1,7 @@
 /* guest.h - a client of an executor that does what a test tells it, byte for byte.
  *
- * It speaks lines over a unix socket, or over the executor's stdin and stdout, and shares no code
- * with killick's own client but the JSON reader.
+ * It speaks lines over a unix socket, or over the executor's stdin and stdout, or messages of a
+ * WebSocket, and shares no code with killick's own client but the JSON reader.
  *
  * Life: host_start -> guest_open -> guest_ask ... -> guest_close -> host_stop. Every wait has a
  * deadline and fails the test.
@@ -40,25 +40,37 @@ int host_end(struct host *h);
 #define GUEST_QUEUE 4096
 struct guest {
 	int in, out;
-	char *bytes; /* what was read */
+	bool web;    /* a WebSocket */
+	char *bytes; /* what was read: of a WebSocket a message with a newline behind it */
 	size_t len, room;
+	char *raw; /* of a WebSocket: what is no whole frame yet */
+	size_t raw_len, raw_room;
 	char *queue[GUEST_QUEUE]; /* messages that nobody asked for yet */
 	size_t queued;
 	long last_id;
 	char session[64];
 };
 
-void guest_connect(struct guest *g, const struct host *h); /* no handshake */
+/* No handshake; on ws:// it becomes a WebSocket. */
+void guest_connect(struct guest *g, const struct host *h);
+/* The same, and false when the executor hangs up instead; nothing is to be closed then. */
+bool guest_try_connect(struct guest *g, const struct host *h);
 /* As this user, who is root or another one; only root can. */
 void guest_connect_as(struct guest *g, const struct host *h, uid_t uid);
 void guest_open(struct guest *g, const struct host *h); /* with it */
 void guest_resume(struct guest *g, const struct host *h, const char *session);
+/* Come (session NULL) or come back; false when the executor hung up or refused. */
+bool guest_try(struct guest *g, const struct host *h, const char *session);
 void guest_close(struct guest *g); /* hangs up */
+/* For what is no guest: a socket that is connected to the port of ws://, and the head of an upgrade
+ * without its last, empty line. */
+int guest_port(const struct host *h);
+extern const char guest_upgrade[];
 
 void guest_say(struct guest *g, const char *text); /* a line */
 /* The next line; to be given to free(). NULL: the other side hung up. */
 char *guest_hear(struct guest *g);
-/* Send a request; its id. */
+/* Send a request; its id. No test fails if the executor has hung up: whoever waits hears that. */
 long guest_send(struct guest *g, const char *method, const char *params_fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Wait for the answer to id; what comes before it is kept. To be given to free(). */

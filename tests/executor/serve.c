@@ -1,11 +1,9 @@
 /* serve.c - `killick exec-server` as a program: where it listens, what it refuses, as a service and
  * as process 1.
  */
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -74,6 +72,10 @@ TEST(words_that_make_no_sense)
 	REFUSED("/no/such/file", "--token-file", "/no/such/file");
 	REFUSED("--lease", "--lease", "soon");
 	REFUSED("--max-processes", "--max-processes", "0");
+	REFUSED("--max-startups", "--max-startups", "10:30");
+	REFUSED("--max-startups", "--max-startups", "10:0:100");
+	REFUSED("--max-startups", "--max-startups", "100:30:10");
+	REFUSED("--max-startups", "--max-startups", "10:30:100x");
 	REFUSED("--contain", "--contain", "bottle");
 	REFUSED("try 'killick exec-server --help'", "--colour");
 }
@@ -131,24 +133,10 @@ TEST(an_open_port_on_loopback_is_announced)
 
 /* --- HTTP --- */
 
-static int connect_to(const struct host *h)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	unsigned port;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	EQ(sscanf(h->url, "ws://127.0.0.1:%u", &port), 1);
-	OK(port > 0);
-	at.sin_port = htons((uint16_t)port);
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	EQ(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	return fd;
-}
-
 static int status_of(const struct host *h, const char *path, const char *headers)
 {
 	char text[2000];
-	int fd = connect_to(h), status = 0;
+	int fd = guest_port(h), status = 0;
 	ssize_t n;
 
 	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, headers);
@@ -211,7 +199,7 @@ TEST(slow_heads)
 
 	HOST(&h, "ws://127.0.0.1:0", "--quiet");
 	for (int i = 0; i < 20; i++) {
-		slow[i] = connect_to(&h);
+		slow[i] = guest_port(&h);
 		EQ(write(slow[i], "GET / HT", 8), 8);
 	}
 	EQ(status_of(&h, "/", UPGRADE), 101);

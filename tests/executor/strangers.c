@@ -20,9 +20,6 @@
 #define NOBODY 65534
 #define TOKEN  "correct horse battery staple"
 
-static const char upgrade[] =
-	"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 static const char hello[] =
 	"{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"stranger\"}}\n";
 
@@ -79,7 +76,7 @@ static int status_for(const struct host *h, uid_t uid, const char *header)
 	char request[600], out[1000];
 	int status = 0;
 
-	snprintf(request, sizeof(request), "%s%s\r\n", upgrade, header);
+	snprintf(request, sizeof(request), "%s%s\r\n", guest_upgrade, header);
 	answer_to(h, uid, request, out, sizeof(out));
 	sscanf(out, "HTTP/1.1 %d ", &status);
 	return status;
@@ -213,7 +210,7 @@ TEST(the_refusal_says_what_to_do)
 
 	needs_root();
 	host_start_given(&h, make_socket(false), NULL, "--quiet");
-	snprintf(request, sizeof(request), "%s\r\n", upgrade);
+	snprintf(request, sizeof(request), "%s\r\n", guest_upgrade);
 	answer_to(&h, NOBODY, request, out, sizeof(out));
 	OK(strstr(out, "--token-file"));
 	host_stop(&h);

@@ -249,13 +249,6 @@ TEST(connecting_has_an_end)
 
 /* --- tokens --- */
 
-static const unsigned char sesame_sha256[] = { /* of "sesame" */
-					       0xd0, 0xc0, 0x4f, 0x4b, 0x19, 0x51, 0xe4, 0xae,
-					       0xaa, 0xec, 0x82, 0x23, 0xed, 0x20, 0x39, 0xe5,
-					       0x42, 0xf3, 0xaa, 0xe8, 0x05, 0xa6, 0xfa, 0x7f,
-					       0x6d, 0x79, 0x4e, 0x5a, 0xff, 0xf5, 0xd2, 0x72
-};
-
 static void try_tokens(const char *url)
 {
 	static struct peer right, wrong, none;
@@ -281,7 +274,7 @@ TEST(a_token_opens)
 {
 	lab_open();
 	try_tokens(lab_listen("ws://127.0.0.1:0",
-			      (struct listen_spec){ .token_sha256 = sesame_sha256 }));
+			      (struct listen_spec){ .token_sha256 = lab_sesame }));
 	lab_close();
 }
 
@@ -291,7 +284,7 @@ TEST(a_token_opens_a_unix_socket)
 
 	lab_open();
 	snprintf(url, sizeof(url), "unix:%s/socket", lab_dir());
-	lab_listen(url, (struct listen_spec){ .token_sha256 = sesame_sha256 });
+	lab_listen(url, (struct listen_spec){ .token_sha256 = lab_sesame });
 	try_tokens(url);
 	lab_close();
 }

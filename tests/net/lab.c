@@ -128,6 +128,11 @@ static void on_closed(void *ctx, const struct err *why)
 	EQ(channel_send(p->c, "x", 1), -EPIPE);
 }
 
+const unsigned char lab_sesame[32] = { 0xd0, 0xc0, 0x4f, 0x4b, 0x19, 0x51, 0xe4, 0xae,
+				       0xaa, 0xec, 0x82, 0x23, 0xed, 0x20, 0x39, 0xe5,
+				       0x42, 0xf3, 0xaa, 0xe8, 0x05, 0xa6, 0xfa, 0x7f,
+				       0x6d, 0x79, 0x4e, 0x5a, 0xff, 0xf5, 0xd2, 0x72 };
+
 const struct channel_events lab_events = { on_open, on_message, on_room, on_closed };
 
 void lab_remember(struct peer *p)
@@ -147,6 +152,8 @@ static void on_channel(void *ctx, struct channel *c)
 	p->count_only = lab.count_only;
 	lab_remember(p);
 	channel_listen(c, &lab_events, p);
+	if (!lab.silent && !channel_let_in(c, false))
+		channel_close(c, false);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -166,7 +173,9 @@ const char *lab_listen(const char *url, struct listen_spec spec)
 		FAIL("%s", e.text);
 	spec.url = &u;
 	spec.fd = spec.fd ? spec.fd : -1;
-	spec.max_connections = spec.max_connections ? spec.max_connections : 1024;
+	if (!spec.seats.full)
+		spec.seats = (struct seats_limits){ 1024, 30, 1024, spec.seats.max };
+	spec.seats.max = spec.seats.max ? spec.seats.max : 1024;
 	spec.send_limit = spec.send_limit ? spec.send_limit : LAB_LIMIT;
 	loop_lock(lab.loop);
 	if (listener_open(lab.loop, &spec, &ev, NULL, &lab.listener, &e) < 0)

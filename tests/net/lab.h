@@ -36,6 +36,7 @@ extern struct lab {
 	struct peer accepted[LAB_PEERS];
 	unsigned accepts;
 	bool echo, count_only; /* for those that are accepted */
+	bool silent;           /* they are not let in */
 	char close_at;
 	unsigned notes;
 	char note[400];
@@ -64,6 +65,8 @@ void lab_wait(void);
 
 /* Listen with `spec`, whose url is this text; the url that it got. */
 const char *lab_listen(const char *url, struct listen_spec spec);
+/* For spec.token_sha256: of "sesame". */
+extern const unsigned char lab_sesame[32];
 /* Begin to connect; p remembers. */
 int lab_connect(struct peer *p, const char *url, const char *token, struct err *e);
 /* The same to what lab_listen said, and wait until both sides have it: the accepted one. */

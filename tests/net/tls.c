@@ -54,12 +54,18 @@ static void make_certificate(const char *names)
 	close(null);
 }
 
-static const char *listen_tls(const char *names)
+static const char *listen_tls_with(const char *names, struct seats_limits seats)
 {
 	lab_open();
 	make_certificate(names);
-	return lab_listen("wss://127.0.0.1:0",
-			  (struct listen_spec){ .cert_file = cert, .key_file = key });
+	return lab_listen(
+		"wss://127.0.0.1:0",
+		(struct listen_spec){ .cert_file = cert, .key_file = key, .seats = seats });
+}
+
+static const char *listen_tls(const char *names)
+{
+	return listen_tls_with(names, (struct seats_limits){ .full = 0 });
 }
 
 TEST(messages_go_both_ways_over_tls, .timeout_ms = 20000)
@@ -238,5 +244,26 @@ TEST(certificates_that_are_none)
 	t_note("%s", e.text);
 	EQ(tls_client("/dev/null", &context, &e), -EINVAL);
 	OK(!context);
+	lab_close();
+}
+
+/* Handshakes that were begun and never go on: who has something to say comes in. */
+TEST(half_open_handshakes_keep_nobody_out, .timeout_ms = 20000)
+{
+	static const unsigned char hello[] = { 0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3 };
+	static struct peer clients[10];
+	const char *url = listen_tls_with("IP:127.0.0.1", (struct seats_limits){ 16, 30, 16, 100 });
+	char plain[64];
+	int fds[100];
+
+	snprintf(plain, sizeof(plain), "ws%s", url + 3);
+	for (int i = 0; i < 100; i++) {
+		fds[i] = raw_connect(plain);
+		raw_write(fds[i], hello, (size_t)i % sizeof(hello));
+	}
+	for (int i = 0; i < 10; i++)
+		lab_join(&clients[i], url);
+	for (int i = 0; i < 100; i++)
+		close(fds[i]);
 	lab_close();
 }

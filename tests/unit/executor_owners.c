@@ -410,3 +410,42 @@ TEST(the_list)
 			   "\"attached\":false,\"leaseMs\":29000,\"startedMs\":"));
 	far_close();
 }
+
+/* Nobody is let in any more, but an owner that comes back is: it has servers to lose. */
+TEST(a_full_executor_lets_owners_come_back)
+{
+	struct channel *c, *late;
+	char session[37];
+
+	far_open(NULL);
+	c = far_client("1.2.3.4:5", session);
+	OK(c->let_in);
+	EQ(c->limit, WIRE_MESSAGE_MAX);
+	start(c, START("p", PIPED));
+	far.full = true;
+	late = far_connect("1.2.3.4:6", false);
+	EQ(late->limit, WIRE_GREETING_MAX);
+	far_say(late, "{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"x\"}}");
+	OK(strstr(far_heard(late), "--max-connections"));
+	OK(late->closing && !late->let_in);
+	far_hang_up(c, 0);
+	c = come_back(session, "\"sessionId\"");
+	OK(c->let_in);
+	EQ(c->limit, WIRE_MESSAGE_MAX);
+	far.full = false;
+	far_close();
+}
+
+TEST(who_does_not_call_initialize_is_dropped)
+{
+	struct channel *web, *stdio;
+
+	far_open(NULL);
+	web = far_connect("1.2.3.4:5", false);
+	stdio = far_connect("stdio", true);
+	web->answers_pings = true;
+	fake_pass(WIRE_INITIALIZE_MS + 10);
+	OK(web->closing && !stdio->closing);
+	OK(strstr(far.log.data, "it did not call initialize"));
+	far_close();
+}

@@ -59,6 +59,8 @@ struct channel {
 	int64_t heard_us;
 	unsigned pings, messages;
 	bool answers_pings;
+	bool let_in;  /* no greeting any more */
+	size_t limit; /* of a message that comes */
 	char peer[32];
 	char *line;
 };
@@ -93,6 +95,7 @@ static struct {
 	int channel_count, link_count;
 	int open_error; /* what link_open answers */
 	bool closed;    /* on_closed was told */
+	bool full;      /* nobody is let in who need not be */
 	struct buf log; /* a line each */
 	unsigned gone;  /* on_gone was told */
 	size_t max_unsent;
@@ -156,8 +159,15 @@ void channel_ping(struct channel *c)
 
 void channel_set_limit(struct channel *c, size_t limit)
 {
-	(void)c;
-	assert(limit == WIRE_MESSAGE_MAX);
+	c->limit = limit;
+}
+
+bool channel_let_in(struct channel *c, bool always)
+{
+	if (far.full && !always)
+		return false;
+	c->let_in = true;
+	return true;
 }
 
 void channel_close(struct channel *c, bool now)

@@ -1,0 +1,55 @@
+/* seats.h - the places of a listener's connections: greetings, and those that were let in.
+ *
+ * A connection is a greeting until its taker lets it in: TLS, HTTP, the token, and the first
+ * message come before that. Greetings have places of their own, so that connections that say
+ * nothing keep nobody out. When there are `start` of them a newcomer costs another one its place
+ * with a probability of `rate` percent, which rises to 100 at `full` (as MaxStartups of sshd).
+ *
+ * sshd drops the newcomer. Here one of those that are there is dropped, at random: so whoever holds
+ * all places and connects again at once cannot keep them. A client that needs T seconds to greet,
+ * among A newcomers a second, is let in with a probability of exp(-A T / full), at each attempt.
+ * The oldest would be a worse choice: then nobody is let in as soon as A T is more than full. Those
+ * that are known (they have shown the token, or are processes of our own user) give way last.
+ *
+ * Life: seats_init -> seats_make_room, seat_take -> [seat_know] -> [seat_let_in] -> seat_leave ...
+ * -> seats_done. Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct seats_limits {
+	unsigned start, rate, full; /* of greetings; rate in percent */
+	unsigned max;               /* connections that were let in */
+};
+
+struct seat { /* embedded in its owner */
+	struct seats *in;
+	unsigned place; /* among the greetings of its kind */
+	bool known, was_let_in;
+	void (*drop)(void *ctx); /* end the connection, now; calls seat_leave */
+	void *ctx;
+};
+
+struct seats {
+	struct seats_limits limits;
+	struct seats_list { /* of greetings */
+		struct seat **all;
+		unsigned count, room;
+	} unknown, known;
+	unsigned let_in;
+	uint64_t random;
+};
+
+/* 0, or -EIO: there are no random numbers. */
+int seats_init(struct seats *s, const struct seats_limits *limits);
+void seats_done(struct seats *s); /* every seat must have been left */
+/* Somebody comes: drop a greeting if that is its luck. True: one was. */
+bool seats_make_room(struct seats *s);
+/* A new greeting, not known yet. drop and ctx must be set before the next seats_make_room. */
+void seat_take(struct seats *s, struct seat *t);
+void seat_know(struct seat *t);
+/* No greeting any more. False, and nothing has changed: `max` are in. always: let it in anyway. */
+bool seat_let_in(struct seat *t, bool always);
+void seat_leave(struct seat *t);
