@@ -241,12 +241,12 @@ static void on_list(struct connection *c, const struct reply *r, struct json par
 
 static void on_metadata(struct connection *c, const struct reply *r, struct json params)
 {
-	files_request(&c->files, FILES_METADATA, r, params);
+	files_request(&c->files, c->owner->files, FILES_METADATA, r, params);
 }
 
 static void on_read_file(struct connection *c, const struct reply *r, struct json params)
 {
-	files_request(&c->files, FILES_READ, r, params);
+	files_request(&c->files, c->owner->files, FILES_READ, r, params);
 }
 
 /* A result that is an object already. */

@@ -5,13 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,24 +18,32 @@
 #include "executor/connection.h"
 #include "executor/params.h"
 #include "executor/wire.h"
+#include "executor/workers.h"
 
-#define THREADS_MAX 16
-#define LINGER_S    2 /* how long a thread waits for more to do */
+#define LEASE_MS      5000
+#define LEASE_STEP_MS 20
 
 struct metadata {
 	bool directory, file, symlink;
 	long long size, created_ms, modified_ms;
 };
 
+struct files_share {
+	unsigned busy;    /* requests that are with threads */
+	atomic_uint uses; /* by its owner and by requests, which a thread may be the last to free */
+};
+
 struct file_job {
+	struct work work;
 	struct ring in_line; /* while it waits */
-	struct file_job *next;
 	enum files_op op;
 	char *path;
+	struct files *files;
+	struct files_share *share;
 	struct files_line *line; /* NULL: nobody waits for it any more */
 	struct answer *answer;
 	struct loop_timer late;
-	bool done;
+	bool begun, done;
 	/* what came of it */
 	int code; /* 0, or of the wire */
 	char text[160];
@@ -46,21 +51,11 @@ struct file_job {
 	struct buf bytes;
 };
 
-/* What threads and the loop share; it lives until both are done with it, since a thread that hangs
- * may come back at any time. */
-struct pool {
-	pthread_mutex_t lock;
-	pthread_cond_t work;
-	struct file_job *first, **last; /* to be looked at */
-	struct file_job *done;
-	int event_fd; /* -1: the executor is gone */
-	unsigned threads, idle;
-};
-
 struct files {
 	struct loop *loop;
-	struct pool *pool;
-	struct loop_watch watch;
+	struct workers *workers;
+	struct ring starving; /* lines */
+	unsigned busy;
 };
 
 /* --- looking --- */
@@ -138,6 +133,20 @@ static void read_all(struct file_job *job, int fd, size_t size)
 		fail(job, errno);
 }
 
+/* A file that another process has a lease on can be opened when that has given it up, which the
+ * kernel asks it to do. To wait for that in open would take up to 45 s. */
+static int open_file(const char *path)
+{
+	const struct timespec step = { .tv_nsec = LEASE_STEP_MS * 1000000 };
+	int64_t until = loop_now_us() + (int64_t)LEASE_MS * 1000;
+	int fd;
+
+	while ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0 &&
+	       errno == EAGAIN && loop_now_us() < until)
+		nanosleep(&step, NULL);
+	return fd;
+}
+
 static void read_file(struct file_job *job)
 {
 	AUTO(fd_drop) int fd = -1;
@@ -146,7 +155,7 @@ static void read_file(struct file_job *job)
 
 	/* not opened before it was looked at: there are devices that do something then */
 	if (r == 0 && S_ISREG(st.st_mode)) {
-		fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = open_file(job->path);
 		r = fd < 0 ? -1 : fstat(fd, &st);
 	}
 	if (r < 0)
@@ -159,111 +168,55 @@ static void read_file(struct file_job *job)
 		read_all(job, fd, (size_t)st.st_size);
 }
 
-/* --- threads --- */
-
-static void pool_free(struct pool *p)
+static void job_run(struct work *w)
 {
-	pthread_mutex_destroy(&p->lock);
-	pthread_cond_destroy(&p->work);
-	free(p);
+	struct file_job *job = RING_OF(w, struct file_job, work);
+
+	if (job->op == FILES_METADATA)
+		look(job);
+	else
+		read_file(job);
+}
+
+/* --- who may have a thread --- */
+
+struct files_share *files_share_new(void)
+{
+	struct files_share *s = mem_grow(NULL, 1, sizeof(*s));
+
+	*s = (struct files_share){ .uses = 1 };
+	return s;
+}
+
+void files_share_leave(struct files_share *s)
+{
+	if (atomic_fetch_sub(&s->uses, 1) == 1)
+		free(s);
 }
 
 static void job_free(struct file_job *job)
 {
+	files_share_leave(job->share);
 	buf_done(&job->bytes);
 	free(job->path);
 	free(job);
 }
 
-/* With the pool's lock: the next job, or NULL when there is none for a while. */
-static struct file_job *next_job(struct pool *p)
+static void job_drop(struct work *w)
 {
-	struct timespec until;
-	struct file_job *job;
-	int r = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += LINGER_S;
-	p->idle++;
-	while (!p->first && p->event_fd >= 0 && r == 0)
-		r = pthread_cond_timedwait(&p->work, &p->lock, &until);
-	p->idle--;
-	job = p->first;
-	if (job) {
-		p->first = job->next;
-		if (!p->first)
-			p->last = &p->first;
-	}
-	return job;
+	job_free(RING_OF(w, struct file_job, work));
 }
 
-static void hand_back(struct pool *p, struct file_job *job)
+/* No thread has it any more. */
+static void job_return(struct file_job *job)
 {
-	uint64_t one = 1;
-
-	if (p->event_fd < 0) {
-		job_free(job);
-		return;
-	}
-	job->next = p->done;
-	p->done = job;
-	if (write(p->event_fd, &one, sizeof(one)) < 0)
-		assert(errno == EAGAIN || errno == EINTR);
+	job->files->busy--;
+	job->share->busy--;
 }
 
-static void *work(void *arg)
+static bool may_begin(const struct file_job *job)
 {
-	struct pool *p = arg;
-	struct file_job *job;
-	bool last;
-
-	pthread_mutex_lock(&p->lock);
-	while ((job = next_job(p)) != NULL) {
-		pthread_mutex_unlock(&p->lock);
-		if (job->op == FILES_METADATA)
-			look(job);
-		else
-			read_file(job);
-		pthread_mutex_lock(&p->lock);
-		hand_back(p, job);
-	}
-	p->threads--;
-	last = p->event_fd < 0 && p->threads == 0;
-	pthread_mutex_unlock(&p->lock);
-	if (last)
-		pool_free(p);
-	return NULL;
-}
-
-static int start_thread(struct pool *p)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, 128 << 10);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, work, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return r;
-}
-
-static void pool_add(struct pool *p, struct file_job *job)
-{
-	pthread_mutex_lock(&p->lock);
-	job->next = NULL;
-	*p->last = job;
-	p->last = &job->next;
-	if (p->idle)
-		pthread_cond_signal(&p->work);
-	else if (p->threads < THREADS_MAX && start_thread(p) == 0)
-		p->threads++;
-	pthread_mutex_unlock(&p->lock);
+	return job->share->busy < FILES_PER_OWNER && job->files->busy < FILES_THREADS;
 }
 
 /* --- the line of a connection --- */
@@ -312,24 +265,58 @@ static void finish(struct files_line *l)
 	next_in_line(l);
 }
 
-/* A thread has it: it is freed when it comes back. */
+/* Nobody waits for it. If a thread has it, it is freed when it comes back. */
 static void abandon(struct file_job *job)
 {
-	loop_timer_stop(job->line->files->loop, &job->late);
+	struct files *f = job->files;
+	bool with_thread = job->begun && !job->done && !workers_cancel(f->workers, &job->work);
+
+	loop_timer_stop(f->loop, &job->late);
+	ring_remove(&job->line->starving);
 	answer_free(job->answer);
 	job->answer = NULL;
 	job->line->active = NULL;
 	job->line = NULL;
+	if (with_thread)
+		return;
+	if (job->begun && !job->done)
+		job_return(job);
+	job_free(job);
 }
 
-static void on_late(struct loop_timer *t)
+/* There was no thread for it, or the thread hangs. */
+static void files_on_late(struct loop_timer *t)
 {
 	struct file_job *job = RING_OF(t, struct file_job, late);
+	const struct reply *r = &job->answer->reply;
 	struct files_line *l = job->line;
 
-	reply_error(&job->answer->reply, WIRE_INTERNAL, "the file system does not answer");
+	if (job->begun)
+		reply_error(r, WIRE_INTERNAL, "the file system does not answer");
+	else if (job->share->busy >= FILES_PER_OWNER)
+		reply_error(r, WIRE_INTERNAL,
+			    "%u requests for files of this session hang: a file system does not "
+			    "answer; try again when it does",
+			    job->share->busy);
+	else
+		reply_error(r, WIRE_INTERNAL,
+			    "%u requests for files hang on this executor: a file system does not "
+			    "answer; try again when it does",
+			    job->files->busy);
 	abandon(job);
 	next_in_line(l);
+}
+
+static void job_done(struct work *w);
+
+static void job_begin(struct file_job *job)
+{
+	job->begun = true;
+	job->share->busy++;
+	job->files->busy++;
+	job->work = (struct work){ .run = job_run, .done = job_done, .drop = job_drop };
+	loop_timer_set(job->files->loop, &job->late, FILES_TIMEOUT_MS, files_on_late);
+	workers_add(job->files->workers, &job->work);
 }
 
 static void next_in_line(struct files_line *l)
@@ -342,33 +329,41 @@ static void next_in_line(struct files_line *l)
 	job = RING_OF(first, struct file_job, in_line);
 	ring_remove(&job->in_line);
 	l->active = job;
-	loop_timer_set(l->files->loop, &job->late, FILES_TIMEOUT_MS, on_late);
-	pool_add(l->files->pool, job);
+	if (may_begin(job)) {
+		job_begin(job);
+		return;
+	}
+	ring_add(&l->files->starving, &l->starving);
+	loop_timer_set(l->files->loop, &job->late, FILES_WAIT_MS, files_on_late);
 }
 
-static void on_done(struct loop_watch *w, uint32_t events)
+/* A thread is free. */
+static void feed(struct files *f)
 {
-	struct files *f = RING_OF(w, struct files, watch);
-	struct file_job *job, *next;
-	uint64_t count;
+	RING_EACH(at, &f->starving) {
+		struct files_line *l = RING_OF(at, struct files_line, starving);
 
-	(void)events;
-	if (read(w->fd, &count, sizeof(count)) < 0)
-		return;
-	pthread_mutex_lock(&f->pool->lock);
-	job = f->pool->done;
-	f->pool->done = NULL;
-	pthread_mutex_unlock(&f->pool->lock);
-	for (; job; job = next) {
-		next = job->next;
-		if (!job->line) {
-			job_free(job);
-			continue;
+		if (may_begin(l->active)) {
+			ring_remove(&l->starving);
+			job_begin(l->active);
 		}
+	}
+}
+
+static void job_done(struct work *w)
+{
+	struct file_job *job = RING_OF(w, struct file_job, work);
+	struct files *f = job->files;
+
+	job_return(job);
+	if (job->line) {
 		loop_timer_stop(f->loop, &job->late);
 		job->done = true;
 		finish(job->line);
+	} else {
+		job_free(job);
 	}
+	feed(f);
 }
 
 void files_line_init(struct files_line *l, struct files *f)
@@ -388,13 +383,8 @@ void files_line_done(struct files_line *l)
 		answer_free(job->answer);
 		job_free(job);
 	}
-	if (l->active && l->active->done) {
-		answer_free(l->active->answer);
-		job_free(l->active);
-		l->active = NULL;
-	} else if (l->active) {
+	if (l->active)
 		abandon(l->active);
-	}
 }
 
 void files_room(struct files_line *l)
@@ -403,8 +393,8 @@ void files_room(struct files_line *l)
 		finish(l);
 }
 
-void files_request(struct files_line *l, enum files_op op, const struct reply *r,
-		   struct json params)
+void files_request(struct files_line *l, struct files_share *share, enum files_op op,
+		   const struct reply *r, struct json params)
 {
 	struct param list[] = { { .name = "path" }, { .name = "sandbox" } };
 	AUTO(mem_drop) char *path = NULL;
@@ -433,9 +423,16 @@ void files_request(struct files_line *l, enum files_op op, const struct reply *r
 		return;
 	job = mem_grow(NULL, 1, sizeof(*job));
 	*job = (struct file_job){
-		.op = op, .line = l, .answer = a, .path = path, .bytes = BUF_INIT(FILES_SIZE_MAX)
+		.op = op,
+		.path = path,
+		.files = l->files,
+		.share = share,
+		.line = l,
+		.answer = a,
+		.bytes = BUF_INIT(FILES_SIZE_MAX),
 	};
 	path = NULL;
+	atomic_fetch_add(&share->uses, 1);
 	ring_add(&l->waiting, &job->in_line);
 	next_in_line(l);
 }
@@ -445,24 +442,14 @@ void files_request(struct files_line *l, enum files_op op, const struct reply *r
 int files_new(struct loop *loop, struct files **out, struct err *e)
 {
 	struct files *f = mem_grow(NULL, 1, sizeof(*f));
-	struct pool *p = mem_grow(NULL, 1, sizeof(*p));
-	pthread_condattr_t attr;
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), r;
+	int r;
 
-	*p = (struct pool){ .event_fd = fd };
-	p->last = &p->first;
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->work, &attr);
-	pthread_condattr_destroy(&attr);
-	*f = (struct files){ .loop = loop, .pool = p };
-	r = fd < 0 ? -errno : loop_watch(loop, &f->watch, fd, EPOLLIN, on_done);
+	*f = (struct files){ .loop = loop };
+	ring_init(&f->starving);
+	r = workers_new(loop, FILES_THREADS, &f->workers, e);
 	if (r < 0) {
-		fd_drop(&fd);
-		pool_free(p);
 		free(f);
-		return err_set(e, r, "no descriptor for the file threads");
+		return r;
 	}
 	*out = f;
 	return 0;
@@ -470,28 +457,7 @@ int files_new(struct loop *loop, struct files **out, struct err *e)
 
 void files_free(struct files *f)
 {
-	struct pool *p = f->pool;
-	struct file_job *list[2];
-	bool last;
-
-	loop_watch_stop(f->loop, &f->watch);
-	pthread_mutex_lock(&p->lock);
-	close(p->event_fd);
-	p->event_fd = -1;
-	list[0] = p->first;
-	list[1] = p->done;
-	p->first = p->done = NULL;
-	p->last = &p->first;
-	last = p->threads == 0;
-	pthread_cond_broadcast(&p->work);
-	pthread_mutex_unlock(&p->lock);
-	for (int i = 0; i < 2; i++) {
-		for (struct file_job *job = list[i], *next; job; job = next) {
-			next = job->next;
-			job_free(job);
-		}
-	}
-	if (last)
-		pool_free(p);
+	assert(ring_is_empty(&f->starving));
+	workers_free(f->workers);
 	free(f);
 }

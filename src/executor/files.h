@@ -2,11 +2,13 @@
  * who asked.
  *
  * A connection has a line of requests, of which one is looked at at a time; its answer is sent when
- * there is room. Whoever is not answered by the file system within FILES_TIMEOUT_MS hears that.
- * Threads end when there is nothing to do; one that hangs is left behind.
+ * there is room. Whoever is not answered by the file system within FILES_TIMEOUT_MS hears that, and
+ * the thread is left behind until the file system answers. FILES_PER_OWNER of an owner's requests
+ * may be with threads, and FILES_THREADS of all: a further one waits for FILES_WAIT_MS and is then
+ * refused. So one owner's dead mount is no other's.
  *
  * Life: files_new -> files_line_init, files_request, files_line_done ... -> files_free, which does
- * not wait.
+ * not wait. A share is an owner's: files_share_new -> files_share_leave.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -18,15 +20,20 @@
 #include "executor/reply.h"
 
 #define FILES_TIMEOUT_MS 10000
+#define FILES_WAIT_MS    2000 /* for a thread */
+#define FILES_PER_OWNER  4u
+#define FILES_THREADS    256u
 #define FILES_SIZE_MAX   (8u << 20) /* of a file that is read */
 
 struct files;
+struct files_share; /* how many requests of an owner are with threads, also when it is gone */
 struct file_job;
 
 struct files_line { /* of one connection; zero before files_line_init */
 	struct files *files;
 	struct ring waiting;
 	struct file_job *active;
+	struct ring starving; /* the active one waits for a thread */
 };
 
 enum files_op { FILES_METADATA, FILES_READ };
@@ -34,9 +41,12 @@ enum files_op { FILES_METADATA, FILES_READ };
 int files_new(struct loop *loop, struct files **out, struct err *e);
 void files_free(struct files *f); /* no line may be left */
 
+struct files_share *files_share_new(void);
+void files_share_leave(struct files_share *s); /* when the owner is gone */
+
 void files_line_init(struct files_line *l, struct files *f);
 void files_line_done(struct files_line *l);
-void files_request(struct files_line *l, enum files_op op, const struct reply *r,
-		   struct json params);
+void files_request(struct files_line *l, struct files_share *share, enum files_op op,
+		   const struct reply *r, struct json params);
 /* The channel has room again. */
 void files_room(struct files_line *l);

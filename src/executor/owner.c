@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
+#include "executor/files.h"
 #include "executor/process.h"
 
 #define IDLE_AWAY_MAX 1024 /* owners that are away and have no process */
@@ -39,7 +40,7 @@ struct owner *owner_new(struct executor *x, struct json client, struct json labe
 	struct owner *o = mem_grow(NULL, 1, sizeof(*o));
 	size_t used;
 
-	*o = (struct owner){ .executor = x };
+	*o = (struct owner){ .executor = x, .files = files_share_new() };
 	make_id(o->id);
 	json_string_into(client, o->client, sizeof(o->client));
 	used = strlen(o->client);
@@ -197,6 +198,7 @@ void owner_settle(struct owner *o)
 	ring_remove(&o->in_executor);
 	if (o->on_gone)
 		o->on_gone(o->on_gone_ctx);
+	files_share_leave(o->files);
 	free(o);
 	executor_settle(x);
 }

@@ -26,6 +26,7 @@
 
 struct executor;
 struct connection;
+struct files_share;
 struct process;
 
 struct owner {
@@ -42,7 +43,8 @@ struct owner {
 	size_t closed_count, closed_bytes;
 	unsigned unheard;  /* processes that are closed, which was not pushed yet */
 	size_t held_bytes; /* of writes that wait */
-	int64_t away_us;   /* when it was last heard of */
+	struct files_share *files;
+	int64_t away_us; /* when it was last heard of */
 	struct loop_timer lease;
 	struct loop_timer patience; /* after it came back: for it to ask for what it missed */
 	void (*on_gone)(void *ctx); /* told when it is freed */

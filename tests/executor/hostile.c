@@ -7,9 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -241,43 +239,6 @@ TEST(too_many_requests_at_once)
 	OK(refused >= 1500 - 1024 && refused < 1500);
 	guest_close(&g);
 	host_stop(&h);
-}
-
-/* A file system that nobody serves: whoever starts there waits, and nobody else. */
-TEST(a_directory_that_hangs)
-{
-	char dir[200], options[100];
-	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	struct host h;
-	struct guest g;
-	char *line;
-	long id;
-
-	snprintf(dir, sizeof(dir), "%s/hangs", t_audit.dir);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
-	if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mkdir(dir, 0700) < 0 ||
-	    mount("fuse", dir, "fuse", MS_NOSUID | MS_NODEV, options) < 0) {
-		close(fuse);
-		rmdir(dir);
-		SKIP("cannot mount a file system of our own");
-	}
-	HOST(&h, NULL, "--quiet");
-	guest_open(&g, &h);
-	id = guest_send(&g, "process/start",
-			"{\"processId\":\"p\",\"argv\":[\"cat\"],\"cwd\":\"file://%s\"," ENV_ALL
-			"," PIPED "}",
-			dir);
-	others_are_well(&h);
-	free(guest_ask(&g, "process/terminate", "{\"processId\":\"p\"}"));
-	free(guest_answer(&g, id));
-	line = guest_ask(&g, "fs/getMetadata", "{\"path\":\"file:///\"}");
-	free(line);
-	guest_close(&g);
-	host_stop(&h);
-	close(fuse); /* ends it */
-	umount2(dir, MNT_DETACH);
-	rmdir(dir);
 }
 
 /* More interrupts than the keeper has room for, and then the word that counts. */
