@@ -16,6 +16,7 @@
 #include "executor/process.h"
 #include "executor/reading.h"
 #include "executor/reply.h"
+#include "executor/scan.h"
 #include "executor/wire.h"
 #include "rpc/message.h"
 
@@ -56,7 +57,8 @@ void connection_drop(struct connection *c, const char *why)
 		     executor_quote(c->owner ? c->owner->client : ""),
 		     executor_quote(channel_peer(c->channel)), executor_quote(why));
 	c->state = CONNECTION_ENDED;
-	channel_close(c->channel, true);
+	if (!c->closed)
+		channel_close(c->channel, true);
 }
 
 void connection_finish(struct connection *c)
@@ -64,7 +66,8 @@ void connection_finish(struct connection *c)
 	if (c->state == CONNECTION_ENDED)
 		return;
 	c->state = CONNECTION_ENDED;
-	channel_close(c->channel, false);
+	if (!c->closed)
+		channel_close(c->channel, false);
 }
 
 /* --- silence --- */
@@ -288,20 +291,32 @@ static void on_status(struct connection *c, const struct reply *r, struct json p
 	reply_end(r, &j);
 }
 
+static void on_scanned_write(struct connection *c, const struct reply *r, struct scan *s)
+{
+	orders_do_write(c->owner, r, &s->write, &s->bytes);
+}
+
+static void on_scanned_start(struct connection *c, const struct reply *r, struct scan *s)
+{
+	process_start_as(c->owner, r, &s->spec);
+}
+
 static const struct method {
 	const char *name, *family;
 	handler_fn fn;
+	/* Of a long message, whose params are right; NULL: it must not be long. */
+	void (*scanned)(struct connection *c, const struct reply *r, struct scan *s);
 } methods[] = {
-	{ "process/write", "exec", on_write },
-	{ "process/start", "exec", on_start },
-	{ "process/terminate", "exec", on_terminate },
-	{ "process/read", "exec", on_read },
-	{ "process/signal", "exec", on_signal },
-	{ "process/list", "exec", on_list },
-	{ "fs/getMetadata", "filesystem", on_metadata },
-	{ "fs/readFile", "filesystem", on_read_file },
-	{ "environment/info", "environment info", on_info },
-	{ "environment/status", "environment status", on_status },
+	{ "process/write", "exec", on_write, on_scanned_write },
+	{ "process/start", "exec", on_start, on_scanned_start },
+	{ "process/terminate", "exec", on_terminate, NULL },
+	{ "process/read", "exec", on_read, NULL },
+	{ "process/signal", "exec", on_signal, NULL },
+	{ "process/list", "exec", on_list, NULL },
+	{ "fs/getMetadata", "filesystem", on_metadata, NULL },
+	{ "fs/readFile", "filesystem", on_read_file, NULL },
+	{ "environment/info", "environment info", on_info, NULL },
+	{ "environment/status", "environment status", on_status, NULL },
 };
 
 static const struct method *find_method(struct json name)
@@ -312,11 +327,29 @@ static const struct method *find_method(struct json name)
 	return NULL;
 }
 
+/* May it be called now? If not, that was the answer. */
+static bool may_call(struct connection *c, const struct reply *r, const struct method *method,
+		     const char *name)
+{
+	if (!method)
+		reply_error(r, WIRE_UNKNOWN_METHOD, "exec-server stub does not implement `%s` yet",
+			    name);
+	else if (c->state != CONNECTION_READY)
+		reply_error(r, WIRE_INVALID_REQUEST, "client must %s before using %s methods",
+			    c->state == CONNECTION_FRESH ? "call initialize" : "send initialized",
+			    method->family);
+	else if (c->executor->closing && method->fn != on_terminate)
+		reply_error(r, WIRE_INVALID_REQUEST, "the executor is ending");
+	else
+		return true;
+	return false;
+}
+
 static void handle(struct connection *c, const struct message *m)
 {
 	struct reply r = { c, m->id };
 	const struct method *method;
-	char name[128];
+	char name[128] = "";
 
 	if (m->id.len > REPLY_ID_MAX) {
 		reply_error(&r, WIRE_INVALID_REQUEST, "the id is longer than %d bytes",
@@ -328,19 +361,32 @@ static void handle(struct connection *c, const struct message *m)
 		return;
 	}
 	method = find_method(m->method);
-	if (!method) {
+	if (!method)
 		json_string_into(m->method, name, sizeof(name));
-		reply_error(&r, WIRE_UNKNOWN_METHOD, "exec-server stub does not implement `%s` yet",
-			    name);
-	} else if (c->state != CONNECTION_READY) {
-		reply_error(&r, WIRE_INVALID_REQUEST, "client must %s before using %s methods",
-			    c->state == CONNECTION_FRESH ? "call initialize" : "send initialized",
-			    method->family);
-	} else if (c->executor->closing && method->fn != on_terminate) {
-		reply_error(&r, WIRE_INVALID_REQUEST, "the executor is ending");
-	} else {
+	if (may_call(c, &r, method, name))
 		method->fn(c, &r, m->params);
-	}
+}
+
+static void handle_scanned(struct connection *c, struct scan *s)
+{
+	struct reply r = { c, scan_id(s) };
+	const struct method *method = NULL;
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (strcmp(s->method, methods[i].name) == 0)
+			method = &methods[i];
+	if (!s->id_len)
+		reply_error(&r, WIRE_INVALID_REQUEST, "the id is longer than %d bytes",
+			    REPLY_ID_MAX);
+	else if (!may_call(c, &r, method, s->method))
+		return;
+	else if (!method->scanned)
+		reply_error(&r, WIRE_INVALID_REQUEST, "a message for %s has at most %u bytes",
+			    method->name, SCAN_BYTES);
+	else if (s->e.code)
+		reply_error(&r, s->e.code, "%s", s->e.text);
+	else
+		method->scanned(c, &r, s);
 }
 
 static void notice(struct connection *c, const struct message *m)
@@ -357,24 +403,87 @@ static void notice(struct connection *c, const struct message *m)
 
 /* --- what the channel tells --- */
 
-static void on_message(void *ctx, const char *text, size_t len)
+static void refuse_broken(struct connection *c, const char *reason)
 {
-	struct connection *c = ctx;
 	struct reply nobody = { c, JSON_NONE };
+
+	reply_error(&nobody, WIRE_INVALID_REQUEST,
+		    "failed to parse JSON-RPC message from exec-server client: %s", reason);
+}
+
+static void hear(struct connection *c, const char *text, size_t len)
+{
 	const char *reason = "";
 	struct message m;
 
-	if (c->state == CONNECTION_ENDED)
-		return;
 	if (message_parse_bare(text, len, &m, &reason) < 0)
-		reply_error(&nobody, WIRE_INVALID_REQUEST,
-			    "failed to parse JSON-RPC message from exec-server client: %s", reason);
+		refuse_broken(c, reason);
 	else if (m.kind == MESSAGE_REQUEST)
 		handle(c, &m);
 	else if (m.kind == MESSAGE_NOTIFICATION)
 		notice(c, &m);
 	else
 		connection_drop(c, "an answer to nothing");
+}
+
+/* A long one is read by a thread, and until then nothing else is heard. */
+static void begin_scan(struct connection *c, const char *text, size_t len)
+{
+	c->scan = scan_begin(c, channel_take(c->channel, text, len), len);
+	channel_pause(c->channel, true);
+}
+
+static void on_message(void *ctx, const char *text, size_t len)
+{
+	struct connection *c = ctx;
+
+	if (c->state == CONNECTION_ENDED)
+		return;
+	if (c->scan) {
+		buf_add(&c->later, &len, sizeof(len));
+		buf_add(&c->later, text, len);
+	} else if (len > SCAN_BYTES) {
+		begin_scan(c, text, len);
+	} else {
+		hear(c, text, len);
+	}
+}
+
+/* Messages that came while a long one was read; perhaps up to another long one. */
+static void hear_later(struct connection *c)
+{
+	AUTO(buf_done) struct buf all = c->later;
+
+	c->later = (struct buf)BUF_INIT(BUF_ANY_SIZE);
+	for (size_t at = 0, len; at < all.len; at += len) {
+		memcpy(&len, all.data + at, sizeof(len));
+		at += sizeof(len);
+		on_message(c, all.data + at, len);
+	}
+}
+
+static void end_connection(struct connection *c, const struct err *why);
+
+void connection_scanned(struct connection *c, struct scan *s)
+{
+	assert(c->scan == s);
+	c->scan = NULL;
+	if (c->state == CONNECTION_ENDED)
+		;
+	else if (s->result == SCAN_BROKEN)
+		refuse_broken(c, s->reason);
+	else if (s->result == SCAN_NO_REQUEST)
+		connection_drop(c, "a long message that is no request");
+	else
+		handle_scanned(c, s);
+	scan_free(s);
+	hear_later(c);
+	if (c->scan)
+		return;
+	if (c->closed)
+		end_connection(c, &c->why);
+	else
+		channel_pause(c->channel, false);
 }
 
 static void on_room(void *ctx)
@@ -402,9 +511,8 @@ static void drop_answers(struct connection *c)
 	}
 }
 
-static void on_closed(void *ctx, const struct err *why)
+static void end_connection(struct connection *c, const struct err *why)
 {
-	struct connection *c = ctx;
 	struct executor *x = c->executor;
 	struct owner *o = c->owner;
 	/* who says goodbye is heard of now */
@@ -426,6 +534,7 @@ static void on_closed(void *ctx, const struct err *why)
 		o->on_gone_ctx = c->on_gone_ctx;
 		c->on_gone = NULL;
 	}
+	buf_done(&c->later);
 	channel_free(c->channel);
 	if (o)
 		owner_detach(o, heard_us);
@@ -433,6 +542,19 @@ static void on_closed(void *ctx, const struct err *why)
 		c->on_gone(c->on_gone_ctx);
 	free(c);
 	executor_settle(x);
+}
+
+static void on_closed(void *ctx, const struct err *why)
+{
+	struct connection *c = ctx;
+
+	if (!c->scan) {
+		end_connection(c, why);
+		return;
+	}
+	/* what it said last counts: it may be the end of a process */
+	c->closed = c->mute = true;
+	c->why = *why;
 }
 
 static void on_open(void *ctx)
@@ -448,7 +570,9 @@ struct connection *connection_new(struct executor *x, struct channel *channel, b
 						      .on_closed = on_closed };
 	struct connection *c = mem_grow(NULL, 1, sizeof(*c));
 
-	*c = (struct connection){ .executor = x, .channel = channel, .last = last };
+	*c = (struct connection){
+		.executor = x, .channel = channel, .last = last, .later = BUF_INIT(BUF_ANY_SIZE)
+	};
 	ring_init(&c->answers);
 	ring_init(&c->reads);
 	files_line_init(&c->files, x->files);

@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/emit.h"
+#include "base/err.h"
 #include "base/loop.h"
 #include "base/ring.h"
 #include "executor/files.h"
@@ -23,6 +25,7 @@
 
 struct executor;
 struct owner;
+struct scan;
 
 enum connection_state {
 	CONNECTION_FRESH,
@@ -49,6 +52,10 @@ struct connection {
 	struct files_line files;
 	struct loop_timer silence;
 	struct loop_timer greeting; /* until initialize */
+	struct scan *scan;          /* a long message is being read; the channel is paused */
+	struct buf later; /* messages that came behind it, each with its length before it */
+	bool closed;      /* the channel has ended meanwhile: */
+	struct err why;
 };
 
 struct connection *connection_new(struct executor *x, struct channel *c, bool last);
@@ -60,6 +67,8 @@ bool connection_has_room(const struct connection *c);
  */
 struct buf *connection_begin(struct connection *c);
 bool connection_commit(struct connection *c, struct emit *j); /* false: it was not sent */
+/* A long message was read. The scan is freed. */
+void connection_scanned(struct connection *c, struct scan *s);
 /* End it now, with a line in the log. */
 void connection_drop(struct connection *c, const char *why);
 /* Let what is unsent go out, then end it. */

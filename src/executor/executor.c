@@ -17,10 +17,12 @@
 #include "executor/owner.h"
 #include "executor/process.h"
 #include "executor/wire.h"
+#include "executor/workers.h"
 
 #define MAX_PROCESSES 1024
 #define MAX_REQUESTS  1024
 #define WRITE_QUEUE   (8u << 20)
+#define SCANNERS      2   /* threads for long messages */
 #define QUOTED_MAX    200 /* bytes of others' text in a log */
 
 /* --- the log --- */
@@ -112,6 +114,11 @@ int executor_open(struct loop *loop, const struct executor_options *options, str
 		r = err_set(e, -EIO, "no random numbers");
 	else
 		r = files_new(loop, &x->files, e);
+	if (r == 0) {
+		r = workers_new(loop, SCANNERS, &x->scanners, e);
+		if (r < 0)
+			files_free(x->files);
+	}
 	if (r < 0) {
 		free(x);
 		return r;
@@ -187,6 +194,7 @@ void executor_free(struct executor *x)
 	assert(ring_is_empty(&x->connections) && ring_is_empty(&x->owners) && !x->process_count);
 	loop_timer_stop(x->loop, &x->closed);
 	files_free(x->files);
+	workers_free(x->scanners);
 	roster_done(&x->roster);
 	drop_options(x);
 	buf_done(&x->scratch);

@@ -12,6 +12,7 @@
 #include "executor/roster.h"
 
 struct files;
+struct workers;
 
 struct executor {
 	struct loop *loop;
@@ -24,6 +25,7 @@ struct executor {
 	unsigned idle_away;     /* owners that are away and have no process */
 	struct buf scratch;     /* for bytes that are used at once */
 	struct files *files;
+	struct workers *scanners; /* read long messages */
 	bool closing, channels_closing, over;
 	struct loop_timer closed;
 };

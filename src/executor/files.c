@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/base64.h"
 #include "base/mem.h"
 #include "executor/connection.h"
 #include "executor/params.h"
@@ -48,7 +49,7 @@ struct file_job {
 	int code; /* 0, or of the wire */
 	char text[160];
 	struct metadata metadata;
-	struct buf bytes;
+	struct buf bytes; /* of the file; then the text that is sent */
 };
 
 struct files {
@@ -168,6 +169,21 @@ static void read_file(struct file_job *job)
 		read_all(job, fd, (size_t)st.st_size);
 }
 
+/* What was read as the JSON string that is sent: by the thread, because it takes its time. */
+static void encode(struct file_job *job)
+{
+	struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	size_t size = base64_size(job->bytes.len);
+
+	buf_reserve(&text, size + 2);
+	text.data[0] = '"';
+	base64_encode(text.data + 1, job->bytes.data, job->bytes.len);
+	text.data[size + 1] = '"';
+	text.len = size + 2;
+	buf_done(&job->bytes);
+	job->bytes = text;
+}
+
 static void job_run(struct work *w)
 {
 	struct file_job *job = RING_OF(w, struct file_job, work);
@@ -176,6 +192,8 @@ static void job_run(struct work *w)
 		look(job);
 	else
 		read_file(job);
+	if (job->op == FILES_READ && !job->code)
+		encode(job);
 }
 
 /* --- who may have a thread --- */
@@ -244,7 +262,7 @@ static void answer_job(struct file_job *job)
 		if (job->op == FILES_METADATA)
 			send_metadata(&job->metadata, &j);
 		else
-			wire_chunk(&j, "dataBase64", job->bytes.data, job->bytes.len);
+			emit_raw(&j, "dataBase64", job->bytes.data, job->bytes.len);
 		reply_end(r, &j);
 	}
 	answer_free(job->answer);

@@ -9,14 +9,15 @@
 #include "base/mem.h"
 #include "executor/wire.h"
 
-#define IDS_MIN   16u
-#define HELD_COST 512u /* bytes that a write costs beside its own, which may be none */
+#define IDS_MIN    16u
+#define TAKE_BYTES (256u << 10)
+#define HELD_COST  512u /* bytes that a write costs beside its own, which may be none */
 
 struct held { /* one write that waits */
 	struct ring in_input;
 	struct answer *answer;
 	size_t len, given;
-	char bytes[];
+	char *bytes; /* its own, or behind it */
 };
 
 void input_init(struct input *in)
@@ -113,6 +114,8 @@ static void let_go(struct input *in, struct held *h, size_t *owner_bytes)
 	*owner_bytes -= h->len + HELD_COST;
 	ring_remove(&h->in_input);
 	answer_free(h->answer);
+	if (h->bytes != (char *)(h + 1))
+		free(h->bytes);
 	free(h);
 }
 
@@ -172,9 +175,10 @@ static bool may_hold(const struct input *in, size_t len, const struct input_limi
 }
 
 /* False: it was refused. */
-static bool hold(struct input *in, const char *bytes, size_t len, const struct input_limits *limits,
+static bool hold(struct input *in, struct buf *bytes, size_t len, const struct input_limits *limits,
 		 const struct reply *r)
 {
+	bool take = len > TAKE_BYTES; /* to copy it would take its time */
 	struct answer *a;
 	struct held *h;
 
@@ -183,10 +187,11 @@ static bool hold(struct input *in, const char *bytes, size_t len, const struct i
 	a = answer_new(r, NULL, NULL);
 	if (!a)
 		return false;
-	h = mem_grow(NULL, sizeof(*h) + len, 1);
+	h = mem_grow(NULL, sizeof(*h) + (take ? 0 : len), 1);
 	*h = (struct held){ .answer = a, .len = len };
-	if (len)
-		memcpy(h->bytes, bytes, len);
+	h->bytes = take ? buf_take(bytes) : (char *)(h + 1);
+	if (len && !take)
+		memcpy(h->bytes, bytes->data, len);
 	ring_add(&in->held, &h->in_input);
 	in->held_bytes += len + HELD_COST;
 	*limits->owner_bytes += len + HELD_COST;
@@ -218,8 +223,8 @@ void input_write(struct input *in, struct link *l, const struct input_write *w,
 		return;
 	}
 	known = id_is_known(in, value, number);
-	len = known ? 0 : w->len;
-	result = write_now(in, l, w->bytes, len);
+	len = known ? 0 : w->bytes->len;
+	result = write_now(in, l, w->bytes->data, len);
 	if (result < 0 && result != -ENOBUFS) {
 		input_break(in, limits->owner_bytes);
 		refuse(r);

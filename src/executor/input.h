@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/ring.h"
 #include "executor/reply.h"
 #include "link/link.h"
@@ -28,10 +29,9 @@ struct input {
 	uint64_t highest; /* of the ids that are numbers: above it all are new */
 };
 
-struct input_write { /* borrowed */
+struct input_write { /* borrowed, but memory of many bytes may be taken out of the buffer */
 	const char *id;
-	const char *bytes;
-	size_t len;
+	struct buf *bytes;
 };
 
 struct input_limits {

@@ -1,6 +1,7 @@
 /* orders.c - see orders.h */
 #include "executor/orders.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -13,12 +14,11 @@
 
 #define GRACE_MAX_MS 3600000u /* the keeper's */
 
-/* Base64 into the executor's scratch; escapes are rare, but JSON. */
+/* Base64; escapes are rare, but JSON. */
 static int decode(struct buf *out, struct json chunk)
 {
 	AUTO(mem_drop) char *text = NULL;
 
-	buf_reset(out, WIRE_CHUNK_MAX);
 	if (!memchr(chunk.at, '\\', chunk.len))
 		return base64_decode(out, chunk.at + 1, chunk.len - 2);
 	json_string(chunk, &text);
@@ -35,10 +35,11 @@ static void write_status(const struct reply *r, const char *status)
 	reply_end(r, &j);
 }
 
-static void write_to(struct process *p, const struct reply *r, const char *write_id)
+static void write_to(struct process *p, const struct reply *r, const char *write_id,
+		     struct buf *bytes)
 {
 	struct executor *x = p->owner->executor;
-	struct input_write w = { write_id, x->scratch.data, x->scratch.len };
+	struct input_write w = { write_id, bytes };
 	struct input_limits limits = { x->o.write_queue, 4 * x->o.write_queue,
 				       &p->owner->held_bytes };
 
@@ -50,35 +51,52 @@ static void write_to(struct process *p, const struct reply *r, const char *write
 		input_write(&p->input, p->link, &w, &limits, r);
 }
 
-void orders_write(struct owner *o, const struct reply *r, struct json params)
+int orders_read_write(struct json params, struct orders_write *w, struct buf *out, struct err *e)
 {
 	struct param list[] = { { .name = "processId" },
 				{ .name = "chunk" },
 				{ .name = "writeId" } };
-	struct buf *scratch = &o->executor->scratch;
-	AUTO(mem_drop) char *write_id = NULL;
-	char id[PROCESS_ID_MAX + 8];
-	struct err e = ERR_INIT;
-	struct process *p;
 
-	if (params_read(params, list, 3, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0 ||
-	    param_is(&list[1], JSON_STRING, &e) < 0 || param_text(&list[2], &write_id, &e) < 0) {
-		reply_error(r, e.code, "%s", e.text);
-		return;
-	}
-	if (!*write_id) {
-		reply_error(r, WIRE_BAD_PARAMS, "writeId must not be empty");
-		return;
-	}
-	if (decode(scratch, list[1].value) < 0) {
-		reply_error(r, WIRE_BAD_PARAMS, "chunk is not base64");
-		return;
-	}
-	p = process_find(o, list[0].value, id);
+	w->id = NULL;
+	if (params_read(params, list, 3, e) < 0 || param_is(&list[0], JSON_STRING, e) < 0 ||
+	    param_is(&list[1], JSON_STRING, e) < 0 || param_text(&list[2], &w->id, e) < 0)
+		return e->code;
+	json_string_into(list[0].value, w->process, sizeof(w->process));
+	if (!*w->id)
+		return err_set(e, WIRE_BAD_PARAMS, "writeId must not be empty");
+	if (decode(out, list[1].value) < 0)
+		return err_set(e, WIRE_BAD_PARAMS, "chunk is not base64");
+	return 0;
+}
+
+void orders_write_done(struct orders_write *w)
+{
+	free(w->id);
+	w->id = NULL;
+}
+
+void orders_do_write(struct owner *o, const struct reply *r, const struct orders_write *w,
+		     struct buf *bytes)
+{
+	struct process *p = process_find_id(o, w->process);
+
 	if (p)
-		write_to(p, r, write_id);
+		write_to(p, r, w->id, bytes);
 	else
 		write_status(r, "unknownProcess");
+}
+
+void orders_write(struct owner *o, const struct reply *r, struct json params)
+{
+	struct buf *scratch = &o->executor->scratch;
+	AUTO(orders_write_done) struct orders_write w;
+	struct err e = ERR_INIT;
+
+	buf_reset(scratch, WIRE_CHUNK_MAX);
+	if (orders_read_write(params, &w, scratch, &e) < 0)
+		reply_error(r, e.code, "%s", e.text);
+	else
+		orders_do_write(o, r, &w, scratch);
 	buf_reset(scratch, WIRE_CHUNK_MAX);
 }
 

@@ -5,11 +5,26 @@
  */
 #pragma once
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json.h"
+#include "executor/process.h"
 #include "executor/reply.h"
 
 struct owner;
 
 void orders_write(struct owner *o, const struct reply *r, struct json params);
+/* The same in two steps, of which the first may be done by any thread. Read the params of a write
+ * and append its bytes to `out`: 0, or e is set with a code of the wire. */
+struct orders_write {
+	char process[PROCESS_ID_MAX + 8]; /* a longer id, cut, is nobody's */
+	char *id;                         /* writeId */
+};
+int orders_read_write(struct json params, struct orders_write *w, struct buf *out, struct err *e);
+/* The bytes may be taken out of the buffer. */
+void orders_do_write(struct owner *o, const struct reply *r, const struct orders_write *w,
+		     struct buf *bytes);
+void orders_write_done(struct orders_write *w);
+
 void orders_signal(struct owner *o, const struct reply *r, struct json params);
 void orders_terminate(struct owner *o, const struct reply *r, struct json params);

@@ -377,25 +377,20 @@ static bool may_start(struct owner *o, const struct spec *s, const struct reply 
 	return false;
 }
 
-void process_start(struct owner *o, const struct reply *r, struct json params)
+void process_start_as(struct owner *o, const struct reply *r, struct spec *s)
 {
-	AUTO(spec_done) struct spec s;
 	struct err e = ERR_INIT;
 	struct answer *a;
 	struct process *p;
 
-	if (spec_read(&s, params, o->executor->o.envp, &e) < 0) {
-		reply_error(r, e.code, "%s", e.text);
-		return;
-	}
-	if (!may_start(o, &s, r))
+	if (!may_start(o, s, r))
 		return;
 	a = answer_new(r, NULL, NULL);
 	if (!a)
 		return;
-	p = make(o, &s);
+	p = make(o, s);
 	p->start = a;
-	if (open_link(p, &s, &e) == 0)
+	if (open_link(p, s, &e) == 0)
 		return;
 	reply_error(&a->reply, WIRE_INTERNAL, "%s", e.text);
 	answer_free(a);
@@ -404,14 +399,30 @@ void process_start(struct owner *o, const struct reply *r, struct json params)
 	destroy(p);
 }
 
+void process_start(struct owner *o, const struct reply *r, struct json params)
+{
+	AUTO(spec_done) struct spec s;
+	struct err e = ERR_INIT;
+
+	if (spec_read(&s, params, o->executor->o.envp, &e) < 0)
+		reply_error(r, e.code, "%s", e.text);
+	else
+		process_start_as(o, r, &s);
+}
+
 /* --- for others --- */
+
+struct process *process_find_id(struct owner *o, const char *id)
+{
+	if (strlen(id) > PROCESS_ID_MAX)
+		return NULL;
+	return roster_find(&o->executor->roster, o, id);
+}
 
 struct process *process_find(struct owner *o, struct json id, char out_id[PROCESS_ID_MAX + 8])
 {
 	json_string_into(id, out_id, PROCESS_ID_MAX + 8);
-	if (strlen(out_id) > PROCESS_ID_MAX)
-		return NULL;
-	return roster_find(&o->executor->roster, o, out_id);
+	return process_find_id(o, out_id);
 }
 
 void process_resume(struct process *p)

@@ -29,6 +29,7 @@
 
 struct owner;
 struct connection;
+struct spec;
 
 enum process_state {
 	PROCESS_STARTING,
@@ -70,9 +71,12 @@ struct process {
 
 /* process/start: answered when it runs, or cannot. */
 void process_start(struct owner *o, const struct reply *r, struct json params);
+/* The same with params that were read. */
+void process_start_as(struct owner *o, const struct reply *r, struct spec *s);
 
 /* The process that params name. NULL: there is none, and *out_id says which (to be shown). */
 struct process *process_find(struct owner *o, struct json id, char out_id[PROCESS_ID_MAX + 8]);
+struct process *process_find_id(struct owner *o, const char *id);
 /* Begin its end, if it has not come. */
 void process_stop(struct process *p, enum link_stop how, unsigned grace_ms);
 /* Its owner ended. It may be gone when this returns. */

@@ -11,6 +11,7 @@
 #include "net/seats.h"
 
 #define LAST_BYTES (2u << 20) /* read of a connection that broke when we wrote */
+#define GROW_AT    (1u << 20) /* bytes of a message */
 #define TURN       (64u << 10) /* read of a client at once: small requests cost more than their bytes */
 
 struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_role role,
@@ -138,6 +139,23 @@ static bool hears(const struct channel *c)
 	return c->state == CHANNEL_OPEN || c->state == CHANNEL_BROKEN;
 }
 
+char *channel_take(struct channel *c, const char *text, size_t len)
+{
+	if (text == c->ws.message.data)
+		return buf_take(&c->ws.message);
+	if (text == c->lines.part.data)
+		return buf_take(&c->lines.part);
+	return mem_text(text, len); /* it lies in what was read last */
+}
+
+/* A long message gets all the memory that it may need at once: to grow step by step would copy it.
+ */
+static void channel_make_room(struct buf *message, size_t limit)
+{
+	if (message->len >= GROW_AT && message->cap <= limit && message->len < limit)
+		buf_reserve(message, limit - message->len);
+}
+
 static void on_ws_message(void *ctx, char *text, size_t len)
 {
 	struct channel *c = ctx;
@@ -246,6 +264,8 @@ void channel_feed(struct channel *c, char *bytes, size_t len)
 	} else {
 		frame_feed(&c->lines, bytes, len, &on_lines, c);
 	}
+	channel_make_room(&c->ws.message, c->ws.limit);
+	channel_make_room(&c->lines.part, c->lines.part.max);
 	channel_trim_later(c);
 }
 

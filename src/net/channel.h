@@ -45,6 +45,10 @@ void channel_listen(struct channel *c, const struct channel_events *ev, void *ct
  * in. False: as many as may be are in, unless it is to be let in always. Others are in. */
 bool channel_let_in(struct channel *c, bool always);
 
+/* In on_message, of the message that is told: have it for good, to be given to free(). A long one
+ * is not copied. */
+char *channel_take(struct channel *c, const char *text, size_t len);
+
 /* Append one message. 0; -EPIPE: closed; -ENOBUFS: more than the channel's send limit would wait
  * (nothing was taken). */
 int channel_send(struct channel *c, const char *text, size_t len);

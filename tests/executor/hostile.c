@@ -350,3 +350,37 @@ TEST(starts_that_cannot_be)
 	guest_close(&g);
 	host_stop(&h);
 }
+
+/* Ten MiB in one message: every byte arrives, in order, and calls behind it are answered. */
+static void write_long(const char *where)
+{
+	static const char head[] = "{\"processId\":\"p\",\"writeId\":\"1\",\"chunk\":\"";
+	const size_t size = 10u << 20, base64 = size / 3 * 4;
+	char *params = malloc(sizeof(head) + base64 + 8);
+	struct host h;
+	struct guest g;
+
+	memcpy(params, head, sizeof(head));
+	for (size_t i = 0; i < base64; i += 4)
+		memcpy(params + sizeof(head) - 1 + i, i / 4 % 1000 ? "QUJD" : "eHkK", 4);
+	memcpy(params + sizeof(head) - 1 + base64, "\"}", 3);
+	HOST(&h, where, "--quiet", "--insecure");
+	guest_open(&g, &h);
+	guest_start(&g, "p", PIPED, "head -c 10485759 | cksum");
+	guest_send(&g, "process/write", "%s", params);
+	free(guest_ask(&g, "environment/status", "null"));
+	guest_await_output(&g, "p", "1475735754 10485759");
+	guest_close(&g);
+	free(params);
+	host_stop(&h);
+}
+
+TEST(a_long_message_arrives_whole_over_a_websocket, .timeout_ms = 30000)
+{
+	write_long("ws://127.0.0.1:0");
+}
+
+TEST(a_long_message_arrives_whole_as_a_line, .timeout_ms = 30000)
+{
+	write_long(NULL);
+}

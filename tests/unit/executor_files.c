@@ -1,5 +1,4 @@
 /* executor_files.c - fs/getMetadata and fs/readFile, by real threads on real files. */
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -8,8 +7,7 @@
 static const char *file_answer(struct channel *c)
 {
 	while (!*far_heard(c)) {
-		OK(t_wait_fd(far_watch->fd, POLLIN, 5000));
-		far_watch->on_ready(far_watch, 0);
+		OK(far_await_thread());
 	}
 	return c->line;
 }
@@ -110,9 +108,7 @@ TEST(file_answers_wait_for_room)
 			answers++;
 		else if (c->unsent)
 			far_drain(c);
-		else if (t_wait_fd(far_watch->fd, POLLIN, 5000))
-			far_watch->on_ready(far_watch, 0);
-		else
+		else if (!far_await_thread())
 			FAIL("no answer");
 	}
 	for (int i = 0; i < 5; i++) /* nobody will be there for these */

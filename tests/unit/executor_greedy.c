@@ -45,7 +45,7 @@ static void is_too_much(char *request, const char *why)
 	far_close();
 }
 
-TEST(too_many_patterns)
+TEST(too_many_patterns, .timeout_ms = 30000)
 {
 	char *set = repeat(POLICY_HEAD "\"set\":{", "\"A\":\"\"", "\"V#\":\"\"", 2000, "}");
 	char *all = repeat(set, ",\"includeOnly\":[\"\"", "\"\"", 4000000, "]}}}");
@@ -54,7 +54,7 @@ TEST(too_many_patterns)
 	is_too_much(all, "more than 4096 patterns");
 }
 
-TEST(too_many_variables)
+TEST(too_many_variables, .timeout_ms = 30000)
 {
 	char *env = repeat(START_HEAD "\"argv\":[\"x\"],\"env\":{", "\"A\":\"\"", "\"V#\":\"\"",
 			   4000, "");
@@ -63,7 +63,7 @@ TEST(too_many_variables)
 	free(env);
 }
 
-TEST(variables_that_differ_in_the_end)
+TEST(variables_that_differ_in_the_end, .timeout_ms = 30000)
 {
 	char item[3020];
 
@@ -75,13 +75,13 @@ TEST(variables_that_differ_in_the_end)
 		"is too large");
 }
 
-TEST(too_many_members)
+TEST(too_many_members, .timeout_ms = 30000)
 {
 	is_too_much(repeat(START_HEAD, "\"a\":1", "\"a\":1", 2000000, "}}"),
 		    "more than 1024 members");
 }
 
-TEST(too_many_words)
+TEST(too_many_words, .timeout_ms = 30000)
 {
 	is_too_much(repeat(START_HEAD "\"env\":{},\"argv\":[", "\"\"", "\"\"", 4000000, "]}}"),
 		    "more than ");

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -24,14 +26,19 @@
 
 /* --- the loop --- */
 
-static struct loop_watch *far_watch; /* the file threads' */
+#define FAR_WATCHES 2
+static struct loop_watch *far_watches[FAR_WATCHES]; /* of threads: for files, for long messages */
 
 int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	       void (*on_ready)(struct loop_watch *w, uint32_t events))
 {
+	int i = 0;
+
 	(void)l;
+	while (far_watches[i])
+		assert(++i < FAR_WATCHES);
 	*w = (struct loop_watch){ .fd = fd, .events = events, .on_ready = on_ready };
-	far_watch = w;
+	far_watches[i] = w;
 	return 0;
 }
 
@@ -39,8 +46,24 @@ void loop_watch_stop(struct loop *l, struct loop_watch *w)
 {
 	(void)l;
 	w->fd = -1;
-	if (far_watch == w)
-		far_watch = NULL;
+	for (int i = 0; i < FAR_WATCHES; i++)
+		if (far_watches[i] == w)
+			far_watches[i] = NULL;
+}
+
+/* Wait for a thread to be done with something, and let that happen. False: none was. */
+static inline bool far_await_thread(void)
+{
+	struct pollfd all[FAR_WATCHES];
+
+	for (int i = 0; i < FAR_WATCHES; i++)
+		all[i] = (struct pollfd){ far_watches[i] ? far_watches[i]->fd : -1, POLLIN, 0 };
+	if (poll(all, FAR_WATCHES, 20000) <= 0)
+		return false;
+	for (int i = 0; i < FAR_WATCHES; i++)
+		if (all[i].revents)
+			far_watches[i]->on_ready(far_watches[i], EPOLLIN);
+	return true;
 }
 
 /* --- channels --- */
@@ -59,7 +82,8 @@ struct channel {
 	int64_t heard_us;
 	unsigned pings, messages;
 	bool answers_pings;
-	bool let_in;  /* no greeting any more */
+	bool let_in; /* no greeting any more */
+	bool paused;
 	size_t limit; /* of a message that comes */
 	char peer[32];
 	char *line;
@@ -160,6 +184,17 @@ void channel_ping(struct channel *c)
 void channel_set_limit(struct channel *c, size_t limit)
 {
 	c->limit = limit;
+}
+
+char *channel_take(struct channel *c, const char *text, size_t len)
+{
+	(void)c;
+	return mem_text(text, len);
+}
+
+void channel_pause(struct channel *c, bool paused)
+{
+	c->paused = paused;
 }
 
 bool channel_let_in(struct channel *c, bool always)
@@ -435,7 +470,7 @@ static inline struct channel *far_connect(const char *peer, bool last)
 	return c;
 }
 
-static inline void far_say_bytes(struct channel *c, const char *text, size_t len)
+static inline void far_say_and_leave(struct channel *c, const char *text, size_t len)
 {
 	char *exact = mem_grow(NULL, len, 1); /* reading past its end is seen */
 
@@ -444,6 +479,14 @@ static inline void far_say_bytes(struct channel *c, const char *text, size_t len
 	c->heard_us = fake_now_us;
 	c->ev->on_message(c->ctx, exact, len);
 	free(exact);
+}
+
+/* A long one is read by a thread: that is waited for. */
+static inline void far_say_bytes(struct channel *c, const char *text, size_t len)
+{
+	far_say_and_leave(c, text, len);
+	while (c->paused)
+		assert(far_await_thread());
 }
 
 static inline __attribute__((format(printf, 2, 3))) void far_say(struct channel *c, const char *fmt,

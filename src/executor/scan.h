@@ -1,0 +1,56 @@
+/* scan.h - a long message of a client, read by a thread.
+ *
+ * To check, take apart and decode 16 MiB takes up to 0.2 s, during which the loop would serve
+ * nobody. So a message longer than SCAN_BYTES is given to a thread, and its connection is not read
+ * until the thread is done; messages that came with it wait. Only process/write and process/start
+ * are ever that long: of other requests no more than the name is looked at.
+ *
+ * Life: scan_begin -> the connection's connection_scanned, once -> scan_free.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "executor/orders.h"
+#include "executor/reply.h"
+#include "executor/spec.h"
+#include "executor/workers.h"
+
+#define SCAN_BYTES (128u << 10)
+
+struct connection;
+
+enum scan_result {
+	SCAN_BROKEN,     /* no JSON, or no message; reason says why */
+	SCAN_NO_REQUEST, /* a notification, or an answer */
+	SCAN_WRITE,
+	SCAN_START,
+	SCAN_OTHER,
+};
+
+struct scan {
+	struct work work;
+	struct connection *connection;
+	char *const *envp; /* the executor's */
+	char *text;        /* NULL: it was read */
+	size_t len;
+	/* what came of it */
+	enum scan_result result;
+	const char *reason;
+	char id[REPLY_ID_MAX];
+	size_t id_len; /* 0: it is too long */
+	char method[64];
+	struct err e; /* of the params; its code is 0 when they are right */
+	struct orders_write write;
+	struct buf bytes; /* of the write */
+	struct spec spec;
+};
+
+/* The text is the scan's from now on; to be given to free(). */
+struct scan *scan_begin(struct connection *c, char *text, size_t len);
+struct json scan_id(const struct scan *s);
+void scan_free(struct scan *s);
