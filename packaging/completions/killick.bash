@@ -52,9 +52,9 @@ _killick() {
 		--token-file | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 		--listen) mapfile -t COMPREPLY < <(compgen -W 'ws://127.0.0.1:0 wss:// unix: stdio' -- "$cur") ;;
 		--contain) mapfile -t COMPREPLY < <(compgen -W 'auto namespace cgroup keeper group' -- "$cur") ;;
-		--token-sha256 | --lease | --retain | --max-connections | --max-processes | --max-startups) ;;
+		--token-sha256 | --lease | --retain | --max-connections | --max-processes | --max-startups | --max-output) ;;
 		*) mapfile -t COMPREPLY < <(compgen -W '--listen --token-file --token-sha256 --tls-cert --tls-key
-			--insecure --lease --retain --contain --max-connections --max-processes --max-startups --quiet --help' -- "$cur") ;;
+			--insecure --lease --retain --contain --max-connections --max-processes --max-startups --max-output --quiet --help' -- "$cur") ;;
 		esac
 		;;
 	demo) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;

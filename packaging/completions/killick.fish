@@ -39,6 +39,7 @@ complete -c killick -n $killick_far -l contain -x -a 'auto namespace cgroup keep
 complete -c killick -n $killick_far -l max-connections -x -d 'most clients'
 complete -c killick -n $killick_far -l max-startups -x -d 'most clients that have not said who they are'
 complete -c killick -n $killick_far -l max-processes -x -d 'most processes'
+complete -c killick -n $killick_far -l max-output -x -d 'memory for output'
 complete -c killick -n $killick_far -l quiet -d 'no lines on stderr'
 complete -c killick -n __fish_use_subcommand -a tools -d 'what the servers of a config can do'
 complete -c killick -n __fish_use_subcommand -a call -d 'call a tool'

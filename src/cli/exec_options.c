@@ -25,6 +25,7 @@
 #define FIRST_FD    3 /* of those a service manager gives */
 #define CONNECTIONS 4096
 #define PROCESSES   1024
+#define OUTPUT_MIN  (1u << 20)
 #define STARTUPS    "256:30:1024" /* connections that have not said who they are */
 
 const char exec_server_help[] =
@@ -44,6 +45,7 @@ const char exec_server_help[] =
 	"                     jobs of shell commands may go on (30s)\n"
 	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
 	"  --max-connections N, --max-processes N   (4096, 1024)\n"
+	"  --max-output SIZE  of what is kept of all processes' output; then they wait (512M)\n"
 	"  --max-startups START:RATE:FULL           of connections that have not said who\n"
 	"                     they are yet: how many, and when some are dropped at random,\n"
 	"                     as in sshd_config(5) (256:30:1024)\n"
@@ -56,7 +58,7 @@ const char exec_server_help[] =
 
 struct words {
 	const char *listen, *token_file, *token_sha256, *cert, *key, *lease, *retain, *contain;
-	const char *connections, *processes, *startups;
+	const char *connections, *processes, *startups, *output;
 	bool insecure, quiet;
 };
 
@@ -260,6 +262,10 @@ static int understand(const struct words *w, struct exec_options *out)
 		r = read_count("--max-connections", w->connections, &out->seats.max);
 	if (r == 0)
 		r = read_count("--max-processes", w->processes, &out->max_processes);
+	if (r == 0 && w->output &&
+	    (options_size(w->output, &out->max_output) < 0 || out->max_output < OUTPUT_MIN))
+		r = cli_usage(VERB, "--max-output '%s' is not a size of at least 1M, such as 512M",
+			      w->output);
 	if (r == 0)
 		r = read_startups(w->startups ? w->startups : STARTUPS, &out->seats);
 	return r;
@@ -291,6 +297,7 @@ bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out
 		{ "max-connections", .value = &w.connections },
 		{ "max-processes", .value = &w.processes },
 		{ "max-startups", .value = &w.startups },
+		{ "max-output", .value = &w.output },
 		{ "quiet", .flag = &w.quiet },
 		{ NULL },
 	};

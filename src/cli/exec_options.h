@@ -19,6 +19,7 @@ struct exec_options {
 	bool has_token, insecure, quiet;
 	unsigned lease_ms, retain_ms; /* 0: the default */
 	unsigned max_processes;
+	unsigned long long max_output; /* bytes, 0: the default */
 	struct seats_limits seats;
 };
 

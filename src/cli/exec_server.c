@@ -151,6 +151,7 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 		.lease_ms = s->options.lease_ms,
 		.retain_ms = s->options.retain_ms,
 		.max_processes = s->options.max_processes,
+		.max_output = (size_t)s->options.max_output,
 		.ctx = s,
 		.on_log = on_log,
 		.on_closed = on_executor_closed,

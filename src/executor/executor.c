@@ -22,6 +22,7 @@
 #define MAX_PROCESSES 1024
 #define MAX_REQUESTS  1024
 #define WRITE_QUEUE   (8u << 20)
+#define MAX_OUTPUT    (512u << 20)
 #define SCANNERS      2   /* threads for long messages */
 #define QUOTED_MAX    200 /* bytes of others' text in a log */
 
@@ -89,6 +90,8 @@ static void take_options(struct executor *x, const struct executor_options *o)
 		x->o.max_requests = MAX_REQUESTS;
 	if (!x->o.write_queue)
 		x->o.write_queue = WRITE_QUEUE;
+	if (!x->o.max_output)
+		x->o.max_output = MAX_OUTPUT;
 }
 
 static void drop_options(struct executor *x)
@@ -127,6 +130,7 @@ int executor_open(struct loop *loop, const struct executor_options *options, str
 	snprintf(x->instance, sizeof(x->instance), "%016llx%016llx",
 		 (unsigned long long)random.instance[0], (unsigned long long)random.instance[1]);
 	roster_init(&x->roster, random.seed);
+	retention_init(&x->retention, loop, x->o.max_output);
 	ring_init(&x->owners);
 	ring_init(&x->connections);
 	x->info = info_make(x->o.envp);
@@ -196,6 +200,7 @@ void executor_free(struct executor *x)
 	files_free(x->files);
 	workers_free(x->scanners);
 	roster_done(&x->roster);
+	retention_done(&x->retention);
 	drop_options(x);
 	buf_done(&x->scratch);
 	free(x->info);

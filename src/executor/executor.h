@@ -27,6 +27,7 @@ struct executor_options {
 	unsigned max_processes;      /* of all owners together, 0: 1024 */
 	unsigned max_requests;       /* in flight on one connection, 0: 1024 */
 	size_t write_queue;          /* bytes that wait for one process, 0: 8 MiB */
+	size_t max_output;           /* bytes of all processes' output, 0: 512 MiB */
 	void *ctx;
 	/* One line, without a newline: a process began or ended, an owner came or went. */
 	void (*on_log)(void *ctx, const char *line);

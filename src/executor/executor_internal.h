@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "base/ring.h"
 #include "executor/executor.h"
+#include "executor/retention.h"
 #include "executor/roster.h"
 
 struct files;
@@ -20,6 +21,7 @@ struct executor {
 	char instance[33];         /* hexadecimal */
 	char *info;                /* the result of environment/info */
 	struct roster roster;
+	struct retention retention;
 	struct ring owners, connections;
 	unsigned process_count; /* links that have not ended */
 	unsigned idle_away;     /* owners that are away and have no process */

@@ -116,7 +116,9 @@ static uint32_t cap_for(const struct output *o, size_t len)
 	uint64_t cap = o->cap ? o->cap : CAP_MIN / 4;
 
 	if (cap < CAP_MAX)
-		cap = 4 * cap < CAP_MAX ? 4 * cap : CAP_MAX;
+		cap *= cap < WIRE_CHUNK_MAX ? 4 : 2;
+	if (cap > CAP_MAX && o->kept + len <= CAP_MAX)
+		cap = CAP_MAX;
 	while (cap < o->kept + len)
 		cap *= 2;
 	assert(cap < UINT32_MAX);
@@ -268,6 +270,25 @@ bool output_after(const struct output *o, uint64_t seq, struct output_piece *out
 void output_tell(struct output *o)
 {
 	o->told = o->count;
+}
+
+bool output_shed(struct output *o, uint64_t seq)
+{
+	size_t before = output_memory(o);
+
+	while (o->oldest < o->count && seq_of(o, o->oldest) <= seq) {
+		assert(seq <= o->pushed_seq);
+		o->kept -= chunk_at(o, o->oldest)->len;
+		o->oldest++;
+	}
+	if (o->cap > 2 * o->kept) /* it grows by that much, and would do so again at once */
+		output_trim(o);
+	return output_memory(o) < before;
+}
+
+size_t output_memory(const struct output *o)
+{
+	return o->cap + o->chunks_cap * sizeof(*o->chunks);
 }
 
 void output_trim(struct output *o)

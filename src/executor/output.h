@@ -61,6 +61,11 @@ void output_pushed(struct output *o);
 bool output_after(const struct output *o, uint64_t seq, struct output_piece *out);
 /* Somebody read what there is. */
 void output_tell(struct output *o);
+/* Memory is short: let go of what was pushed up to this number, and of memory that nothing is kept
+ * in. False: nothing could go. */
+bool output_shed(struct output *o, uint64_t seq);
+/* What it costs, in bytes. */
+size_t output_memory(const struct output *o);
 /* No more will come: hold no more memory than what is kept needs. */
 void output_trim(struct output *o);
 void output_done(struct output *o);

@@ -41,8 +41,9 @@ struct owner {
 	struct ring due;                /* those that have something to push */
 	struct ring closed;             /* those that may be forgotten, the oldest first */
 	size_t closed_count, closed_bytes;
-	unsigned unheard;  /* processes that are closed, which was not pushed yet */
-	size_t held_bytes; /* of writes that wait */
+	unsigned unheard;      /* processes that are closed, which was not pushed yet */
+	size_t held_bytes;     /* of writes that wait */
+	uint64_t pushed_bytes; /* of output, ever */
 	struct files_share *files;
 	int64_t away_us; /* when it was last heard of */
 	struct loop_timer lease;

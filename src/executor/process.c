@@ -42,7 +42,6 @@ static void destroy(struct process *p)
 
 	assert(p->state == PROCESS_FORGOTTEN && !p->link && !p->start && !ring_is_in(&p->due));
 	ring_remove(&p->in_owner);
-	output_done(&p->output);
 	input_done(&p->input);
 	free(p->report);
 	free(p->argv);
@@ -78,6 +77,7 @@ static void hide(struct process *p)
 		o->unheard--;
 	}
 	output_done(&p->output);
+	retention_forget(p);
 	go(p, PROCESS_FORGOTTEN);
 }
 
@@ -118,6 +118,7 @@ static void retain(struct process *p)
 	int64_t retain_ms = executor_of(p)->o.retain_ms;
 
 	output_trim(&p->output);
+	retention_count(p);
 	p->closed_bytes = p->output.kept;
 	ring_add(&o->closed, &p->closed);
 	o->unheard--;
@@ -192,16 +193,32 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 		      */
 }
 
+/* Read it, or not. */
+static void pause_link(struct process *p)
+{
+	bool paused = p->full || ring_is_in(&p->retained.in_starved);
+
+	if (p->paused == paused || !p->link)
+		return;
+	p->paused = paused;
+	link_pause(p->link, paused);
+}
+
+void process_read_on(struct process *p)
+{
+	pause_link(p);
+}
+
 static void take(struct process *p, enum stream s, const char *bytes, size_t len)
 {
 	if (p->state >= PROCESS_CLOSED || !len)
 		return;
 	output_add(&p->output, s, bytes, len);
+	retention_count(p);
 	happened(p);
-	if (!p->paused && output_is_full(&p->output)) {
-		p->paused = true;
-		link_pause(p->link, true);
-	}
+	p->full |= output_is_full(&p->output);
+	retention_check(p);
+	pause_link(p);
 }
 
 static void on_bytes(void *ctx, const char *bytes, size_t len)
@@ -476,10 +493,11 @@ bool process_push(struct process *p, struct connection *c)
 	if (!connection_commit(c, &j))
 		return true;
 	output_pushed(&p->output);
-	if (p->paused && output_has_room(&p->output)) {
-		p->paused = false;
-		if (p->link)
-			link_pause(p->link, false);
+	if (what == OUTPUT_PIECE)
+		retention_pushed(p, piece.len);
+	if (p->full && output_has_room(&p->output)) {
+		p->full = false;
+		pause_link(p);
 	}
 	if (what == OUTPUT_CLOSED)
 		retain(p);

@@ -23,6 +23,7 @@
 #include "executor/input.h"
 #include "executor/output.h"
 #include "executor/reply.h"
+#include "executor/retention.h"
 #include "link/link.h"
 
 #define PROCESS_ID_MAX 1024 /* bytes */
@@ -47,13 +48,16 @@ struct process {
 	struct ring in_owner, due, closed;
 	struct link *link; /* NULL: it has ended */
 	enum link_stdio stdio;
-	bool paused, out_eof, err_eof;
+	bool full;   /* too much waits to be pushed */
+	bool paused; /* its link is: it is full, or memory is short (retention.h) */
+	bool out_eof, err_eof;
 	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
 	/* Its owner came back and may have missed what was pushed last. Nothing is pushed, and so
 	 * nothing gives way, until it was read. */
 	bool missed;
 	struct answer *start; /* to be answered when it runs */
 	struct output output;
+	struct retained retained;
 	struct input input;
 	struct ring readers;
 	struct loop_timer retain;
@@ -86,6 +90,8 @@ void process_forget(struct process *p);
 void process_resume(struct process *p);
 /* It has what was pushed before, or does not ask for it: the rest is due. */
 void process_caught_up(struct process *p);
+/* There is memory for what it says again. */
+void process_read_on(struct process *p);
 /* Push the next event to c, which has room; true: there is another. p may not be forgotten by it.
  */
 bool process_push(struct process *p, struct connection *c);

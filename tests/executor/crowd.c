@@ -242,3 +242,79 @@ TEST(a_session_is_attached_once)
 	guest_close(&g);
 	host_stop(&h);
 }
+
+/* What came of one of them, by an answer or by itself. */
+static void take_message(const char *line, long first_id, long long *seq, long long *got)
+{
+	struct json process = guest_find(line, "params.processId");
+	struct json_iter it = json_iter(guest_find(line, "result.chunks"));
+	int i = 0;
+
+	if (json_is(guest_find(line, "method"), "process/output")) {
+		i = atoi(process.at + 2); /* "p7" */
+		take_chunk(guest_find(line, "params"), &seq[i], &got[i]);
+	} else if (!process.at) {
+		i = (int)(guest_number(line, "id") - first_id);
+	}
+	while (json_each(&it))
+		take_chunk(it.value, &seq[i], &got[i]);
+}
+
+/* Many processes that have much to say while their owner is away: they wait, in bounded memory, and
+ * nothing of it is lost. */
+TEST(output_of_all_processes_is_bounded, .timeout_ms = 60000)
+{
+	enum { COUNT = 100, SIZE = 700000, MORE_KIB = 20 << 10 };
+	static long long seq[COUNT], got[COUNT];
+	struct host h;
+	struct guest g;
+	char session[64], id[16];
+	long before, more, first_id = 0;
+
+	allow_files();
+	HOST(&h, NULL, "--quiet", "--max-output", "4M");
+	guest_open(&g, &h);
+	for (int i = 0; i < COUNT; i++) {
+		snprintf(id, sizeof(id), "p%d", i);
+		guest_start(&g, id, PIPED, "read x; head -c 700000 /dev/zero; read x");
+	}
+	before = memory_of(h.pid);
+	for (int i = 0; i < COUNT; i++)
+		free(guest_ask(&g, "process/write",
+			       "{\"processId\":\"p%d\",\"chunk\":\"Cg==\",\"writeId\":\"1\"}", i));
+	snprintf(session, sizeof(session), "%s", g.session);
+	for (size_t i = 0; i < g.queued; i++)
+		take_message(g.queue[i], 0, seq, got);
+	guest_close(&g);
+	guest_open(&g, &h); /* another owner is served meanwhile */
+	for (int i = 0; i < 20; i++) {
+		free(guest_ask(&g, "environment/status", "null"));
+		t_wait_fd(-1, 0, 20);
+	}
+	more = memory_of(h.pid) - before;
+	t_note("%ld KiB more while %d processes have %d KiB to say", more, COUNT,
+	       COUNT * SIZE / 1024);
+	OK(more < MORE_KIB); /* 4 MiB, and what malloc does not give back */
+	guest_close(&g);
+	guest_resume(&g, &h, session);
+	for (int i = 0; i < COUNT; i++) { /* what it missed; the rest comes by itself */
+		long read_id = guest_send(&g, "process/read",
+					  "{\"processId\":\"p%d\",\"afterSeq\":%lld}", i, seq[i]);
+
+		first_id = i ? first_id : read_id;
+	}
+	for (int i = 0; i < COUNT;) {
+		char *line;
+
+		if (got[i] == SIZE) {
+			i++;
+			continue;
+		}
+		line = guest_hear(&g);
+		OK(line);
+		take_message(line, first_id, seq, got);
+		free(line);
+	}
+	guest_close(&g);
+	host_stop(&h);
+}

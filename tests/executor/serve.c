@@ -76,6 +76,8 @@ TEST(words_that_make_no_sense)
 	REFUSED("--max-startups", "--max-startups", "10:0:100");
 	REFUSED("--max-startups", "--max-startups", "100:30:10");
 	REFUSED("--max-startups", "--max-startups", "10:30:100x");
+	REFUSED("--max-output", "--max-output", "1000");
+	REFUSED("--max-output", "--max-output", "much");
 	REFUSED("--contain", "--contain", "bottle");
 	REFUSED("try 'killick exec-server --help'", "--colour");
 }
