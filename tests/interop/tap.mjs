@@ -15,6 +15,11 @@ export function bailOut(why, status) {
 	process.exit(status);
 }
 
+export function skipAll(why) {
+	console.log(`1..0 # SKIP ${why}`);
+	process.exit(0);
+}
+
 export function finish() {
 	console.log(`1..${count}`);
 	process.exitCode = failed ? 1 : 0;

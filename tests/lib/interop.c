@@ -69,8 +69,6 @@ static void open_guest(struct guest *g, const char *script, const char *args, co
 	snprintf(g->roots, sizeof(g->roots),
 		 "{\"roots\":[{\"uri\":\"file://%s\",\"name\":\"here\"}]}", t_audit.dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, script);
-	if (access(path, R_OK))
-		FAIL("no %s: npm ci --prefix tests/interop", path);
 	snprintf(config, sizeof(config),
 		 "{\"mcpServers\":{\"it\":{\"command\":\"node\",\"args\":[\"%s\"%s],\"required\":"
 		 "true,"
@@ -325,4 +323,17 @@ TEST(legacy_found_out, .timeout_ms = 120000)
 	killick_status_free(st);
 	expect(&g, KILLICK_CALL, "echo", "{\"message\":\"x\"}", "Echo: x");
 	close_guest(&g);
+}
+
+int main(int argc, char **argv)
+{
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%s/node_modules", t_program("INTEROP", "tests/interop"));
+	if (access(path, X_OK)) {
+		printf("1..0 # SKIP the servers are not installed: npm ci --prefix "
+		       "tests/interop\n");
+		return 0;
+	}
+	return t_main(argc, argv);
 }
