@@ -2,8 +2,11 @@
 # Meson into build/, and run. Everything here is a thin name for a script that can be run by hand.
 
 PREFIX ?= /usr/local
+LIBDIR ?=
 DESTDIR ?=
 MAKEFLAGS += --no-print-directory
+# LIBDIR is relative to PREFIX; when it is empty scripts/libdir finds the directory that this system searches
+places = -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)'
 
 .PHONY: all build demo test check bench install uninstall clean help
 
@@ -11,41 +14,41 @@ all: build
 
 build:
 	@scripts/bootstrap build
-	@scripts/build build -Dprefix=$(PREFIX)
+	@scripts/build build product $(places)
 
 demo: build
 	@build/killick demo
 
 test:
 	@scripts/bootstrap test
-	@scripts/build build -Dprefix=$(PREFIX)
+	@scripts/build build all $(places) -Dtests=true -Dbench=true
 	@scripts/test-report build --no-suite long
 
 check:
 	@scripts/bootstrap check
-	@scripts/build build -Dprefix=$(PREFIX)
+	@scripts/build build all $(places) -Dtests=true -Dbench=true
 	@scripts/check
 
 bench:
 	@scripts/bootstrap bench
-	@scripts/build build -Dprefix=$(PREFIX)
+	@scripts/build build all $(places) -Dbench=true
 	@bench/run --write
 
 install: build
-	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild --quiet
-	@echo "installed $(DESTDIR)$(PREFIX)/bin/killick"
+	@DESTDIR='$(DESTDIR)' scripts/install build
 
 uninstall:
-	@DESTDIR='$(DESTDIR)' ninja -C build uninstall
+	@DESTDIR='$(DESTDIR)' scripts/install --undo build '$(PREFIX)'
 
 clean:
 	rm -rf build build-*
 
 help:
-	@echo 'make           build into build/; build/killick works in place'
-	@echo 'make demo      what a plain client leaves behind, and what killick leaves behind'
-	@echo 'make test      the test suite'
-	@echo 'make check     the same, then sanitizers, static analysis, fuzzing and the long runs'
-	@echo 'make bench     measure against the bare server and other wrappers; writes bench/RESULTS.md'
-	@echo 'make install   into PREFIX (default /usr/local), below DESTDIR'
-	@echo 'make clean     remove what was built'
+	@echo 'make            build into build/; build/killick works in place'
+	@echo 'make demo       show what a plain client leaves behind, and what killick leaves behind'
+	@echo 'make test       run the tests'
+	@echo 'make check      the same, then sanitizers, static analysis, fuzzing, the long runs, and a fresh machine'
+	@echo 'make bench      measure against the bare server and other wrappers; write bench/RESULTS.md'
+	@echo 'make install    install into PREFIX (default /usr/local), below DESTDIR'
+	@echo 'make uninstall  remove what make install with the same PREFIX and DESTDIR installed'
+	@echo 'make clean      remove what was built'

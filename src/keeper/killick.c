@@ -98,22 +98,26 @@ static bool is_elsewhere(char **words)
 	return false;
 }
 
-/* The large program is beside us in a build tree and in ../libexec when installed. */
+/* The second program is in the directory of this one in a build tree. When installed it is in
+ * KILLICK_LIBEXEC, which is relative to that directory or absolute. */
 static int dispatch(char **argv)
 {
-	static const char *const places[] = { "%s/killick-more",
-					      "%s/../libexec/killick/killick-more" };
-	char self[PATH_MAX], path[PATH_MAX + 64];
+	static const char *const places[] = { ".", KILLICK_LIBEXEC };
+	char self[PATH_MAX], path[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *dir;
 
-	if (n < 0)
-		n = 0;
-	self[n] = '\0';
-	for (size_t i = 0; n > 0 && i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, sizeof(path), places[i], i == 0 ? dirname(self) : self);
+	self[n < 0 ? 0 : n] = '\0';
+	dir = dirname(self);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (places[i][0] == '/')
+			snprintf(path, sizeof(path), "%s/killick-more", places[i]);
+		else if (n > 0)
+			snprintf(path, sizeof(path), "%s/%s/killick-more", dir, places[i]);
+		else
+			continue;
 		execv(path, argv);
 	}
-	execv(KILLICK_LIBEXEC "/killick-more", argv);
 	keeper_say("%s: cannot start 'killick-more', the program behind this verb: %s; reinstall "
 		   "killick",
 		   argv[1], strerror(errno));
