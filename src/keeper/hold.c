@@ -417,6 +417,14 @@ static void loop(struct hold *h)
 
 /* --- a life --- */
 
+/* At level group the watch is no subreaper: it knows the server's group or nothing. The server's
+ * own process says which group that is, because the hold may be killed before it can: a server that
+ * has executed may already have children. */
+static void hold_announce(void *ctx)
+{
+	tell_watch(ctx, MSG_FORKED, getpid(), 0);
+}
+
 static void spawn(struct hold *h)
 {
 	struct keeper *k = h->k;
@@ -431,6 +439,8 @@ static void spawn(struct hold *h)
 		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs ||
 			       k->opt.limits.memory,
 		.terminal = k->opt.terminal,
+		.announce = k->tree.level == LEVEL_GROUP ? hold_announce : NULL,
+		.ctx = h,
 	};
 	int fd, clone_errno, r;
 

@@ -36,6 +36,7 @@ enum msg_kind {
 	MSG_STDIN,    /* to hold; the client hung up */
 	MSG_OWNER,    /* to hold; the owner is gone */
 	MSG_SEEN,     /* to hold; MSG_DONE has arrived */
+	MSG_FORKED,   /* to watch, by the server's process before exec; a: its pid */
 	MSG_STARTED,  /* to watch; a: the server's pid in the watch's namespace */
 	MSG_FAILED,   /* to watch; a: enum failure, b: errno */
 	MSG_STOPPING, /* to watch; a: milliseconds until killing begins, at most */

@@ -123,6 +123,8 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before the line above: nobody would tell us */
 		_exit(127);
+	if (spec->announce)
+		spec->announce(spec->ctx);
 	if (t->pidns)
 		say(fd, NEWS_PID, pid_in_proc());
 	if (!inside && (r = cgroup_enter(&t->cg)) < 0) {

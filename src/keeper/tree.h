@@ -56,6 +56,9 @@ struct tree_spec {        /* borrowed */
 	bool own_proc;       /* give it a /proc of its own pid namespace */
 	bool need_cgroup;    /* rather fail than start outside of the cgroup */
 	bool terminal;       /* stdin is a terminal that shall control it */
+	/* called in the new process before exec; NULL: nothing */
+	void (*announce)(void *ctx);
+	void *ctx;
 };
 
 /* What the new process says on its way to exec, over a pipe that closes when exec succeeds. */

@@ -208,6 +208,9 @@ static bool on_ctl(struct watch *w)
 
 	while ((n = recv(w->ctl, &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
 		switch (m.kind) {
+		case MSG_FORKED:
+			w->k->tree.main = m.a;
+			break;
 		case MSG_STARTED:
 			on_started(w, m.a);
 			break;
