@@ -430,7 +430,9 @@ TEST(a_program_whose_keepers_hang_does_not_hang_the_close, .timeout_ms = 90000)
 	OK(r->proved); /* of the server */
 	killick_report_free(r);
 	EQ(lab_living(), 0);
-	OK(kill(hold, SIGCONT) == 0 && kill(watch, SIGCONT) == 0);
+	/* The hold wakes the watch when it ends. To wake the watch here as well would be too late
+	 * at times: it ends, and the library reaps it. */
+	EQ(kill(hold, SIGCONT), 0);
 	for (double until = t_now_ms() + LAB_MS; audit_count(&t_audit) > 0;) {
 		OK(t_now_ms() < until);
 		lab_reap();
