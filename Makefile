@@ -5,6 +5,8 @@ PREFIX ?= /usr/local
 LIBDIR ?=
 DESTDIR ?=
 MAKEFLAGS += --no-print-directory
+# an empty environment (env -i) has none
+export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 # LIBDIR is relative to PREFIX; when it is empty scripts/libdir finds the directory that this system searches
 places = -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)'
 

@@ -159,7 +159,8 @@ static int weight(int index)
 
 	if (!strncmp(r->mode, "bomb", 4))
 		return POOL_MAX_WIDTH;
-	if (!strcmp(r->mode, "idle") || !strcmp(r->mode, "flood"))
+	if (!strcmp(r->mode, "idle") || !strcmp(r->mode, "flood") ||
+	    !strncmp(r->mode, "chain", 5)) /* forks without pause */
 		return 2 * CELL_WEIGHT;
 	if (!r->fights || r->level >= 3)
 		return CELL_WEIGHT;
