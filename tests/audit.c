@@ -139,6 +139,8 @@ bool audit_subgroup(const struct audit *a, const char *prefix, char *out, int si
 	return found;
 }
 
+/* The bytes read, -1 with errno otherwise. EWOULDBLOCK: a process holds a lease on the file;
+ * without O_NONBLOCK the open would wait for up to 45 s. */
 static ssize_t slurp(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -159,18 +161,26 @@ static bool cgroup_is_empty(struct audit *a)
 {
 	char path[512], text[256];
 
+	if (!*a->cgroup)
+		return true;
 	snprintf(path, sizeof(path), "%s/cgroup.events", a->cgroup);
-	return !*a->cgroup || slurp(path, text, sizeof(text)) <= 0 || strstr(text, "populated 0");
+	if (slurp(path, text, sizeof(text)) <= 0)
+		return errno != EWOULDBLOCK; /* whoever has the lease is alive */
+	return strstr(text, "populated 0");
 }
 
 /* The state letter of /proc/.../stat; comm may hold anything, so from the last parenthesis. 0: no
- * such process. */
+ * such process. '?': a lease is on it, so it lives. */
 static char state_of(const char *dir)
 {
 	char path[96], text[512], *p;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/stat", dir);
-	if (slurp(path, text, sizeof(text)) <= 0 || !(p = strrchr(text, ')')) || !p[1])
+	n = slurp(path, text, sizeof(text));
+	if (n < 0 && errno == EWOULDBLOCK)
+		return '?';
+	if (n <= 0 || !(p = strrchr(text, ')')) || !p[1])
 		return 0;
 	return p[2];
 }
@@ -191,7 +201,8 @@ static bool descends_from(pid_t pid, pid_t ancestor)
 }
 
 /* A keeper shows its environment to root alone. Such a process is of the trial if it is ours and
- * descends from us: who asks is a subreaper above the trial, so what its keepers leave stays below. */
+ * descends from us: who asks is a subreaper above the trial, so what its keepers leave stays below.
+ */
 static bool is_sealed_descendant(pid_t pid)
 {
 	char path[64], state;
@@ -234,8 +245,16 @@ static bool alive_with_tag(pid_t pid, const char *tag)
 
 	snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
 	state = state_of(dir);
-	if (state && state != 'Z' && state != 'X')
-		return env_has_tag(dir, tag);
+	errno = 0;
+	if (state && state != 'Z' && state != 'X') {
+		if (env_has_tag(dir, tag))
+			return true;
+		if (errno != EWOULDBLOCK)
+			return false;
+		/* a lease on this file; the same file of the main thread is another one */
+		snprintf(task, sizeof(task), "%s/task/%d", dir, (int)pid);
+		return env_has_tag(task, tag);
+	}
 	snprintf(task, sizeof(task), "%s/task", dir);
 	d = state == 'Z' ? opendir(task) : NULL;
 	while (d && !found && (e = readdir(d))) {

@@ -5,6 +5,7 @@
  * that harness.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,38 @@ TEST(leaks_what_has_no_main_thread)
 	EQ(audit_count(&t_audit), 1);
 }
 
+/* Whoever opens a file with a lease on it waits for the holder, up to 45 s. */
+static bool lease(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+}
+
+static int hold_leases(void)
+{
+	sigaction(SIGIO, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	if (!lease("/proc/self/environ") || !lease("/proc/self/stat") || write(1, "held\n", 5) != 5)
+		return 1;
+	for (;;)
+		pause();
+}
+
+TEST(leaks_what_has_leases_on_its_files, .timeout_ms = 5000)
+{
+	char *const argv[] = { (char *)"/proc/self/exe", (char *)"--hold-leases", NULL };
+	int out[2], stdio[3] = { -1, -1, -1 };
+	char said[5];
+
+	EQ(pipe2(out, O_CLOEXEC), 0);
+	stdio[1] = out[1];
+	t_spawn(argv, stdio);
+	EQ(read(out[0], said, sizeof(said)), sizeof(said));
+	EQ(audit_count(&t_audit), 1);
+	close(out[0]);
+	close(out[1]);
+}
+
 TEST(hangs, .timeout_ms = 200)
 {
 	zoo("ignore");
@@ -115,6 +148,7 @@ static const struct {
 	{ "leaks_a_daemon", 1, "left alive: " },
 	{ "leaks_what_has_no_environment", 1, "left alive: " },
 	{ "leaks_what_has_no_main_thread", 1, "left alive: " },
+	{ "leaks_what_has_leases_on_its_files", 1, "left alive: " },
 	{ "hangs", 1, "not finished after 200 ms" },
 	{ "crashes", 1, "died of signal 6" },
 	{ "skips", 0, "ok 1 - skips # SKIP no cheese here" },
@@ -149,6 +183,8 @@ static bool as_expected(const char *name, int status, const char *says)
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "--hold-leases"))
+		return hold_leases();
 	if (argc > 1)
 		return t_main(argc, argv);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)

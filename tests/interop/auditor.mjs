@@ -4,13 +4,19 @@
 // tag, or when it was seen below a process that did. (pid, start time) names a process for ever, so
 // a pid used again is nobody we know. A zombie is dead, unless other threads of it live: then its
 // main thread has merely left.
-import { readdirSync, readFileSync } from "node:fs";
+import { constants, readdirSync, readFileSync } from "node:fs";
 
 export const TAG = "KILLICK_INTEROP_TAG";
 
+// Without waiting: a process may hold a lease on a file of its own here, which nobody then opens for
+// 45 s.
+const read = (path) => readFileSync(path, {
+	encoding: "latin1", flag: constants.O_RDONLY | constants.O_NONBLOCK,
+});
+
 function stat(pid) {
 	try {
-		const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+		const text = read(`/proc/${pid}/stat`);
 		const close = text.lastIndexOf(")"); // comm may hold anything, parentheses too
 		const rest = text.slice(close + 2).split(" ");
 		return {
@@ -32,7 +38,7 @@ function isDead(p) {
 
 export function environ(pid) {
 	try {
-		return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").filter((e) => e);
+		return read(`/proc/${pid}/environ`).split("\0").filter((e) => e);
 	} catch {
 		return [];
 	}
