@@ -133,6 +133,17 @@ TEST(skips)
 	SKIP("no %s here", "cheese");
 }
 
+TEST(skips_in_the_middle)
+{
+	zoo("ignore");
+	SKIP("no %s either", "wine");
+}
+
+TEST(leaves_without_a_word)
+{
+	_exit(3);
+}
+
 /* What must have come out: the exit status, and a line that holds this text. */
 static const struct {
 	const char *name;
@@ -152,6 +163,8 @@ static const struct {
 	{ "hangs", 1, "not finished after 200 ms" },
 	{ "crashes", 1, "died of signal 6" },
 	{ "skips", 0, "ok 1 - skips # SKIP no cheese here" },
+	{ "skips_in_the_middle", 0, "ok 1 - skips_in_the_middle # SKIP no wine either" },
+	{ "leaves_without_a_word", 1, "exited with status 3" },
 	{ "no_such_test", 64, "no test of that name" },
 };
 
