@@ -379,12 +379,12 @@ static int finish(struct demo *d, const struct scene *scenes, size_t count, size
 	if (!d->view.live)
 		putchar('\n');
 	view_table(&d->view);
-	printf("\nThe plain clients left %zu processes running. ", strays);
+	printf("\nThe plain clients left %zu processes running.\n", strays);
 	if (strays_left)
 		printf("%zu of them could not be ended.\n", strays_left);
 	else
-		puts("They ran in a killick of their\nown, which has ended them: nothing of this "
-		     "demo is left on this machine.");
+		puts("They ran in a killick of their own, which has ended them:\n"
+		     "nothing of this demo is left on this machine.");
 	printf("survivors: %zu\n", survivors);
 	return cli_finish("demo", survivors || strays_left ? EXIT_TRY_AGAIN : EXIT_SUCCESS);
 }

@@ -233,6 +233,12 @@ static void add_result(struct table *t, const struct scene *s)
 
 static void table_to(const struct view *v, FILE *out)
 {
+	static const struct table_col narrow[] = {
+		{ .title = "server", .min = 12 },
+		{ .title = "plain leaves" },
+		{ .title = "killick leaves" },
+		{ .title = "gone after", .right = true },
+	};
 	static const struct table_col cols[] = {
 		{ .title = "server", .min = 20 },
 		{ .title = "plain client leaves" },
@@ -241,6 +247,8 @@ static void table_to(const struct view *v, FILE *out)
 	};
 	AUTO(table_done) struct table t = TABLE_INIT(cols);
 
+	if (picture_width() < 72)
+		t.cols = narrow;
 	for (size_t i = 0; i < v->count; i++)
 		add_result(&t, &v->scenes[i]);
 	table_print(&t, out, 0, picture_width());
