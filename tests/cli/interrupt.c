@@ -1,4 +1,5 @@
 /* interrupt.c - signals, Ctrl-C and terminals under the verbs that speak to servers. */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -82,14 +83,19 @@ TEST(a_killed_call_leaves_nothing, .timeout_ms = TEST_MS)
 
 TEST(a_reader_that_left, .timeout_ms = TEST_MS)
 {
-	char *argv[] = { (char *)killick(), (char *)"tools", NULL };
+	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"read go; exec \"$0\" tools",
+			 (char *)killick(), NULL };
 	struct child c;
+	int go[2];
 
 	begin();
 	CONFIG("mcp.json", "one", "stays");
-	c = start(argv, -1);
-	close(c.out);
+	EQ(pipe2(go, O_CLOEXEC), 0);
+	c = start(argv, go[0]);
+	close(go[0]);
+	close(c.out); /* before there is anything to read */
 	c.out = -1;
+	close(go[1]);
 	EQ(finish(&c), 128 + SIGPIPE);
 	STREQ(err, "");
 	nothing_left();
