@@ -64,7 +64,7 @@ function text() {
 }
 
 function quote(s) {
-	const well = s.toWellFormed().replaceAll("\0", "\ufffd");
+	const well = s.replace(/[\p{Surrogate}\0]/gu, "\ufffd");
 	return '"' + well.replace(/["\\]/g, "\\$&").replace(/[\x00-\x1f\x7f]/g,
 		(c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) + '"';
 }
