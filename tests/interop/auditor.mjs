@@ -131,7 +131,7 @@ export async function lookUntilEmpty(trees, deadline) {
 
 // Kill what is left, by pid, until there is nothing. For servers that are known to escape.
 export async function scrub(trees) {
-	const deadline = performance.now() + 15000; // everything here ends after 12 s by itself
+	const deadline = performance.now() + 15000;
 	for (look(trees); performance.now() < deadline; look(trees)) {
 		const living = trees.flatMap((t) => t.living);
 		if (!living.length)

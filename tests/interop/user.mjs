@@ -59,17 +59,17 @@ const LONG = { name: "trigger-long-running-operation", arguments: { duration: 60
 
 function server(user, held, name, argv, more) {
 	const [command, ...args] = held ? [user.places.killick, "run", "--", ...argv] : argv;
-	return { name, command, args, cwd: user.places.dir, call: HANG, bounded: true, ...more };
+	return { name, command, args, cwd: user.places.dir, call: HANG, life: 12, ...more };
 }
 
-// A server of the zoo, behind killick or not. `bounded`: ends by itself after 12 s.
+// A server of the zoo, behind killick or not. `life`: ends by itself after so many seconds.
 export function zooServer(user, mode, held) {
 	return server(user, held, mode, [user.places.zoo, mode]);
 }
 
 // Servers as people start them. Their stderr is of no interest: it tells how they were killed.
 export function npxServers(user, held) {
-	const quiet = { stderr: "ignore" };
+	const quiet = { stderr: "ignore", life: 60 };
 	return [
 		server(user, held, "npx --no-install",
 			["npx", "--no-install", "killick-interop-server"], quiet),
@@ -77,6 +77,6 @@ export function npxServers(user, held) {
 			["npx", "--offline", "killick-interop-server"], quiet),
 		server(user, held, "npx server-everything",
 			["npx", "--no-install", "mcp-server-everything"],
-			{ ...quiet, call: LONG, bounded: false }),
+			{ ...quiet, call: LONG, life: Infinity }),
 	];
 }

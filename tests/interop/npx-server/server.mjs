@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // A server as one finds them behind npx: the SDK, and a helper process that it forgets about. Both
-// live 12 s at most.
+// live 60 s at most.
 import { spawn } from "node:child_process";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 
-const life = 12000;
+const life = 60000;
 const helper = ["-e", `setTimeout(() => {}, ${life})`];
 
 spawn(process.execPath, helper, { detached: true, stdio: "ignore" }).unref();
