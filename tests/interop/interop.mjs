@@ -21,7 +21,7 @@ const READY_MS = 30000; // the slowest start: several npx at once on a busy mach
 // close: EOF wait and TERM wait of 2 s each are killick's to use; the SDK's own escalation takes
 // the same 4 s
 const EMPTY_MS = { close: 7000, SIGTERM: 4000, SIGKILL: 4000 };
-const TRIES = 3; // to be quicker than the life of a server: an empty tree of an old one proves nothing
+const TRIES = 5; // to be quicker than the life of a server: an empty tree of an old one proves nothing
 const MODES = ["plain", "ignore", "bg", "daemon", "stopped", "chainsid8", "holdout", "sh", "npx",
 	"npxterm"];
 // plain and sh leave at end of input; a chain that nobody adopts leaves pid 1 thousands of zombies
