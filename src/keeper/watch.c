@@ -258,11 +258,23 @@ static bool hold_lives(const struct watch *w)
 	return false;
 }
 
-/* The hold did not answer, or did not finish: somebody has frozen it, traces it, or stops it again
- * and again. SIGKILL ends a process in any of these states. False: not even that, so go on without
- * its end. */
+static int watch_time_left_ms(const struct watch *w)
+{
+	long long left = w->deadline_us - clock_us();
+
+	if (!w->deadline_us)
+		return -1;
+	return left <= 0 ? 0 : (int)((left + 999) / 1000);
+}
+
+/* The hold's time is over, and it did not answer or did not finish: somebody has frozen it, traces
+ * it, or stops it again and again. SIGKILL ends a process in any of these states. False: not even
+ * that, so go on without its end. */
 static bool watch_give_up_hold(struct watch *w)
 {
+	on_ctl(w); /* its answer may have come while it was we who could not run */
+	if (watch_time_left_ms(w) != 0)
+		return true;
 	if (w->gave_up)
 		return false;
 	w->gave_up = true;
@@ -271,15 +283,6 @@ static bool watch_give_up_hold(struct watch *w)
 	kill(w->hold, SIGKILL);
 	w->deadline_us = clock_us() + HOLD_ANSWER_MS * 1000LL;
 	return true;
-}
-
-static int watch_time_left_ms(const struct watch *w)
-{
-	long long left = w->deadline_us - clock_us();
-
-	if (!w->deadline_us)
-		return -1;
-	return left <= 0 ? 0 : (int)((left + 999) / 1000);
 }
 
 static void loop(struct watch *w)
