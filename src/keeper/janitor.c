@@ -19,13 +19,24 @@
 
 static bool same_boot(const struct record *rec)
 {
-	char boot[64];
+	static char boot[64]; /* read once: there may be many records */
 
-	if (!rec->boot[0] || /* its watch died before it could say: just now, most likely */
+	if (!rec->boot[0]) /* its watch died before it could say: just now, most likely */
+		return true;
+	if (!boot[0] &&
 	    proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) < 0)
 		return true;
 	boot[strcspn(boot, "\n")] = '\0';
 	return strcmp(boot, rec->boot) == 0;
+}
+
+static bool same_namespace(const struct record *rec)
+{
+	static unsigned long long own;
+
+	if (!own)
+		own = proc_pid_namespace();
+	return !rec->pidns || rec->pidns == own;
 }
 
 /* Certainly gone? Without a start time any process with that pid may be the one. */
@@ -57,7 +68,7 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 
 	if (!same_boot(rec))
 		return JANITOR_LAST_BOOT;
-	if (rec->pidns && rec->pidns != proc_pid_namespace())
+	if (!same_namespace(rec))
 		return JANITOR_OTHER;
 	if (!rec->kept)
 		return JANITOR_LOST;

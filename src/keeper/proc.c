@@ -192,24 +192,29 @@ static int proc_want(int error)
 	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : 0;
 }
 
-static int proc_env_thread(void *ctx, int dirfd, const char *name)
+/* Search one file of environment. True: there was something in it, or it cannot be opened for our
+ * own sake. */
+static bool proc_env_file(int dirfd, const char *path, struct env_search *s)
 {
-	struct env_search *s = ctx;
-	char path[64];
+	int fd = openat(dirfd, path, O_RDONLY | PROC_OPEN);
 	size_t len;
-	int fd;
 
-	snprintf(path, sizeof(path), "%.32s/environ", name);
-	fd = openat(dirfd, path, O_RDONLY | PROC_OPEN);
 	if (fd < 0)
-		return s->result = proc_want(errno);
+		return (s->result = proc_want(errno)) != 0;
+	s->result = 0;
 	len = proc_env_search(fd, s);
 	close(fd);
 	if (len == 0)
-		s->result = -ENODATA; /* unless another thread has more to say */
-	else if (s->result == -ENODATA)
-		s->result = 0;
-	return len > 0; /* one answer is enough: threads share it */
+		s->result = -ENODATA;
+	return len > 0;
+}
+
+static int proc_env_thread(void *ctx, int dirfd, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%.32s/environ", name);
+	return proc_env_file(dirfd, path, ctx); /* one answer is enough: threads share it */
 }
 
 int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx)
@@ -218,6 +223,9 @@ int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx)
 	char path[40];
 	int fd;
 
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	if (proc_env_file(AT_FDCWD, path, &s))
+		return s.result;
 	/* By its threads: a process whose main thread has exited shows no environment in its own
 	 * name. */
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
