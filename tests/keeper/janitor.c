@@ -19,7 +19,7 @@
 #include "../t.h"
 #include "lost.h"
 
-TEST(the_next_run_ends_what_both_left)
+TEST(the_next_run_ends_what_both_left, .timeout_ms = 90000)
 {
 	pid_t daemon;
 
@@ -30,7 +30,7 @@ TEST(the_next_run_ends_what_both_left)
 	lost_all_gone();
 }
 
-TEST(keeper_level_finds_it_by_the_tag)
+TEST(keeper_level_finds_it_by_the_tag, .timeout_ms = 90000)
 {
 	pid_t daemon;
 
@@ -43,7 +43,7 @@ TEST(keeper_level_finds_it_by_the_tag)
 }
 
 /* The daemon has the mark, its child has an empty environment: it belongs to its parent. */
-TEST(a_child_without_the_mark_ends_with_its_parent)
+TEST(a_child_without_the_mark_ends_with_its_parent, .timeout_ms = 90000)
 {
 	char script[300], file[160];
 	pid_t daemon, child;
@@ -63,7 +63,7 @@ TEST(a_child_without_the_mark_ends_with_its_parent)
 	EQ(lost_records(), 0);
 }
 
-TEST(reap_dry_run_touches_nothing)
+TEST(reap_dry_run_touches_nothing, .timeout_ms = 90000)
 {
 	pid_t daemon;
 
@@ -78,7 +78,7 @@ TEST(reap_dry_run_touches_nothing)
 }
 
 /* The janitor must know a living tree from a lost one, whatever it looks like. */
-TEST(living_trees_are_left_alone)
+TEST(living_trees_are_left_alone, .timeout_ms = 90000)
 {
 	struct held h;
 
@@ -98,7 +98,7 @@ TEST(living_trees_are_left_alone)
 }
 
 /* One keeper alone keeps the record: the lock is the pair's. */
-TEST(one_living_keeper_keeps_the_record)
+TEST(one_living_keeper_keeps_the_record, .timeout_ms = 90000)
 {
 	struct held h;
 

@@ -60,7 +60,7 @@ static void frozen_ended(struct frozen *f)
 	held_done(&f->h);
 }
 
-TEST(reap_waits_for_keepers_and_ends_those_that_do_not_work, .timeout_ms = 60000)
+TEST(reap_waits_for_keepers_and_ends_those_that_do_not_work, .timeout_ms = 90000)
 {
 	struct frozen f;
 	char text[4096];
@@ -81,7 +81,7 @@ TEST(reap_waits_for_keepers_and_ends_those_that_do_not_work, .timeout_ms = 60000
 	lost_all_gone();
 }
 
-TEST(reap_as_json_waits_as_well, .timeout_ms = 60000)
+TEST(reap_as_json_waits_as_well, .timeout_ms = 90000)
 {
 	struct frozen f;
 	char text[4096];
@@ -100,7 +100,7 @@ TEST(reap_as_json_waits_as_well, .timeout_ms = 60000)
 	lost_all_gone();
 }
 
-TEST(the_next_run_ends_keepers_whose_time_is_over, .timeout_ms = 60000)
+TEST(the_next_run_ends_keepers_whose_time_is_over, .timeout_ms = 90000)
 {
 	struct frozen f;
 
@@ -115,7 +115,7 @@ TEST(the_next_run_ends_keepers_whose_time_is_over, .timeout_ms = 60000)
 }
 
 /* The hold is dead, so the watch must end the tree; it is stopped, and cannot. */
-TEST(one_dead_and_one_stopped_keeper_are_noticed, .timeout_ms = 60000)
+TEST(one_dead_and_one_stopped_keeper_are_noticed, .timeout_ms = 90000)
 {
 	struct frozen f;
 
@@ -133,7 +133,7 @@ TEST(one_dead_and_one_stopped_keeper_are_noticed, .timeout_ms = 60000)
 }
 
 /* An end that began and does not go on is late even though the owner lives. */
-TEST(an_end_that_does_not_go_on_is_finished, .timeout_ms = 60000)
+TEST(an_end_that_does_not_go_on_is_finished, .timeout_ms = 90000)
 {
 	struct frozen f;
 
@@ -151,7 +151,7 @@ TEST(an_end_that_does_not_go_on_is_finished, .timeout_ms = 60000)
 }
 
 /* Whatever a record says, a tree with a living owner and living keepers is in good hands. */
-TEST(a_living_owner_is_believed, .timeout_ms = 60000)
+TEST(a_living_owner_is_believed, .timeout_ms = 90000)
 {
 	struct frozen f;
 
@@ -169,7 +169,7 @@ TEST(a_living_owner_is_believed, .timeout_ms = 60000)
 	lost_all_gone();
 }
 
-TEST(without_an_owner_but_stdin_nobody_is_gone, .timeout_ms = 60000)
+TEST(without_an_owner_but_stdin_nobody_is_gone, .timeout_ms = 90000)
 {
 	struct held h;
 
@@ -188,7 +188,7 @@ TEST(without_an_owner_but_stdin_nobody_is_gone, .timeout_ms = 60000)
 }
 
 /* A server may wait for the lock of its own record, and has it when its keepers are dead. */
-TEST(a_lock_that_the_server_took_does_not_keep_the_tree, .timeout_ms = 60000)
+TEST(a_lock_that_the_server_took_does_not_keep_the_tree, .timeout_ms = 90000)
 {
 	char script[600], file[160];
 	struct held h;
@@ -213,7 +213,7 @@ TEST(a_lock_that_the_server_took_does_not_keep_the_tree, .timeout_ms = 60000)
 }
 
 /* The same pid, another process: not the keeper of the record. */
-TEST(a_keeper_is_known_by_its_start_time, .timeout_ms = 60000)
+TEST(a_keeper_is_known_by_its_start_time, .timeout_ms = 90000)
 {
 	struct frozen f;
 	pid_t innocent;
