@@ -200,9 +200,20 @@ static bool descends_from(pid_t pid, pid_t ancestor)
 	return false;
 }
 
+/* PF_EXITING of a thread: it runs no instruction of its program any more. */
+static bool is_exiting(const char *dir)
+{
+	char path[128], text[512], *p;
+	unsigned flags = 0;
+
+	snprintf(path, sizeof(path), "%s/stat", dir);
+	return slurp(path, text, sizeof(text)) > 0 && (p = strrchr(text, ')')) &&
+	       sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & 0x4);
+}
+
 /* A keeper shows its environment to root alone. Such a process is of the trial if it is ours and
  * descends from us: who asks is a subreaper above the trial, so what its keepers leave stays below.
- */
+ * Any process that exits looks like one, because it has no environment any more. */
 static bool is_sealed_descendant(pid_t pid)
 {
 	char path[64], state;
@@ -212,7 +223,7 @@ static bool is_sealed_descendant(pid_t pid)
 	if (stat(path, &st) || st.st_uid != geteuid())
 		return false;
 	state = state_of(path);
-	if (!state || state == 'Z' || state == 'X')
+	if (!state || state == 'Z' || state == 'X' || is_exiting(path))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
 	return access(path, R_OK) && errno == EACCES && descends_from(pid, getpid());
@@ -387,14 +398,9 @@ bool audit_wait_empty(struct audit *a, int deadline_ms, double *out_elapsed_ms)
 static bool task_is_dying(const char *dir)
 {
 	char path[128], text[4096], *p, *end;
-	unsigned flags = 0;
 
-	snprintf(path, sizeof(path), "%s/stat", dir);
-	if (slurp(path, text, sizeof(text)) <= 0)
+	if (is_exiting(dir))
 		return true;
-	p = strrchr(text, ')');
-	if (p && sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & 0x4))
-		return true; /* PF_EXITING */
 	snprintf(path, sizeof(path), "%s/status", dir);
 	if (slurp(path, text, sizeof(text)) <= 0)
 		return true;
