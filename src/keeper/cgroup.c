@@ -409,11 +409,9 @@ void cgroup_kill(const struct cgroup *cg)
 enum cgroup_state cgroup_look(const struct cgroup *cg)
 {
 	char text[256];
-	ssize_t n = cg->fd >= 0 ? pread(cg->events_fd, text, sizeof(text) - 1, 0) : -1;
 
-	if (n < 0)
+	if (cg->fd < 0 || proc_read_again(cg->events_fd, text, sizeof(text)) < 0)
 		return CGROUP_UNKNOWN;
-	text[n] = '\0';
 	return strstr(text, "populated 0") ? CGROUP_EMPTY : CGROUP_POPULATED;
 }
 

@@ -20,3 +20,14 @@ static inline long long clock_boot_ms(void)
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
+
+/* Milliseconds until a time of clock_us, rounded up; 0: it has come; -1 for 0, which is no time. As
+ * epoll_wait wants it. */
+static inline int clock_left_ms(long long deadline_us)
+{
+	long long left = deadline_us - clock_us();
+
+	if (!deadline_us)
+		return -1;
+	return left <= 0 ? 0 : (int)((left + 999) / 1000);
+}

@@ -7,8 +7,8 @@
  * "stop 500" bring another grace with them, in milliseconds. From us go JSON lines:
  * {"event":"started","pid":N,"level":"..."} when the server runs, {"event":"refused","text":"..."}
  * why it does not, followed by {"event":"refused","status":N} with the exit status of `killick run`
- * for it if that has one, {"event":"exited","status":N} (as waitpid has it) when what it left behind
- * lingers, and the report (report.h) when the tree is gone. Our end hangs up when both
+ * for it if that has one, {"event":"exited","status":N} (as waitpid has it) when what it left
+ * behind lingers, and the report (report.h) when the tree is gone. Our end hangs up when both
  * keepers are gone, and not before.
  */
 #pragma once

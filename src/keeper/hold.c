@@ -47,20 +47,11 @@ static void tell_watch(struct hold *h, enum msg_kind kind, int a, int b)
 		send(h->fds[FD_CTL], &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int time_left_ms(const struct hold *h)
-{
-	long long left = h->deadline_us - clock_us();
-
-	if (!h->deadline_us)
-		return -1;
-	return left <= 0 ? 0 : (int)((left + 999) / 1000);
-}
-
 /* Until when killing begins at the latest: by that the watch knows a hold that does not work any
  * more from one that is patient. */
 static void answer_watch(struct hold *h)
 {
-	int left = time_left_ms(h);
+	int left = clock_left_ms(h->deadline_us);
 
 	if (h->state == EOF_WAIT)
 		left += (int)h->k->opt.grace_ms;
@@ -391,8 +382,9 @@ static void loop(struct hold *h)
 	uint32_t got[POLLER_MAX];
 
 	while (h->state != KILLING) {
-		poller_wait(h->poller, time_left_ms(h), got);
-		if (time_left_ms(h) == 0) /* also when there is always something else to do */
+		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
+		if (clock_left_ms(h->deadline_us) ==
+		    0) /* also when there is always something else to do */
 			hold_step(h, EV_TIMEOUT);
 		/* what may have made the server exit comes before its exit: the first reason counts
 		 */
@@ -530,12 +522,12 @@ static void part_from_watch(struct hold *h)
 	forget(h, FD_STDIN);
 	h->deadline_us = h->owner_gone ? clock_us() + WATCH_ANSWER_MS * 1000LL : 0;
 	while (!watch_has_heard(h)) {
-		if (time_left_ms(h) == 0) {
+		if (clock_left_ms(h->deadline_us) == 0) {
 			if (h->k->watch_fd >= 0)
 				syscall(SYS_pidfd_send_signal, h->k->watch_fd, SIGKILL, NULL, 0);
 			return;
 		}
-		poller_wait(h->poller, time_left_ms(h), got);
+		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
 		if (got[FD_OWNER] || (got[FD_CONTROL] &&
 				      control_read(h->k->control_fd, &grace_ms) == CONTROL_GONE)) {
 			forget(h, FD_OWNER);

@@ -370,11 +370,12 @@ int keeper_kill(struct keeper *k)
 	if (k->tree.mark_error)
 		keeper_note(k, "mark: cannot look through /proc: %s", strerror(k->tree.mark_error));
 	else if (m->beside)
-		keeper_note(k,
-			    "mark: %d process%s with this tree's environment, such as %d, %s started "
-			    "by somebody else and left alone",
-			    m->beside, m->beside == 1 ? "" : "es", m->example,
-			    m->beside == 1 ? "was" : "were");
+		keeper_note(
+			k,
+			"mark: %d process%s with this tree's environment, such as %d, %s started "
+			"by somebody else and left alone",
+			m->beside, m->beside == 1 ? "" : "es", m->example,
+			m->beside == 1 ? "was" : "were");
 	return survivors;
 }
 

@@ -38,6 +38,14 @@ ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
 	return error && len == 0 ? -error : (ssize_t)len;
 }
 
+ssize_t proc_read_again(int fd, char *buf, size_t size)
+{
+	ssize_t n = pread(fd, buf, size - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -errno : n;
+}
+
 int proc_write_file(int dirfd, const char *path, const char *text)
 {
 	int r = 0, fd = openat(dirfd, path, O_WRONLY | PROC_OPEN);

@@ -64,6 +64,9 @@ int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx);
  * or -errno. */
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size);
 
+/* The same for a file that is open already, from its beginning. */
+ssize_t proc_read_again(int fd, char *buf, size_t size);
+
 /* Write text to a file that exists, in one write as the kernel's files want it. -errno on failure.
  */
 int proc_write_file(int dirfd, const char *path, const char *text);

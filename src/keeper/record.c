@@ -178,7 +178,7 @@ static void take_line(struct record *r, const char *key, const char *value, size
 	const struct {
 		const char *key;
 		struct who *to;
-	} whos[] = {
+	} ids[] = {
 		{ "owner", &r->owner },
 		{ "watch", &r->watch },
 		{ "hold", &r->hold },
@@ -200,11 +200,11 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		return;
 	}
 	copy(text, sizeof(text), value, len);
-	for (size_t i = 0; i < sizeof(whos) / sizeof(whos[0]); i++) {
-		if (strcmp(key, whos[i].key) == 0) {
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (strcmp(key, ids[i].key) == 0) {
 			struct who w = { .pid = 0 };
 			sscanf(text, "%d %llu", &w.pid, &w.start);
-			*whos[i].to = w;
+			*ids[i].to = w;
 			return;
 		}
 	}

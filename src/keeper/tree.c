@@ -309,11 +309,9 @@ static void kill_children(const struct tree *t)
 static bool is_outside(const struct tree *t)
 {
 	char text[4096];
-	ssize_t n = t->place_fd >= 0 ? pread(t->place_fd, text, sizeof(text) - 1, 0) : -1;
 
-	if (n < 0)
+	if (t->place_fd < 0 || proc_read_again(t->place_fd, text, sizeof(text)) < 0)
 		return true;
-	text[n] = '\0';
 	return !cgroup_has_us(&t->cg, text) || cgroup_go_home(&t->cg) == 0;
 }
 

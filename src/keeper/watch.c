@@ -258,22 +258,13 @@ static bool hold_lives(const struct watch *w)
 	return false;
 }
 
-static int watch_time_left_ms(const struct watch *w)
-{
-	long long left = w->deadline_us - clock_us();
-
-	if (!w->deadline_us)
-		return -1;
-	return left <= 0 ? 0 : (int)((left + 999) / 1000);
-}
-
 /* The hold's time is over, and it did not answer or did not finish: somebody has frozen it, traces
  * it, or stops it again and again. SIGKILL ends a process in any of these states. False: not even
  * that, so go on without its end. */
 static bool watch_give_up_hold(struct watch *w)
 {
 	on_ctl(w); /* its answer may have come while it was we who could not run */
-	if (watch_time_left_ms(w) != 0)
+	if (clock_left_ms(w->deadline_us) != 0)
 		return true;
 	if (w->gave_up)
 		return false;
@@ -295,7 +286,7 @@ static void loop(struct watch *w)
 
 		if (w->k->owner_fd < 0 && keeper_parent_is_gone(w->k))
 			on_owner_gone(w);
-		poller_wait(w->poller, watch_time_left_ms(w), got);
+		poller_wait(w->poller, clock_left_ms(w->deadline_us), got);
 		if ((got[FD_CTL] & ~(uint32_t)EPOLLOUT) && !on_ctl(w))
 			poller_remove(w->poller, w->ctl);
 		if (got[FD_CTL] & EPOLLOUT)
@@ -313,7 +304,7 @@ static void loop(struct watch *w)
 		}
 		if (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) > 0)
 			w->janitor = 0;
-		if (watch_time_left_ms(w) == 0 && !watch_give_up_hold(w))
+		if (clock_left_ms(w->deadline_us) == 0 && !watch_give_up_hold(w))
 			break;
 	}
 	on_ctl(w); /* its last words */
