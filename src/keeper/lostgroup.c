@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -88,6 +89,22 @@ static int lostgroup_open_below(int at, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* A server may take all rights from its own directory (chmod 000). It is ours: give them back, by
+ * way of the directory above. */
+static int lostgroup_open_closed(int at, const char *path, const char *name)
+{
+	char above[CGROUP_PATH_MAX];
+	int up, fd;
+
+	snprintf(above, sizeof(above), "%.*s.", (int)(strlen(path) - strlen(name)), path);
+	up = lostgroup_open_below(at, above);
+	if (up < 0)
+		return up;
+	fd = fchmodat(up, name, 0755, 0) < 0 ? -errno : lostgroup_open_below(up, name);
+	close(up);
+	return fd;
+}
+
 int lostgroup_open(const char *path, const char *id)
 {
 	char point[CGROUP_PATH_MAX], name[NAME_SIZE];
@@ -107,6 +124,8 @@ int lostgroup_open(const char *path, const char *id)
 		return -errno;
 	path += len + strspn(path + len, "/");
 	fd = lostgroup_is_cgroup(at) ? lostgroup_open_below(at, path) : -EINVAL;
+	if (fd == -EACCES)
+		fd = lostgroup_open_closed(at, path, name);
 	close(at);
 	if (fd >= 0 && !lostgroup_is_cgroup(fd)) {
 		close(fd);

@@ -283,9 +283,6 @@ static int run_matrix(void)
 	       "# . empty  M main at once, rest by reap  J all by reap  E escape  L litter  - not "
 	       "tried  ! trial failed\n");
 	fflush(stdout);
-	for (int i = 0; i < row_count; i++)
-		if (rows[i].left == 0)
-			t_result(true, rows[i].mode, "not applicable at this level");
 	pool_run(&pool);
 	if (print)
 		print_table();
