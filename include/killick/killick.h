@@ -23,8 +23,8 @@
  * of the host. A second thread runs the callbacks. It is started by the first function that is
  * given a callback; a program that uses blocking calls alone never has it.
  *
- * Callbacks: on_event, on_ask, on_progress, on_done and the `done` of the _start functions. (There
- * is no allocator and no logger to give.) They run on the runtime's callback thread or, with
+ * Callbacks: on_event, on_ask, on_progress, on_done and the `done` of the _start functions. (The
+ * library takes no allocator and no logger.) They run on the runtime's callback thread or, with
  * KILLICK_DISPATCH_HOST, inside killick_dispatch(); without any lock of the library; one at a time
  * and in order, over all sessions of the runtime. So a callback that blocks delays the other
  * callbacks of its runtime, and nothing else: deadlines, heartbeats, leases, blocking calls and
@@ -196,7 +196,7 @@ KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine 
  * (or named as a survivor). Idempotent, from any thread; a second caller waits for the first and
  * gets an empty report. out_report may be NULL. It does not wait for callbacks. */
 KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report);
-/* killick_close if that was not done, deliver what callbacks are left, stop the threads, let go of
+/* Call killick_close if the host did not, deliver the remaining callbacks, stop the threads, free
  * the memory. Handles of its sessions, calls and asks must have been freed or are freed with it.
  * When it returns no callback runs and none will be called; except that it waits no longer than 5 s
  * for a callback that does not return: then the rest is done by the thread that this callback runs
@@ -320,9 +320,9 @@ KILLICK_API int killick_session_close(struct killick_session *s,
 /* The same, at once; `done` may be NULL. */
 KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done,
 					    void *ctx);
-/* Let go of the handle; a session that is open is closed in the background. Its handlers are called
- * no more; the one that runs is waited for, but no longer than 1 s: who has to know whether it has
- * returned calls killick_session_close before. NULL is fine. */
+/* Free the handle; an open session is closed in the background. Its handlers are not called any
+ * more. A handler that runs is waited for, but no longer than 1 s: a host that must know whether
+ * the handler has returned calls killick_session_close first. NULL is fine. */
 KILLICK_API void killick_session_free(struct killick_session *s);
 
 /* --- status ---

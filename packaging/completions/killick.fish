@@ -37,7 +37,7 @@ complete -c killick -n $killick_far -l lease -x -d 'how long an owner may stay a
 complete -c killick -n $killick_far -l retain -x -d 'how long what is over is remembered'
 complete -c killick -n $killick_far -l contain -x -a 'auto namespace cgroup keeper group'
 complete -c killick -n $killick_far -l max-connections -x -d 'most clients'
-complete -c killick -n $killick_far -l max-startups -x -d 'most clients that have not said who they are'
+complete -c killick -n $killick_far -l max-startups -x -d 'limit of connections before initialize'
 complete -c killick -n $killick_far -l max-processes -x -d 'most processes'
 complete -c killick -n $killick_far -l max-output -x -d 'memory for output'
 complete -c killick -n $killick_far -l quiet -d 'no lines on stderr'

@@ -1,8 +1,8 @@
 /* bell.h - a descriptor that becomes readable when another thread rings.
  *
- * A pipe, because an eventfd cannot be told from another one (own.h): what we write must not come
- * to be written into a descriptor of the host's. Life: bell_init -> bell_ring, bell_hush ->
- * bell_done. Threads: any.  Blocking: never.
+ * A pipe and not an eventfd: all eventfds share one inode (own.h), so we could not see that the
+ * host has put a descriptor of its own in the place of ours, and would write into that one.
+ * Life: bell_init -> bell_ring, bell_hush -> bell_done. Threads: any.  Blocking: never.
  */
 #pragma once
 

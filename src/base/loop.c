@@ -238,8 +238,9 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 	return is_done;
 }
 
-/* Guests read their own answers. As long as they come and go we look every TICK whether they still
- * do; when one stays, we leave it alone: our own thread takes over from it. */
+/* A guest (a thread in loop_wait) reads its own answers. While guests come and go, the lent thread
+ * sleeps for a TICK and looks again. While one guest stays, the lent thread sleeps until it is
+ * woken: the loop's own thread takes over when that guest leaves. */
 static void loop_lend_aside(struct loop *l, bool stays)
 {
 	l->lend_asleep = true;
@@ -332,7 +333,7 @@ static void destroy(struct loop *l)
 	if (l->epoll_fd >= 0)
 		close(l->epoll_fd);
 	bell_done(&l->bell);
-	if (l->strays) /* should one of them ever wake, it looks here */
+	if (l->strays) /* a stray thread that wakes up still reads this memory: leak it */
 		return;
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->news);

@@ -64,26 +64,27 @@ pthread_mutex_t *loop_mutex(struct loop *l); /* for condition variables */
 bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
 void loop_wake(struct loop *l);              /* with the lock: have on_turn called */
 int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
-/* With the lock: the same, and the reading is kept for who can do with the last one that was made.
- */
+/* With the lock: read the clock and store the reading, for callers to which an older reading is
+ * good enough (loop_last_reading). */
 int64_t loop_read_clock(struct loop *l);
 int64_t loop_last_reading(const struct loop *l);
 
 /* With the lock, which is let go meanwhile: wait until done(ctx), which is asked with the lock, or
  * until until_us (INT64_MAX: no limit). The last answer of done. Not on the loop's thread. */
 bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us);
-/* With the lock, which is let go meanwhile: the same for a thread that has nothing else to do than
- * to run what the loop brings, in a place of its own: it drives until wanted(ctx), but makes room
- * for threads in loop_wait, as the loop's own thread does. One thread at a time. Whoever makes it
- * wanted calls loop_call_back. */
+/* With the lock, which is released while the thread waits: lend the calling thread to the loop. The
+ * thread drives the loop until wanted(ctx) is true, and steps aside for threads in loop_wait, as
+ * the loop's own thread does. Only one thread may be lent at a time. Code that makes wanted(ctx)
+ * true calls loop_call_back. */
 struct loop_lender {
 	bool (*wanted)(void *ctx);
-	/* With the lock: the thread waits where nothing can wake it any more; another is to take
-	 * its place. */
+	/* With the lock: the thread waits in an epoll that was closed, and nothing can wake it.
+	 * Start another thread. */
 	void (*on_lost)(void *ctx);
 	void *ctx;
 };
-/* False: the calling thread was replaced, and must end without touching anything of its own. */
+/* False: on_lost was called for this thread. It must return at once and use no state, because
+ * another thread uses that state now. */
 bool loop_lend(struct loop *l, const struct loop_lender *lender);
 void loop_call_back(struct loop *l);
 /* With the lock: something changed outside of a handler that a waiter may wait for. */
@@ -123,10 +124,11 @@ static inline bool loop_watch_is_ours(const struct loop_watch *w)
 {
 	return w->fd >= 0 && own_is(&w->id, w->fd);
 }
-/* With the lock: a descriptor was found to be somebody else's; see whether the loop's own are. */
+/* With the lock: the host has closed some descriptor of ours; check those of the loop as well, and
+ * make new ones if they are gone. */
 void loop_check(struct loop *l);
-/* With the lock: how many threads wait where nothing can wake them. Those in loop_wait never
- * return. */
+/* With the lock: how many threads wait in an epoll that was closed, where nothing can wake them. A
+ * loop_wait of such a thread never returns. */
 unsigned loop_strays(const struct loop *l);
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 		    void (*on_time)(struct loop_timer *t));

@@ -28,38 +28,38 @@ struct loop {
 	struct loop_watch wake;
 	uint64_t generation; /* of these descriptors */
 	uint32_t cookie;     /* in the events of our epoll, not in those of the host's */
-	unsigned strays;     /* threads that wait in an epoll that is no more */
+	unsigned strays;     /* threads that wait in an epoll which the host has closed */
 	bool repairing;
-	bool unmanned;          /* our own thread was one, and could not be replaced yet */
-	struct loop_timer lost; /* watches are to be told of it */
+	bool unmanned;          /* our own thread became a stray; no new one could be started yet */
+	struct loop_timer lost; /* runs on_ready of watches whose descriptor was closed */
 	bool stop;
 	bool driven;         /* a thread is in turn() */
-	bool guest;          /* with driven: it is not our own, */
-	bool lent;           /* but one that makes room for others: see loop_lend */
+	bool guest;          /* the driver is not our own thread */
+	bool lent;           /* the driver is the thread in loop_lend */
 	bool turn_due;       /* our thread is to call on_turn */
 	unsigned waiters;    /* threads in loop_wait that do not drive */
 	uint64_t visits;     /* turns by guests in loop_wait */
-	uint64_t lends;      /* and by the one in loop_lend */
-	pthread_cond_t news; /* for waiters: somebody turned, or left the seat */
-	pthread_cond_t seat; /* for our thread while it stands aside */
-	pthread_cond_t lend; /* for the one in loop_lend while it does */
-	bool lend_asleep;    /* it waits there */
+	uint64_t lends;      /* turns by the thread in loop_lend */
+	pthread_cond_t news; /* wakes waiters: a turn is over, or nobody drives */
+	pthread_cond_t seat; /* wakes our thread while it stands aside */
+	pthread_cond_t lend; /* wakes the thread in loop_lend while it stands aside */
+	bool lend_asleep;    /* the thread in loop_lend waits on `lend` */
 	const struct loop_lender *lender;
 	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
-	int64_t seat_until;  /* while our thread stands aside: the same; else 0 */
-	bool away;           /* and it comes back only when it is told to */
-	bool attend;         /* somebody expects it back */
+	int64_t seat_until;  /* while our thread stands aside: when it wakes by itself; else 0 */
+	bool away;           /* our thread stands aside until it is signalled or a timer is due */
+	bool attend;         /* our thread is to drive now: see loop_attend */
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
 	struct epoll_event batch[BATCH]; /* the driver's */
 	struct ring tasks;
-	bool batching; /* the tasks of this thread wait for the end of its batch, */
+	bool batching; /* tasks of the thread `batcher` run when its batch ends */
 	pthread_t batcher;
-	int64_t batch_us;         /* which began then, */
-	struct loop_timer late;   /* or for this */
+	int64_t batch_us;         /* when the batch began */
+	struct loop_timer late;   /* ends a batch that takes too long */
 	bool eager;               /* see loop_eager */
-	bool soon;                /* what it last waited for came soon */
+	bool soon;                /* the last wait was short */
 	int64_t reading_us;       /* see loop_read_clock */
 	struct loop_timer **heap; /* [1] is due first */
 	size_t heap_count, heap_room;

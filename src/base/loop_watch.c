@@ -165,7 +165,7 @@ static void loop_leave_driver(struct loop *l)
 
 static bool loop_is_whole(struct loop *l)
 {
-	/* whoever watches our bell is our epoll */
+	/* an epoll in which our bell is registered is our epoll */
 	return l->epoll_fd >= 0 && bell_is_ours(&l->bell) &&
 	       control(l, EPOLL_CTL_MOD, &l->wake) == 0;
 }

@@ -1,8 +1,8 @@
 /* own.h - is this descriptor still the one that we opened?
  *
  * A host may close descriptors that are not its own: close_range(), closefrom(), a number that it
- * closes twice. Then the number may come to be a file of the host's, and what we write would be
- * written there. So whoever keeps a descriptor for long remembers what it was.
+ * closes twice. The host may then open a file that gets the same number, and our next write would
+ * go into that file. So code that keeps a descriptor for long remembers its device and inode.
  * Eventfds, epolls and, before Linux 6.9, pidfds share one inode each and are not told apart.
  * Threads: any.  Blocking: never; one system call each (0.1 us).
  */
@@ -33,7 +33,7 @@ static inline bool own_is(const struct own *o, int fd)
 	return fstat(fd, &st) == 0 && st.st_ino == o->ino && st.st_dev == o->dev;
 }
 
-/* Close it, unless it has become somebody else's. *fd is -1 afterwards. */
+/* Close *fd if it is still ours, not if the host has reused the number. *fd is -1 afterwards. */
 static inline void own_drop(const struct own *o, int *fd)
 {
 	if (*fd >= 0 && own_is(o, *fd))

@@ -26,14 +26,13 @@
 #define CONNECTIONS 4096
 #define PROCESSES   1024
 #define OUTPUT_MIN  (1u << 20)
-#define STARTUPS    "256:30:1024" /* connections that have not said who they are */
+#define STARTUPS    "256:30:1024" /* connections that have not called initialize */
 
 const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
 	"\n"
 	"Runs and holds processes for owners on other machines, by the protocol of\n"
-	"Codex's exec-server. An owner that stays away longer than its lease loses all\n"
-	"of them.\n"
+	"Codex's exec-server. An owner away longer than its lease loses all of them.\n"
 	"\n"
 	"  --listen WHERE     ws://IP:PORT (ws://127.0.0.1:0; the address is printed),\n"
 	"                     wss://IP:PORT, unix:PATH or stdio\n"
@@ -46,8 +45,7 @@ const char exec_server_help[] =
 	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
 	"  --max-connections N, --max-processes N   (4096, 1024)\n"
 	"  --max-output SIZE  memory for the output of all processes (512M)\n"
-	"  --max-startups START:RATE:FULL   connections before 'initialize'; above START\n"
-	"                     some are dropped at random, as in sshd (256:30:1024)\n"
+	"  --max-startups START:RATE:FULL  connections before initialize (256:30:1024)\n"
 	"  --quiet            no lines on stderr about processes and clients\n"
 	"\n"
 	"With a socket from a service manager it listens there. SIGTERM ends everything.\n"

@@ -75,8 +75,8 @@ static void on_turn(void *ctx)
 /* --- the beginning --- */
 
 /* Each connection and each process costs descriptors, and a soft limit of 1024 is soon reached.
- * What we start gets the limit that we were given. Connections that have not said who they are get
- * a quarter of the descriptors at most. */
+ * Programs that we start get the limit that we were given. Connections that have not called
+ * initialize get a quarter of the descriptors at most. */
 static void raise_files_limit(struct seats_limits *seats)
 {
 	struct rlimit lim;
@@ -168,7 +168,7 @@ static void announce(const struct exec_server *s)
 	if (s->options.url.kind != URL_UNIX && !s->options.has_token && !s->options.insecure)
 		cli_say(VERB,
 			"every user of this machine can run programs as this user through %s; use "
-			"--token-file FILE or --listen unix:PATH (--insecure: this is meant)",
+			"--token-file FILE or --listen unix:PATH, or --insecure to allow this",
 			url);
 	if (printf("%s\n", url) < 0 || fflush(stdout) != 0)
 		cli_say(VERB, "cannot print its address, which is %s: %s", url, strerror(errno));

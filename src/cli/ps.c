@@ -312,9 +312,8 @@ int verb_ps(int argc, char **argv)
 	if (as_json)
 		print_json(&ts);
 	else if (ts.count == 0)
-		puts("no trees: nothing is held by killick for this user. Put `killick run --` in "
-		     "front of a\n"
-		     "server's command to hold it; `killick demo` shows what that does.");
+		puts("no trees: nothing is held by killick for this user. Put `killick run --` in\n"
+		     "front of a server's command to hold it; `killick demo` shows the effect.");
 	else if (as_tree)
 		for (size_t i = 0; i < ts.count; i++)
 			print_tree(&ts, &ts.list[i]);

@@ -146,7 +146,7 @@ static struct owner *resume(struct connection *c, const struct reply *r, struct 
 	return NULL;
 }
 
-/* Who is let in is no greeting any more. */
+/* A connection that is let in is no greeting any more. False: refused, and the reply was sent. */
 static bool let_in(struct connection *c, const struct reply *r, bool resumes)
 {
 	if (!channel_let_in(c->channel, resumes)) {
@@ -304,7 +304,7 @@ static void on_scanned_start(struct connection *c, const struct reply *r, struct
 static const struct method {
 	const char *name, *family;
 	handler_fn fn;
-	/* Of a long message, whose params are right; NULL: it must not be long. */
+	/* Handles a long message after a thread has parsed it; NULL: long messages are refused. */
 	void (*scanned)(struct connection *c, const struct reply *r, struct scan *s);
 } methods[] = {
 	{ "process/write", "exec", on_write, on_scanned_write },
@@ -327,7 +327,7 @@ static const struct method *find_method(struct json name)
 	return NULL;
 }
 
-/* May it be called now? If not, that was the answer. */
+/* May the client call this method now? False: the error reply was sent. */
 static bool may_call(struct connection *c, const struct reply *r, const struct method *method,
 		     const char *name)
 {
@@ -426,7 +426,7 @@ static void hear(struct connection *c, const char *text, size_t len)
 		connection_drop(c, "an answer to nothing");
 }
 
-/* A long one is read by a thread, and until then nothing else is heard. */
+/* Have a thread parse a long message; the connection is not read until the thread is done. */
 static void begin_scan(struct connection *c, const char *text, size_t len)
 {
 	c->scan = scan_begin(c, channel_take(c->channel, text, len), len);
@@ -449,7 +449,7 @@ static void on_message(void *ctx, const char *text, size_t len)
 	}
 }
 
-/* Messages that came while a long one was read; perhaps up to another long one. */
+/* Handle the messages that came while a long one was parsed, up to the next long one. */
 static void hear_later(struct connection *c)
 {
 	AUTO(buf_done) struct buf all = c->later;
@@ -552,7 +552,7 @@ static void on_closed(void *ctx, const struct err *why)
 		end_connection(c, why);
 		return;
 	}
-	/* what it said last counts: it may be the end of a process */
+	/* finish the long message first: it may be the last input of a process */
 	c->closed = c->mute = true;
 	c->why = *why;
 }

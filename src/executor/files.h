@@ -2,10 +2,10 @@
  * who asked.
  *
  * A connection has a line of requests, of which one is looked at at a time; its answer is sent when
- * there is room. Whoever is not answered by the file system within FILES_TIMEOUT_MS hears that, and
- * the thread is left behind until the file system answers. FILES_PER_OWNER of an owner's requests
- * may be with threads, and FILES_THREADS of all: a further one waits for FILES_WAIT_MS and is then
- * refused. So one owner's dead mount is no other's.
+ * there is room. A request that the file system does not answer within FILES_TIMEOUT_MS fails, and
+ * its thread is left behind until the file system answers. Threads may work on FILES_PER_OWNER
+ * requests of one owner and on FILES_THREADS requests in all: a further request waits for
+ * FILES_WAIT_MS and is then refused. So a dead mount of one owner does not block other owners.
  *
  * Life: files_new -> files_line_init, files_request, files_line_done ... -> files_free, which does
  * not wait. A share is an owner's: files_share_new -> files_share_leave.

@@ -193,7 +193,7 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 		      */
 }
 
-/* Read it, or not. */
+/* Pause or resume reading the output of the process. */
 static void pause_link(struct process *p)
 {
 	bool paused = p->full || ring_is_in(&p->retained.in_starved);

@@ -90,7 +90,7 @@ void process_forget(struct process *p);
 void process_resume(struct process *p);
 /* It has what was pushed before, or does not ask for it: the rest is due. */
 void process_caught_up(struct process *p);
-/* There is memory for what it says again. */
+/* There is memory for its output again: resume reading. */
 void process_read_on(struct process *p);
 /* Push the next event to c, which has room; true: there is another. p may not be forgotten by it.
  */

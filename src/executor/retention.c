@@ -40,7 +40,7 @@ void retention_count(struct process *p)
 	p->retained.bytes = now;
 }
 
-/* Marks are so far apart that they reach back over all that may be on its way. */
+/* The distance of the marks is chosen so that the oldest one covers all output on its way. */
 void retention_pushed(struct process *p, size_t len)
 {
 	struct retained *d = &p->retained;
@@ -65,7 +65,7 @@ static bool retention_has_arrived(const struct process *p, const struct retentio
 	return p->owner->pushed_bytes - m->at >= WIRE_PUSHED_BYTES;
 }
 
-/* How far what was pushed is not on its way any more. */
+/* The last sequence number whose output is not on its way to the owner any more; 0: none. */
 static uint64_t retention_arrived(const struct process *p)
 {
 	const struct retained *d = &p->retained;
@@ -118,7 +118,8 @@ static void retention_wait(struct retention *t)
 		loop_timer_set(t->loop, &t->again, AGAIN_MS, retention_on_again);
 }
 
-/* As many as there is room for go on, each with a chunk; one at least, if there is any room. */
+/* Resume as many starved processes as have room for one chunk each; at least one, if there is any
+ * room. */
 static void retention_on_again(struct loop_timer *timer)
 {
 	struct retention *t = RING_OF(timer, struct retention, again);

@@ -1,15 +1,16 @@
 /* retention.h - what the output of all processes together may cost.
  *
- * Each process keeps what it said (output.h), to be asked for again. When all of it together takes
- * more memory than the limit, what was pushed longest ago gives way, of any process; but nothing
- * that was not pushed, and nothing that may still be on its way: of an owner the last
- * WIRE_PUSHED_BYTES that were pushed, unless it is attached and that was long ago. When nothing can
- * give way, processes that say something are not read until there is room: they wait, and nothing
- * is lost. Room comes when an owner reads, when the lease of one that is away is over, and with
- * time.
+ * The output of each process is retained (output.h), so that its owner can ask for it again. When
+ * the output of all processes takes more memory than the limit, the output that was pushed longest
+ * ago is freed first, whichever process it is from. Two kinds are never freed: output that was not
+ * pushed yet, and output that may still be on its way. The latter is the last WIRE_PUSHED_BYTES
+ * that were pushed to an owner; not if the owner is attached and the push was long ago. When
+ * nothing can be freed, the pipes of processes with new output are not read: the processes block,
+ * and no output is lost. Reading resumes when an owner reads, when the lease of an absent owner is
+ * over, or when pushed output has become old enough.
  *
- * Beyond the limit there may be one read of each process, and what the pipes of a process held when
- * it ended.
+ * The limit may be exceeded by one read of each process, and by the contents of its pipes when a
+ * process ends.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -28,7 +29,7 @@ struct retention { /* of an executor */
 	struct ring pushed;      /* processes by their last push, the oldest first */
 	struct ring starved;     /* processes that are not read for want of memory */
 	struct loop_timer again; /* while there are any */
-	int64_t vain_us;         /* when nothing gave way the last time */
+	int64_t vain_us;         /* when nothing could be freed the last time */
 	int64_t said_us;         /* when the log was told that memory is short */
 };
 

@@ -47,8 +47,8 @@ static void tell_watch(struct hold *h, enum msg_kind kind, int a, int b)
 		send(h->fds[FD_CTL], &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Until when killing begins at the latest: by that the watch knows a hold that does not work any
- * more from one that is patient. */
+/* Tell the watch the time until killing begins. A hold that does not keep this time cannot run any
+ * more, and the watch kills it. */
 static void answer_watch(struct hold *h)
 {
 	int left = clock_left_ms(h->deadline_us);
@@ -496,7 +496,7 @@ static void learn_all(struct hold *h, int ctl)
 		learn(h, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
 }
 
-/* Has the watch heard our last word, or is it dead? */
+/* Has the watch answered MSG_DONE with MSG_SEEN, or is the watch dead? */
 static bool watch_has_heard(struct hold *h)
 {
 	struct msg m;
@@ -509,10 +509,10 @@ static bool watch_has_heard(struct hold *h)
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* Nothing is left of the tree but a watch, and the server may have frozen that one. The client can
- * end it; but when the client is gone nobody else will. So wait until the watch has heard us, or
- * the owner is gone and the watch still does not answer: then end it. In a pid namespace we cannot
- * signal the watch, but there the server cannot reach it either. */
+/* The tree is gone, but the server may have frozen the watch before. A living client can kill the
+ * watch itself. So wait until the watch answers; once the owner is gone, wait WATCH_ANSWER_MS and
+ * then kill the watch. In a pid namespace we cannot signal the watch, but there the server cannot
+ * signal the watch either. */
 static void part_from_watch(struct hold *h)
 {
 	uint32_t got[POLLER_MAX];

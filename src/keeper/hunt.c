@@ -16,8 +16,8 @@
 #include "dir.h"
 #include "proc.h"
 
-/* A process that forks and exits for ever may be missed by one look: nobody is left when so many in
- * a row, one of which was at everybody, found none. */
+/* One round can miss a process that forks and exits without pause. So the hunt ends only after this
+ * many rounds in a row found nothing; at least one of them looked at every process. */
 #define QUIET_ROUNDS 16
 #define END_WAIT_MS  2000 /* for what was killed to be gone */
 
@@ -104,7 +104,7 @@ static bool hunt_is_in_cgroup(struct hunt_match *m, pid_t pid)
 }
 
 /* The tree of the process that is behind fd and had the number pid when fd was opened. -ESRCH:
- * none; -EAGAIN: none that can be seen just now; -EMFILE and the like: could not look. */
+ * none; -EAGAIN: its environment is empty just now; -EMFILE and the like: could not look. */
 static int hunt_tree_of(const struct hunt *h, pid_t pid, int fd)
 {
 	const pid_t kthreadd = 2; /* its children are threads of the kernel, without environments */
@@ -114,7 +114,7 @@ static int hunt_tree_of(const struct hunt *h, pid_t pid, int fd)
 
 	if (proc_stat_get(pid, &st) < 0 || !proc_is_alive(&st))
 		return -ESRCH;
-	r = held_tree(st.ppid); /* is still the number of that parent: so it was, too */
+	r = held_tree(st.ppid); /* the parent is held, so its pid was not reused */
 	if (r >= 0) {
 		m.tree = r;
 	} else if (!hunt_is_in_cgroup(&m, pid)) {
@@ -149,7 +149,8 @@ static void hunt_hold(struct hunt_round *r, pid_t pid, int fd, int tree)
 		r->h->fn(r->h->ctx, tree, pid);
 }
 
-/* Of a process that could not be looked at nothing is known, unless it has just ended. */
+/* Note that a process could not be examined: the result is then incomplete, unless the process has
+ * just ended. */
 static void hunt_failed(struct hunt_round *r, int error)
 {
 	if (error == EMFILE || error == ENFILE)
@@ -196,7 +197,7 @@ static void hunt_release(int i)
 	held[i] = held[--held_count];
 }
 
-/* Kill all that is held, and let go of those that are gone; others stay held. */
+/* SIGKILL all held processes and release those that have ended; the others stay held. */
 static void hunt_kill(struct hunt *h)
 {
 	long long until_us = clock_us() + END_WAIT_MS * 1000LL;
@@ -251,7 +252,7 @@ static bool hunt_rounds(struct hunt *h, int proc)
 			return false;
 		if (quiet < enough && !r.full)
 			continue;
-		if (held_count == struck || !h->strike) /* only those that do not die */
+		if (held_count == struck || !h->strike) /* all held ones survived SIGKILL */
 			return !r.blind && quiet >= enough && clock_us() < h->deadline_us;
 		hunt_kill(h);
 		struck = held_count;

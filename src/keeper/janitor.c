@@ -55,7 +55,7 @@ static bool is_gone(const struct who *w)
 	return !proc_is_alive(&st) || (w->start && st.start != w->start);
 }
 
-/* Does this keeper exist, and cannot be told from a stranger that has its pid now? */
+/* Is there a process with this keeper's pid, but no start time to tell whether it is the keeper? */
 static bool is_doubtful(const struct who *w, bool gone)
 {
 	return w->pid > 0 && !gone && !w->start;
@@ -79,11 +79,11 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 	if (is_doubtful(&rec->watch, watch_gone) || is_doubtful(&rec->hold, hold_gone))
 		return JANITOR_KEPT;
 	if (rec->survivors > 0 && !hold_gone)
-		return JANITOR_KEPT; /* the hold has said that it cannot, and goes on trying */
+		return JANITOR_KEPT; /* the hold reported survivors and still tries to kill them */
 	now_ms = clock_boot_ms();
 	if (watch_gone || hold_gone || is_gone(&rec->owner)) {
-		/* an end that had begun is hastened by that; a later one is a watch's whose hold
-		 * has just died */
+		/* count from the later of two times: when the tree was found orphaned, and when its
+		 * end began (a watch begins the end later when its hold dies) */
 		since_ms = rec->orphaned_ms ? rec->orphaned_ms : now_ms;
 		if (since_ms < rec->stopping_ms)
 			since_ms = rec->stopping_ms;
@@ -119,7 +119,7 @@ static void kill_keeper(const struct who *w)
 	close(fd);
 }
 
-/* What can be ended without looking for it. */
+/* Kill what the record names: the keepers and the cgroups. No search is needed for these. */
 static void strike_first(struct sweep *s, const struct record *rec)
 {
 	kill_keeper(&rec->watch);

@@ -22,13 +22,13 @@
 
 #define JANITOR_BUDGET_MS 5000
 
-/* What keepers need to end a tree whose owner is gone is 500 ms of grace and 5 s to kill. This is
- * as much more as they may be late on a busy machine. */
+/* Keepers need 500 ms of grace and 5 s of killing to end a tree whose owner is gone. The slack is
+ * the additional time that they get on a busy machine. */
 #define JANITOR_SLACK_MS    2500
 #define JANITOR_PATIENCE_MS (5500 + JANITOR_SLACK_MS)
 
 enum janitor_view {
-	JANITOR_KEPT,      /* in good hands */
+	JANITOR_KEPT,      /* its keepers work */
 	JANITOR_ORPHANED,  /* the owner or a keeper is gone, and its keepers have time until due_ms
 			    */
 	JANITOR_LOST,      /* nobody keeps it; keepers that exist do not work */

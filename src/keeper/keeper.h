@@ -21,16 +21,15 @@
 #define KILL_BUDGET_MS  5000 /* for killing and proving; after that survivors are named */
 #define ORPHAN_GRACE_MS 500  /* at most, once nobody is there to be graceful for */
 
-/* A keeper that is stopped, traced or frozen cannot do its work, but can be killed. So each expects
- * an answer of the other within these times, and SIGKILLs one that does not give it. */
-#define HOLD_ANSWER_MS  1000 /* the hold, asked to end the tree, says until when it will have */
-#define HOLD_LATE_MS    500  /* that time and KILL_BUDGET_MS have passed: the hold does not work */
-#define WATCH_ANSWER_MS 1000 /* the watch says that it has heard of the tree's end */
+/* A keeper that is stopped, traced or frozen cannot run, but can be killed. So each keeper waits
+ * for an answer of the other one for these times, and then sends SIGKILL to it. */
+#define HOLD_ANSWER_MS  1000 /* for the hold to answer a request to end the tree (MSG_STOPPING) */
+#define HOLD_LATE_MS    500  /* for the hold to finish after the stated time and KILL_BUDGET_MS */
+#define WATCH_ANSWER_MS 1000 /* for the watch to answer MSG_DONE with MSG_SEEN */
 
 /* Words between watch and hold, over a SOCK_SEQPACKET pair. Its hang-up means that the other one is
- * dead. The hold sends a handful in its life, so there is always room for them. The watch hands on
- * as many signals as somebody sends; those that find no room wait in its bit sets, as signals wait
- * in the kernel's. */
+ * dead. The hold sends few messages, so there is always room for them. The watch passes on every
+ * signal it gets; signals for which the socket has no room are kept in a bit set and sent later. */
 enum msg_kind {
 	MSG_SIGNALS,  /* to hold; one, group: sets of signals for main and for its group */
 	MSG_STDIN,    /* to hold; the client hung up */

@@ -20,14 +20,14 @@
 extern char **environ;
 
 static const char usage[] =
-	"killick holds a stdio MCP server to its owner: when the owner ends, however it ends,\n"
-	"the server and everything it ever started is gone.\n"
+	"killick holds a stdio MCP server to its owner: when the owner ends, however it\n"
+	"ends, the server and everything it ever started is gone.\n"
 	"\n"
-	"  killick run [options] -- CMD ARGS...  run a server, held        (killick run --help)\n"
+	"  killick run [options] -- CMD ARGS...  run a server, held (killick run --help)\n"
 	"  killick ps [--json] [--tree]          the trees that are held for this user\n"
 	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
 	"  killick exec-server                   run and hold servers for other machines\n"
-	"  killick doctor                        what this machine can promise, and stray servers\n"
+	"  killick doctor                        what works here, and stray servers\n"
 	"  killick demo                          see the difference, in under 15 seconds\n"
 	"  killick --version\n"
 	"\n"
@@ -35,34 +35,35 @@ static const char usage[] =
 	"  killick tools | resources | prompts   what they offer\n"
 	"  killick call NAME [KEY=VALUE]...      call a tool\n"
 	"  killick read URI                      read a resource\n"
-	"  killick ping | status | inspect       do they answer; are they well; all they say\n"
+	"  killick ping | status | inspect       response time; state; all details\n"
 	"\n"
-	"Start here: put 'killick run --' in front of the command in your client's MCP config.\n"
-	"'man killick' has the whole story.\n";
+	"Start here: put 'killick run --' in front of the command in the MCP config of\n"
+	"your client. 'man killick' describes everything.\n";
 
 static const char run_usage[] =
 	"usage: killick run [options] -- CMD ARGS...\n"
 	"\n"
-	"Runs CMD with our stdin, stdout and stderr and ends as it ends. CMD and everything it\n"
-	"starts is ended when CMD exits, when stdin hangs up, when our parent dies or is killed,\n"
-	"and when this process gets SIGTERM or is killed.\n"
+	"Runs CMD with our stdin, stdout and stderr and ends as it ends. CMD and\n"
+	"everything it starts is ended when CMD exits, when stdin hangs up, when our\n"
+	"parent dies or is killed, and when this process gets SIGTERM or is killed.\n"
 	"\n"
-	"  --grace TIME       wait this long after stdin hung up, and again after SIGTERM (2s);\n"
-	"                     at most 500ms once the owner is dead\n"
-	"  --contain LEVEL    auto, namespace, cgroup, keeper or group (auto: cgroup or keeper)\n"
+	"  --grace TIME       wait this long after stdin hung up, and again after\n"
+	"                     SIGTERM (2s); at most 500ms once the owner is dead\n"
+	"  --contain LEVEL    auto (cgroup or keeper), namespace, cgroup, keeper, group\n"
 	"  --owner WHO        parent, stdin or a process id (parent)\n"
 	"  --max-procs N      at most N processes and threads in the tree\n"
 	"  --memory SIZE      at most SIZE of memory for the tree, such as 512M\n"
 	"  --name NAME        how 'killick ps' calls it (the command's name)\n"
 	"  --session TAG      a tag of yours, shown by 'killick ps'\n"
-	"  --log FILE         append what happens, a line an event\n"
-	"  --report FILE|FD   append one JSON line when all is over: how it ended and how we know\n"
+	"  --log FILE         append one line for each event\n"
+	"  --report FILE|FD   append one JSON line at the end: the result and its proof\n"
+	"  --cwd, --linger, --arg0, --terminal, --sweep, --control: see 'man killick'\n"
 	"\n"
-	"With --on PLACE it runs on another machine: the name of an environment of the config,\n"
-	"ws://HOST:PORT, wss://HOST:PORT, unix:PATH or ssh:HOST      (killick help run-on)\n"
+	"With --on PLACE it runs on another machine: see 'killick help run-on'.\n"
 	"\n"
 	"Exit status: CMD's own; 64 usage, 69 asked for more than this machine can do,\n"
-	"126 cannot run CMD, 127 CMD not found.\n";
+	"75 something survived or no process could be made, 126 cannot run CMD, 127 CMD\n"
+	"not found.\n";
 
 static int print(const char *text)
 {

@@ -2,9 +2,10 @@
  *
  * Every process of a tree is born with KILLICK_TREE=ID in its environment. One that has entered a
  * pid namespace which existed before, and forked twice there, is no descendant of its keepers any
- * more: its mark is what is left. Those are struck. A marked process in our own pid namespace that
- * is no descendant was started by another manager which got our environment (at, a D-Bus service):
- * it is told of and left alone, because it may be somebody else's as well.
+ * more, and only its mark shows that it belongs to the tree. Such processes are killed. A marked
+ * process in our own pid namespace that is no descendant was started by another manager which got
+ * our environment (at, a D-Bus service): the report names it, and it is not killed, because other
+ * programs may use it as well.
  *
  * A process can drop its mark by an exec with another environment: then nothing here finds it.
  * Threads: one.  Blocking: never for long (procfs).  Allocates: never.

@@ -194,7 +194,7 @@ static size_t proc_env_search(int fd, struct env_search *s)
 	return total;
 }
 
-/* Did an open fail for our own sake, and not because of the process we look at? */
+/* Did an open fail because we lack descriptors or memory? Then -error, else 0. */
 static int proc_want(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : 0;
@@ -222,7 +222,7 @@ static int proc_env_thread(void *ctx, int dirfd, const char *name)
 	char path[64];
 
 	snprintf(path, sizeof(path), "%.32s/environ", name);
-	return proc_env_file(dirfd, path, ctx); /* one answer is enough: threads share it */
+	return proc_env_file(dirfd, path, ctx); /* stop: all threads share one environment */
 }
 
 int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx)

@@ -79,8 +79,8 @@ static void first_text(const struct record *rec, struct line *l)
 		 rec->started_ms);
 }
 
-/* A janitor may look at the new file for an instant; it lets go of an empty one at once. Anybody
- * who does not is not waited for. */
+/* A janitor may hold the lock of the new file for an instant, and releases that of an empty file at
+ * once. So wait for LOCK_WAIT_MS, and fail when another process keeps the lock. */
 static int lock_new(int fd)
 {
 	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms++) {

@@ -82,11 +82,12 @@ bool record_read(int fd, const char *tree, struct record *out);
 /* Note in the record that its tree is orphaned since now_ms. -errno. */
 int record_add_orphaned(int dirfd, const char *tree, long long now_ms);
 
-/* Call fn for every record in a directory of ours, beginning at a random one: many records cannot
- * hide one for ever from somebody with little time. While fn runs for one that is not kept, `fd`
- * holds its lock, so no other janitor has it; a dup of fd holds it longer. fd is -1 for a record on
- * which somebody has a lease; nobody keeps that one, because nobody has it open for writing. fn
- * returns 0 to go on, else record_each stops and returns that. */
+/* Call fn for every record in a directory of ours, beginning at a random one, so that a caller with
+ * little time reaches each of many records sooner or later. While fn runs for a record that is not
+ * kept, `fd` holds the lock of the record, so no other janitor takes it; a dup of fd holds the lock
+ * longer. fd is -1 for a record with a lease on it; no keeper has that record, because a keeper
+ * would have it open for writing. When fn returns another value than 0, record_each stops and
+ * returns that value. */
 typedef int (*record_fn)(void *ctx, const struct record *rec, int fd);
 int record_each_in(int dirfd, record_fn fn, void *ctx);
 

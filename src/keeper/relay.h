@@ -8,8 +8,8 @@
  *   owner ---- relay ---- watch ---- hold ---- server
  *                 \____ helper
  *
- * The relay's death is the watch's (PDEATHSIG), and a killed watch is what the hold knows to
- * handle. Threads: one.  Allocates: never.
+ * When the relay dies, the kernel kills the watch (PDEATHSIG), and the hold ends the tree as it
+ * does for every killed watch. Threads: one.  Allocates: never.
  */
 #pragma once
 

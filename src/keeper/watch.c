@@ -26,7 +26,7 @@
 #include "signals.h"
 #include "step.h"
 
-#define SWEEP_MS 250 /* for looking for other people's leftovers */
+#define SWEEP_MS 250 /* for the janitor to look for lost trees */
 
 enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_COUNT };
 _Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
@@ -63,7 +63,7 @@ static bool watch_send(struct watch *w, const struct msg *m)
 	return false;
 }
 
-/* Send what waits to be sent. Without room it waits on: nothing that the client said is lost. */
+/* Send the queued messages. Messages for which the socket has no room stay queued: none is lost. */
 static void watch_flush(struct watch *w)
 {
 	bool waited = w->out_waits;
@@ -80,7 +80,7 @@ static void watch_flush(struct watch *w)
 			      w->out_waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-/* The tree shall end. From here on a hold that does not answer is taken for one that cannot. */
+/* The hold was asked to end the tree. A hold that does not answer in time is killed from now on. */
 static void watch_ask(struct watch *w, enum why why)
 {
 	long long now = clock_us(), soon = now + HOLD_ANSWER_MS * 1000LL;
@@ -98,7 +98,7 @@ static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 	const int sig = (int)si->ssi_signo;
 	const uint64_t bit = 1ULL << (sig - 1);
 	/* The terminal signals a whole group at once; a client that names one pid means one
-	 * process. Who was stopped together wakes together. */
+	 * process. SIGCONT goes to the group, because a stop signal may have stopped all of it. */
 	bool from_terminal = si->ssi_code == SI_KERNEL;
 	bool stops = sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
@@ -438,7 +438,7 @@ static int watch_get_ready(struct watch *w)
 	if (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return keeper_lacks("prctl", errno);
 	/* Wakes us when our parent ends: somebody may have stopped us, or there is no pidfd of the
-	 * owner. It fires when a thread of the owner ends, too: then it is nothing. */
+	 * owner. The signal also comes when only a thread of the owner ends; it is then ignored. */
 	if (!w->relayed && prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
 		return keeper_lacks("prctl", errno);
 	k->watch_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -461,7 +461,7 @@ static int watch_begin(struct watch *w)
 	if (r < 0)
 		return keeper_lacks("a process of its own beside the children that were there", -r);
 	w->relayed = true;
-	w->k->parent = -1; /* the relay looks at that one */
+	w->k->parent = -1; /* our parent is the relay, not the owner */
 	return 0;
 }
 
@@ -475,7 +475,7 @@ static void watch_wait_for_all(struct watch *w)
 		poller_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
 	if (k->control_fd >= 0)
 		poller_add(w->poller, FD_CONTROL, k->control_fd,
-			   0); /* words are the hold's to read */
+			   0); /* only hang-ups: the hold reads the messages */
 	else
 		poller_add(w->poller, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
 }

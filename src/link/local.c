@@ -57,8 +57,8 @@ struct local {
 	int pidfd;
 	struct own pidfd_id;
 	pid_t keeper_pid;
-	struct loop_timer late; /* the janitor is; or a disowned link waits for its keeper, */
-	int64_t until_us;       /* until then */
+	struct loop_timer late; /* timeout of the janitor; or polls the keeper of a disowned link */
+	int64_t until_us;       /* when that polling ends */
 	char *program;          /* killick */
 	struct loop_task flush; /* what callbacks wrote is due */
 	struct buf queue;       /* what the server has not read yet ... */
@@ -89,8 +89,8 @@ static void drop_watch(struct local *l, struct loop_watch *w)
 }
 
 /* The host has closed a descriptor of ours, and may have opened something of its own under that
- * number. The others are closed as well: the keeper takes that for the end of its owner. Nothing
- * tells us any more when it is done, so it is looked at. */
+ * number. Close our other descriptors, too: to the keeper their hang-up is the end of its owner. No
+ * event tells us any more when the keeper is done, so its pid is polled. */
 static void local_disown(struct local *l)
 {
 	if (l->link.disowned || l->over)
@@ -108,7 +108,7 @@ static void local_disown(struct local *l)
 	loop_check(l->loop);
 }
 
-/* A hang-up is told of descriptors that are not ours any more, too. True: it is one of those. */
+/* The loop also reports a hang-up when the host has closed the descriptor. True: it has. */
 static bool local_is_disowned(struct local *l, const struct loop_watch *w, uint32_t events)
 {
 	if (!(events & EPOLLIN) && !loop_watch_is_ours(w))

@@ -388,7 +388,7 @@ static void channel_drop_greeting(void *ctx)
 	struct channel *c = ctx;
 
 	channel_set_why(c, -ECONNABORTED,
-			"dropped: too many connections have not said who they are");
+			"dropped: too many connections have not called initialize");
 	channel_end(c);
 }
 

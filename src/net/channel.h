@@ -42,11 +42,12 @@ struct channel_events {
 void channel_listen(struct channel *c, const struct channel_events *ev, void *ctx);
 
 /* A channel from a listener is a greeting, and may be dropped for others (seats.h), until it is let
- * in. False: as many as may be are in, unless it is to be let in always. Others are in. */
+ * in. always: let it in beyond the limit. False: the limit is reached. True for all other channels.
+ */
 bool channel_let_in(struct channel *c, bool always);
 
-/* In on_message, of the message that is told: have it for good, to be given to free(). A long one
- * is not copied. */
+/* In on_message: take over the text of that message; the caller must free() it. A long text is not
+ * copied. */
 char *channel_take(struct channel *c, const char *text, size_t len);
 
 /* Append one message. 0; -EPIPE: closed; -ENOBUFS: more than the channel's send limit would wait

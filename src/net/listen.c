@@ -152,8 +152,8 @@ static void take(struct listener *l, int fd, const struct address *from)
 	name_peer(fd, l->kind, from, peer, sizeof(peer), &who.stranger);
 	if (seats_make_room(&l->seats))
 		note(l, peer,
-		     "another connection was dropped for it: too many have not said who "
-		     "they are yet");
+		     "another connection was dropped for this one: too many have not called "
+		     "initialize yet");
 	/* what is pushed and not yet read is limited: it must be there to be asked for again */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	if (l->kind != URL_UNIX)

@@ -63,7 +63,7 @@ static void seats_remove(struct seat *t)
 	l->all[t->place]->place = t->place;
 }
 
-/* Must one go, with so many greetings? */
+/* Decide at random whether one of `count` greetings must be dropped. */
 static bool seats_is_unlucky(struct seats *s, unsigned count)
 {
 	const struct seats_limits *l = &s->limits;

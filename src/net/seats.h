@@ -1,12 +1,12 @@
 /* seats.h - the places of a listener's connections: greetings, and those that were let in.
  *
  * A connection is a greeting until its taker lets it in: TLS, HTTP, the token, and the first
- * message come before that. Greetings have places of their own, so that connections that say
- * nothing keep nobody out. When there are `start` of them a newcomer costs another one its place
- * with a probability of `rate` percent, which rises to 100 at `full` (as MaxStartups of sshd).
+ * message come before that. Greetings are counted separately, so that silent connections do not
+ * keep owners out. When there are `start` greetings, each new connection causes one greeting to be
+ * dropped with a probability of `rate` percent, which rises to 100 at `full` (MaxStartups of sshd).
  *
- * sshd drops the newcomer. Here one of those that are there is dropped, at random: so whoever holds
- * all places and connects again at once cannot keep them. A client that needs T seconds to greet,
+ * sshd drops the new connection. Here a greeting is chosen at random and dropped: so a client that
+ * holds all places and reconnects at once cannot keep them. A client that needs T seconds to greet,
  * among A newcomers a second, is let in with a probability of exp(-A T / full), at each attempt.
  * The oldest would be a worse choice: then nobody is let in as soon as A T is more than full. Those
  * that are known (they have shown the token, or are processes of our own user) give way last.
@@ -45,7 +45,7 @@ struct seats {
 /* 0, or -EIO: there are no random numbers. */
 int seats_init(struct seats *s, const struct seats_limits *limits);
 void seats_done(struct seats *s); /* every seat must have been left */
-/* Somebody comes: drop a greeting if that is its luck. True: one was. */
+/* Call for each new connection: drops a greeting, with the probability above. True: dropped one. */
 bool seats_make_room(struct seats *s);
 /* A new greeting, not known yet. drop and ctx must be set before the next seats_make_room. */
 void seat_take(struct seats *s, struct seat *t);

@@ -3,8 +3,8 @@
  * Whatever happens under the lock puts an item. Items are run by the callback thread, which the
  * runtime starts when the host first gives it a callback, or by killick_dispatch. The loop's thread
  * runs none: host code may block, and the loop's thread keeps the time. One thread at a time runs
- * items, so callbacks of one runtime never run at the same time. An item is embedded in what it
- * tells of: nothing is allocated for the result of a call.
+ * items, so callbacks of one runtime never run at the same time. An item is embedded in the object
+ * that it reports (a call, an event): nothing is allocated for the result of a call.
  *
  * Life: outbox_init -> outbox_want, outbox_put ... -> outbox_stop -> outbox_done.
  * Threads: any.  Blocking: outbox_run, and outbox_stop until the thread has ended.
@@ -42,7 +42,7 @@ struct outbox {
 	struct outbox_item *first, **last;
 	bool busy;           /* a callback runs, */
 	pthread_t who;       /* on this thread, */
-	const void *subject; /* about this; NULL: nothing that can become unwanted */
+	const void *subject; /* of that callback; NULL: it is always wanted */
 	uint64_t put;        /* items so far, */
 	uint64_t ran;        /* and those that were run or dropped */
 	unsigned watchers;   /* threads that wait for a change of these */

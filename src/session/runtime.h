@@ -59,8 +59,8 @@ bool runtime_wait_for_callbacks(struct killick *k, bool (*done)(void *ctx), void
 /* Wait until no callback about subject runs, unless we are in one ourselves. False: until_us came
  * first. */
 bool runtime_quiet(struct killick *k, const void *subject, int64_t until_us);
-/* With the lock: the host has given us a callback if `given`; have the thread that will run it.
- * KILLICK_ERR_SYSTEM when there can be none. */
+/* With the lock: if `given`, the host has passed a callback: start the callback thread unless it
+ * runs. KILLICK_ERR_SYSTEM when the thread cannot be started. */
 int runtime_want(struct killick *k, bool given, struct killick_error *e);
 /* With the lock: something was begun whose outcome is told by a callback: see loop_attend. */
 void runtime_attend(struct killick *k);

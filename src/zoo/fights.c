@@ -2,8 +2,8 @@
  *
  * Every mode first leaves a daemon and a child in a session of its own, so that an escape is
  * visible, then attacks the hold (the parent) and the watch (its parent). Both are touched only
- * when the kernel calls them killick. A refused attack is told on stderr and the server goes on: a
- * keeper that cannot be attacked is what the tests hope for.
+ * when the kernel calls them killick. When the kernel refuses an attack, the mode says so on stderr
+ * and serves on: the refusal is what the tests expect.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ void zoo_fight_begin(void)
 	zoo_await(ZOO_FIGHT_CHILDREN);
 }
 
-/* Start the attacker as one more process of the tree, and serve once it has done its worst. */
+/* Start the attacker as one more process of the tree, and serve when the attack is done. */
 static int fights_serve(void (*attack)(long), long arg)
 {
 	zoo_fight_begin();
@@ -278,7 +278,7 @@ static void fights_lobotomise(pid_t pid)
 		if (sscanf(line, "%lx-%lx r-xp", &from, &to) != 2 || !strstr(line, " r-xp ") ||
 		    !strchr(line, '/'))
 			continue;
-		/* the end first: what slides there must find its bed made */
+		/* the end of the mapping first: the nops that are written next lead there */
 		if (pwrite(mem, fights_sleep, sizeof(fights_sleep),
 			   (off_t)(to - sizeof(fights_sleep))) < 0) {
 			zoo_refused("writing to the memory", pid);
@@ -453,7 +453,7 @@ int zoo_lease(int argc, char **argv)
 	return fights_serve(fights_leaser, 0);
 }
 
-/* Stand in line for the keepers' lock: when both are dead it is ours, and the tree looks kept. */
+/* Wait for the keepers' lock: when both are dead we get the lock, and the tree looks kept. */
 static void fights_heir(long arg)
 {
 	char path[1024];
@@ -582,7 +582,7 @@ static void fights_without_pdeath(long arg)
 	zoo_ready();
 }
 
-/* What the keeper asked the kernel to do to us at its death, undone. */
+/* Clear our parent-death signal, which the keeper has set. */
 int zoo_nopdeath(int argc, char **argv)
 {
 	(void)argc, (void)argv;
