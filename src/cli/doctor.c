@@ -297,10 +297,8 @@ static int reap_orphan(const char *value, bool as_json)
 		return cli_usage("doctor", "--reap needs the PID of a listed orphan, not '%.40s'",
 				 value);
 	r = trees_read(&f.trees);
-	if (r < 0) {
-		cli_say("doctor", "cannot read /proc: %s", strerror(-r));
-		return EXIT_UNAVAILABLE;
-	}
+	if (r < 0)
+		return trees_refused("doctor", r);
 	f.orphan_count = orphans_find(&f.trees, &f.orphans);
 	for (size_t i = 0; i < f.orphan_count; i++) {
 		if (f.orphans[i].proc->st.pid != pid)
@@ -347,10 +345,8 @@ int verb_doctor(int argc, char **argv)
 	if (reap)
 		return reap_orphan(reap, as_json);
 	r = look(&f);
-	if (r < 0) {
-		cli_say("doctor", "cannot read /proc: %s", strerror(-r));
-		return EXIT_UNAVAILABLE;
-	}
+	if (r < 0)
+		return trees_refused("doctor", r);
 	if (as_json)
 		print_json(&f);
 	else

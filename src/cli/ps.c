@@ -305,10 +305,8 @@ int verb_ps(int argc, char **argv)
 				 : on.token_env ? "token-env"
 						: "all");
 	r = trees_read(&ts);
-	if (r < 0) {
-		cli_say("ps", "cannot read /proc: %s", strerror(-r));
-		return EXIT_UNAVAILABLE;
-	}
+	if (r < 0)
+		return trees_refused("ps", r);
 	if (as_json)
 		print_json(&ts);
 	else if (ts.count == 0)

@@ -191,11 +191,10 @@ static void summary(const struct janitor *r, int named)
 
 static int reap_refused(int error)
 {
-	if (error == -EXDEV)
-		cli_say("reap", "/proc is not that of this pid namespace, so nothing was done; "
-				"mount it (mount -t proc proc /proc) or run reap outside");
-	else
-		cli_say("reap", "cannot read /proc: %s", strerror(-error));
+	if (error != -EXDEV)
+		return trees_refused("reap", error);
+	cli_say("reap", "/proc is not that of this pid namespace, so nothing was done; "
+			"mount it (mount -t proc proc /proc) or run reap outside");
 	return EXIT_UNAVAILABLE;
 }
 

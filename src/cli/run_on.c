@@ -475,7 +475,7 @@ static int exit_status(const struct run_on *r)
 	if (end->refused || strcmp(end->proof, "lease") == 0) {
 		/* the likeliest mistake: what is here need not be there */
 		cli_say(VERB, "%s%s", end->text,
-			!r->o.cwd && strstr(end->text, "cannot enter its directory")
+			!r->o.cwd && strstr(end->text, "cannot enter the directory")
 				? "; give another one with '--cwd DIR'"
 				: "");
 		return end->refused && end->status ? end->status : EXIT_UNAVAILABLE;

@@ -1,13 +1,16 @@
 /* trees.c - see trees.h */
 #include "trees.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli.h"
 #include "keeper/clock.h"
+#include "keeper/exits.h"
 #include "keeper/hunt.h"
 #include "keeper/janitor.h"
 
@@ -138,8 +141,9 @@ int trees_read(struct trees *ts)
 	int r;
 
 	*ts = (struct trees)TREES_INIT;
-	record_each(add_record, ts);
-	r = procs_read(&ts->procs);
+	r = record_each(add_record, ts);
+	if (r >= 0)
+		r = procs_read(&ts->procs);
 	if (r < 0) {
 		trees_done(ts);
 		return r;
@@ -184,4 +188,16 @@ bool trees_have(const struct trees *ts, pid_t pid)
 			return true;
 	}
 	return false;
+}
+
+int trees_refused(const char *verb, int error)
+{
+	if (error == -EMFILE || error == -ENFILE)
+		cli_say(verb,
+			"cannot read the records and /proc: %s; raise the limit of open files "
+			"(ulimit -n)",
+			strerror(-error));
+	else
+		cli_say(verb, "cannot read the records and /proc: %s", strerror(-error));
+	return error == -EMFILE || error == -ENFILE ? EXIT_TRY_AGAIN : EXIT_UNAVAILABLE;
 }

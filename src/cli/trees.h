@@ -52,3 +52,6 @@ void held_title(const struct record *rec, char *out, size_t size);
 
 /* Is `pid` a process of any tree, or one of its keepers? */
 bool trees_have(const struct trees *ts, pid_t pid);
+
+/* Say why trees_read failed, and what to do. Returns the exit code. */
+int trees_refused(const char *verb, int error);

@@ -279,6 +279,7 @@ int janitor_sweep(struct janitor *j)
 	static int fds[BATCH_MAX];
 	struct sweep s = { .j = j, .trees = trees, .fds = fds };
 	long long now_us = clock_us();
+	int r = 0;
 
 	s.deadline_us = now_us + j->budget_ms * 1000LL;
 	s.gather_until_us = (now_us + s.deadline_us) / 2;
@@ -286,13 +287,15 @@ int janitor_sweep(struct janitor *j)
 	j->due_ms = 0;
 	if (!proc_is_own())
 		return -EXDEV;
-	for (const char *const *dir = record_dirs(); *dir; dir++) {
+	for (const char *const *dir = record_dirs(); *dir && r >= 0; dir++) {
 		s.dirfd = record_open_dir(*dir);
-		if (s.dirfd < 0)
+		if (s.dirfd < 0) {
+			r = proc_want(-s.dirfd);
 			continue;
-		record_each_in(s.dirfd, sweep_record, &s);
+		}
+		r = record_each_in(s.dirfd, sweep_record, &s);
 		sweep_batch(&s);
 		close(s.dirfd);
 	}
-	return 0;
+	return r < 0 ? r : 0;
 }

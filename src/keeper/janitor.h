@@ -60,5 +60,5 @@ struct janitor {
 };
 
 /* Sweep all lost trees. -EXDEV when /proc is not that of our own pid namespace: nothing was done.
- */
+ * -EMFILE, -ENFILE, -ENOMEM: not all records could be read. */
 int janitor_sweep(struct janitor *j);

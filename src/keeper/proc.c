@@ -194,8 +194,7 @@ static size_t proc_env_search(int fd, struct env_search *s)
 	return total;
 }
 
-/* Did an open fail because we lack descriptors or memory? Then -error, else 0. */
-static int proc_want(int error)
+int proc_want(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : 0;
 }

@@ -60,6 +60,10 @@ int proc_has_env(pid_t pid, const char *entry);
 typedef bool (*proc_env_fn)(void *ctx, const char *value);
 int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx);
 
+/* -error when an open failed because this process lacks descriptors or memory (EMFILE, ENFILE,
+ * ENOMEM), 0 when it failed because of the file. */
+int proc_want(int error);
+
 /* Read a whole small file into buf as text. Returns its length (at most size - 1, the rest is cut)
  * or -errno. */
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size);

@@ -332,7 +332,7 @@ static int each_name(void *ctx, int dirfd, const char *name)
 		return 0;
 	fd = openat(dirfd, name, O_RDONLY | RECORD_OPEN);
 	if (fd < 0 && errno != EWOULDBLOCK)
-		return 0;
+		return proc_want(errno);
 	r = each_record(e, name, fd);
 	if (fd >= 0)
 		close(fd);
@@ -362,11 +362,11 @@ int record_each_in(int dirfd, record_fn fn, void *ctx)
 int record_each(record_fn fn, void *ctx)
 {
 	for (const char *const *dir = record_dirs(); *dir; dir++) {
-		int r, fd = record_open_dir(*dir);
-		if (fd < 0)
-			continue;
-		r = record_each_in(fd, fn, ctx);
-		close(fd);
+		int fd = record_open_dir(*dir);
+		int r = fd < 0 ? proc_want(-fd) : record_each_in(fd, fn, ctx);
+
+		if (fd >= 0)
+			close(fd);
 		if (r)
 			return r;
 	}

@@ -87,7 +87,7 @@ int record_add_orphaned(int dirfd, const char *tree, long long now_ms);
  * kept, `fd` holds the lock of the record, so no other janitor takes it; a dup of fd holds the lock
  * longer. fd is -1 for a record with a lease on it; no keeper has that record, because a keeper
  * would have it open for writing. When fn returns another value than 0, record_each stops and
- * returns that value. */
+ * returns that value. -EMFILE, -ENFILE, -ENOMEM: records could not be opened. */
 typedef int (*record_fn)(void *ctx, const struct record *rec, int fd);
 int record_each_in(int dirfd, record_fn fn, void *ctx);
 

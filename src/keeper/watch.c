@@ -358,7 +358,8 @@ static int explain(const struct watch *w)
 			   cmd, reason);
 		return EXIT_UNAVAILABLE;
 	case FAILURE_CWD:
-		keeper_say("cannot enter its directory '%s': %s", w->k->opt.cwd, reason);
+		keeper_say("cannot enter the directory '%s' for the server (--cwd): %s",
+			   w->k->opt.cwd, reason);
 		return EXIT_CANNOT_RUN;
 	case FAILURE_EXEC:
 		break;

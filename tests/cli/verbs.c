@@ -505,3 +505,26 @@ TEST(killed_demo_leaves_nothing, .timeout_ms = 40000)
 	own_records();
 	interrupt_demo(SIGKILL, 128 + SIGKILL);
 }
+
+/* With too few descriptors to read records, "no trees" would be a lie. */
+TEST(ps_and_reap_say_when_they_cannot_read_records)
+{
+	static const char *const verbs[] = { "ps", "reap --no-wait" };
+	char dir[160], said[2000], command[1000];
+
+	snprintf(dir, sizeof(dir), "%s/run", t_audit.dir);
+	setenv("KILLICK_RUNTIME_DIR", dir, 1);
+	for (int i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command),
+			 "mkdir -p -m 700 %s && echo 'killick-record 1' >%s/0123456789abcdef; "
+			 "exec 2>&1; (ulimit -n 4; exec %s %s); echo \"status $?\"",
+			 dir, dir, t_program("KILLICK", "build/killick"), verbs[i]);
+		FILE *f = popen(command, "r");
+		size_t n = fread(said, 1, sizeof(said) - 1, f);
+
+		said[n] = '\0';
+		pclose(f);
+		if (!strstr(said, "ulimit -n") || !strstr(said, "status 75"))
+			FAIL("%s: %s", verbs[i], said);
+	}
+}

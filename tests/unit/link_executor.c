@@ -37,7 +37,7 @@ TEST(a_directory_that_is_not_there)
 	start_shell_as(&s, "echo up", &(struct link_spec){ .cwd = "/no/such/directory" });
 	await_end(&s);
 	OK(s.end.refused && !s.end.pid && !s.out.len);
-	STREQ(s.end.text, "cannot enter its directory '/no/such/directory': "
+	STREQ(s.end.text, "cannot enter the directory '/no/such/directory' for the server (--cwd): "
 			  "No such file or directory");
 	finish(&s);
 }
