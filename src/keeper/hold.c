@@ -273,16 +273,18 @@ static void on_news(struct hold *h)
  */
 static void on_handed_signals(struct hold *h, uint64_t one, uint64_t group)
 {
-	const uint64_t term = 1ULL << (SIGTERM - 1);
+	const uint64_t term = 1ULL << (SIGTERM - 1), cont = 1ULL << (SIGCONT - 1);
 
 	for (int sig = 1; sig <= 64; sig++) {
 		uint64_t bit = 1ULL << (sig - 1);
 		/* a group without a shell above it ignores SIGTSTP; the intent is to stop */
 		int sent = sig == SIGTSTP ? SIGSTOP : sig;
 
-		if (((one | group) & bit) && bit != term)
+		if (((one | group) & bit) && bit != term && bit != cont)
 			tree_signal(&h->k->tree, sent, (group & bit) != 0);
 	}
+	if ((one | group) & cont) /* last: what was to stop and to go on goes on */
+		tree_signal(&h->k->tree, SIGCONT, (group & cont) != 0);
 	if ((one | group) & term) {
 		hold_step(h, EV_TERM);
 		answer_watch(h);
@@ -334,7 +336,13 @@ static void on_ctl(struct hold *h)
 
 static void on_control(struct hold *h)
 {
-	switch (control_read(h->k->control_fd, &h->k->opt.grace_ms)) {
+	unsigned grace_ms = h->k->opt.grace_ms;
+	enum control_word word = control_read(h->k->control_fd, &grace_ms);
+
+	/* once the end has begun, never more patient than before: the record says until when */
+	if (h->state == RUNNING || h->state == LINGERING || grace_ms < h->k->opt.grace_ms)
+		h->k->opt.grace_ms = grace_ms;
+	switch (word) {
 	case CONTROL_NOTHING:
 		break;
 	case CONTROL_EOF:
@@ -461,6 +469,10 @@ static void outlast_survivors(struct hold *h)
 	record_add(h->k->record_fd, "survivors", "%d", 1);
 	forget(h, FD_CTL);
 	control_close(h->k->control_fd);
+	if (h->k->report_fd >= 0)
+		close(h->k->report_fd); /* its reader waits for the end of the file */
+	h->k->report_fd = h->k->control_fd = -1;
+	stdio_drop(STDIN_FILENO);
 	while (tree_kill(&h->k->tree, RETRY_MS) > 0)
 		;
 	keeper_log(h->k, "event=empty-at-last");
@@ -496,6 +508,14 @@ static void learn_all(struct hold *h, int ctl)
 		learn(h, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
 }
 
+static void wake_watch(const struct keeper *k)
+{
+	if (k->watch_fd >= 0)
+		syscall(SYS_pidfd_send_signal, k->watch_fd, SIGCONT, NULL, 0);
+	else
+		kill(getppid(), SIGCONT);
+}
+
 /* Has the watch answered MSG_DONE with MSG_SEEN, or is the watch dead? */
 static bool watch_has_heard(struct hold *h)
 {
@@ -520,6 +540,7 @@ static void part_from_watch(struct hold *h)
 
 	forget(h, FD_SIGNALS);
 	forget(h, FD_STDIN);
+	forget(h, FD_NEWS);
 	h->deadline_us = h->owner_gone ? clock_us() + WATCH_ANSWER_MS * 1000LL : 0;
 	while (!watch_has_heard(h)) {
 		if (clock_left_ms(h->deadline_us) == 0) {
@@ -528,6 +549,8 @@ static void part_from_watch(struct hold *h)
 			return;
 		}
 		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
+		if (got[FD_WATCH])
+			return;
 		if (got[FD_OWNER] || (got[FD_CONTROL] &&
 				      control_read(h->k->control_fd, &grace_ms) == CONTROL_GONE)) {
 			forget(h, FD_OWNER);
@@ -601,7 +624,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, 0);
 	STEP(HOLD_DONE);
 	if (h.fds[FD_CTL] >= 0 && !k->tree.pidns) {
-		kill(getppid(), SIGCONT); /* a stopped watch must see the end as well */
+		wake_watch(k); /* a stopped one must see the end as well */
 		part_from_watch(&h);
 	}
 	_exit(0);

@@ -32,11 +32,13 @@ static bool same_boot(const struct record *rec)
 
 static bool same_namespace(const struct record *rec)
 {
-	static unsigned long long own;
+	static unsigned long long pidns, timens;
 
-	if (!own)
-		own = proc_pid_namespace();
-	return !rec->pidns || rec->pidns == own;
+	if (!pidns) {
+		pidns = proc_pid_namespace();
+		timens = proc_time_namespace();
+	}
+	return (!rec->pidns || rec->pidns == pidns) && (!rec->timens || rec->timens == timens);
 }
 
 /* Certainly gone? Without a start time any process with that pid may be the one. */

@@ -177,9 +177,11 @@ int keeper_find_owner(struct keeper *k)
 	struct stat in;
 
 	if (k->opt.owner == OWNER_STDIN) {
+		/* a closed one is /dev/null by now */
 		if (fstat(STDIN_FILENO, &in) < 0 || S_ISREG(in.st_mode) || S_ISDIR(in.st_mode) ||
-		    S_ISBLK(in.st_mode)) {
-			keeper_say("--owner stdin: stdin is closed or a file and can never hang "
+		    S_ISBLK(in.st_mode) || (S_ISCHR(in.st_mode) && !isatty(STDIN_FILENO))) {
+			keeper_say("--owner stdin: stdin is closed, /dev/null or a file and can "
+				   "never hang "
 				   "up; give it a pipe, or use --owner PID");
 			return EXIT_USAGE;
 		}
@@ -321,6 +323,7 @@ void keeper_describe(const struct keeper *k, pid_t hold)
 	if (k->record_fd < 0)
 		return;
 	own_proc = proc_is_own();
+	record_add(k->record_fd, "timens", "%llu", proc_time_namespace());
 	describe_process(k, "owner", k->owner, own_proc);
 	describe_process(k, "watch", getpid(), own_proc);
 	describe_process(k, "hold", hold, own_proc);
@@ -364,12 +367,12 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
 
 int keeper_kill(struct keeper *k)
 {
-	const struct mark_found *m = &k->tree.marked;
+	const struct mark_found *m = k->tree.marked;
 	int survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 
 	if (k->tree.mark_error)
 		keeper_note(k, "mark: cannot look through /proc: %s", strerror(k->tree.mark_error));
-	else if (m->beside)
+	else if (m && m->beside)
 		keeper_note(
 			k,
 			"mark: %d process%s with this tree's environment, such as %d, %s started "
@@ -388,7 +391,9 @@ void keeper_clean(struct keeper *k)
 			   strerror(-r));
 	if (k->record_fd < 0)
 		return;
-	if (r == 0)
+	/* Could not look for the mark: the next janitor shall. Without /proc it could not either.
+	 */
+	if (r == 0 && (!k->tree.mark_error || k->tree.mark_error == ENODEV))
 		record_remove(k->record_dirfd, k->id);
 	close(k->record_fd);
 	close(k->record_dirfd);

@@ -2,11 +2,15 @@
 #include "line.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 void line_vadd(struct line *l, const char *fmt, va_list ap)
 {
@@ -108,8 +112,31 @@ static bool line_has_room(int fd, int timeout_ms)
 	return select(fd + 1, NULL, &set, NULL, &wait) == 1;
 }
 
+/* A pipe that has room has room for PIPE_BUF bytes; a client's pipe may be blocking. */
+static void line_offer_pieces(const struct line *l, int fd, int timeout_ms)
+{
+	long long end_us = clock_us() + timeout_ms * 1000LL;
+	size_t done = 0;
+
+	while (done < l->len && line_has_room(fd, clock_left_ms(end_us))) {
+		size_t piece = l->len - done < PIPE_BUF ? l->len - done : PIPE_BUF;
+		ssize_t n = write(fd, l->text + done, piece);
+
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+}
+
 void line_offer(const struct line *l, int fd, int timeout_ms)
 {
+	struct stat st;
+
+	if (l->len > PIPE_BUF && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		line_offer_pieces(l, fd, timeout_ms);
+		return;
+	}
+
 	/* a pipe that has room takes PIPE_BUF bytes without blocking; one of ours is O_NONBLOCK
 	 * besides */
 	if (line_has_room(fd, timeout_ms))

@@ -8,9 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "dir.h"
 #include "proc.h"
 
@@ -75,20 +81,60 @@ static int mark_look_at(void *ctx, int dirfd, const char *name)
 	return s->error;
 }
 
-int mark_strike(const char *mark, struct mark_found *out)
+/* In the looking process. */
+static void mark_look(const char *mark, struct mark_found *found)
 {
 	struct mark_search s = { .mark = mark };
+	struct rlimit files = { 64, 64 };
 	int r, fd;
 
-	if (!proc_is_own())
-		return -ENODEV;
+	setrlimit(RLIMIT_NOFILE, &files); /* as root, in case the server has lowered it */
 	fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0 || !proc_is_own()) {
+		found->error = fd < 0 ? errno : ENODEV;
+		return;
+	}
 	r = dir_each(fd, mark_look_at, &s);
-	close(fd);
-	*out = s.found;
-	if (s.error)
-		return -s.error;
-	return r < 0 ? r : s.found.below;
+	s.found.error = s.error ? s.error : r < 0 ? -r : 0;
+	s.found.whole = s.found.error == 0;
+	*found = s.found;
+}
+
+struct mark_found *mark_room(void)
+{
+	void *room = mmap(NULL, sizeof(struct mark_found), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return room == MAP_FAILED ? NULL : room;
+}
+
+int mark_strike(const char *mark, struct mark_found *found)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	long long end_us = clock_us() + MARK_MS * 1000LL;
+	pid_t self = getpid(), pid;
+	sigset_t chld;
+
+	*found = (struct mark_found){ .whole = false };
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == self)
+			mark_look(mark, found);
+		_exit(0);
+	}
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	while (waitpid(pid, NULL, WNOHANG | __WALL) == 0) {
+		if (clock_us() >= end_us)
+			kill(pid, SIGKILL);
+		if (clock_us() >= end_us + MARK_MS * 1000LL)
+			break; /* it cannot even die: the kernel keeps it */
+		sigtimedwait(&chld, NULL, &pause);
+	}
+	if (found->whole)
+		return found->below;
+	return found->error ? -found->error : -ETIME;
 }

@@ -125,6 +125,13 @@ unsigned long long proc_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
+unsigned long long proc_time_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/time", &st) == 0 ? st.st_ino : 0;
+}
+
 bool proc_is_held(int pidfd)
 {
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
@@ -145,6 +152,11 @@ int proc_hold(pid_t pid, unsigned long long start)
 	close(fd);
 	return r;
 }
+
+/* The kernel lets no exec have more than this for arguments and environment together. A process may
+ * name any part of its memory as its environment afterwards (prctl PR_SET_MM_MAP), terabytes if it
+ * likes. */
+#define ENVIRON_MAX (6 << 20)
 
 struct env_search {
 	const char *name;
@@ -170,7 +182,7 @@ static size_t proc_env_search(int fd, struct env_search *s)
 	bool whole = true; /* the window begins where an entry begins */
 	ssize_t n;
 
-	while ((n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
+	while (total < ENVIRON_MAX && (n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
 		size_t at = 0;
 
 		have += (size_t)n;

@@ -40,6 +40,8 @@ bool proc_is_own(void);
 
 /* A number that names our pid namespace while it exists; 0 when /proc does not tell. */
 unsigned long long proc_pid_namespace(void);
+/* The same for the time namespace, by which start times and CLOCK_BOOTTIME are shifted. */
+unsigned long long proc_time_namespace(void);
 
 /* Hold the process `pid` that began at `start`: a pidfd (CLOEXEC), or -ESRCH when it is gone, or
  * another -errno. */

@@ -210,6 +210,8 @@ static void take_line(struct record *r, const char *key, const char *value, size
 	}
 	if (strcmp(key, "pidns") == 0)
 		sscanf(text, "%llu", &r->pidns);
+	else if (strcmp(key, "timens") == 0)
+		sscanf(text, "%llu", &r->timens);
 	else if (strcmp(key, "grace_ms") == 0)
 		sscanf(text, "%u", &r->grace_ms);
 	else if (strcmp(key, "started_ms") == 0)

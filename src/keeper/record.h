@@ -39,6 +39,8 @@ struct record { /* what a record says; strings are empty when it does not say */
 	struct who owner, server;
 	struct who watch, hold;   /* start 0: not known */
 	unsigned long long pidns; /* the pid namespace of all these pids; 0: not known */
+	unsigned long long
+		timens; /* the time namespace of all start times and times; 0: not known */
 	unsigned grace_ms;
 	long long started_ms;  /* CLOCK_BOOTTIME */
 	long long stopping_ms; /* CLOCK_BOOTTIME when the end began; 0: running */

@@ -19,7 +19,8 @@ bool relay_is_needed(void)
 	do
 		r = waitpid(-1, NULL, WNOHANG | __WALL);
 	while (r > 0 || (r < 0 && errno == EINTR));
-	return r == 0;
+	/* and pid 1 of a container gets the orphans of everybody in it */
+	return r == 0 || getpid() == 1;
 }
 
 /* Signals of the terminal reach the watch by themselves: it is in the same group. */
@@ -34,15 +35,28 @@ static void relay_signals(int signals, pid_t watch)
 	}
 }
 
+/* Pid 1 reaps for everybody. The watch's end is left to be seen. */
+static void relay_reap_strangers(pid_t watch)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	while (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && si.si_pid &&
+	       si.si_pid != watch)
+		waitpid(si.si_pid, NULL, WNOHANG | __WALL);
+}
+
 static _Noreturn void relay_run(pid_t watch, pid_t parent, int signals)
 {
 	struct pollfd fd = { .fd = signals, .events = POLLIN };
 
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
 		stdio_drop(i);
+	stdio_and(&signals, 1);
 	for (;;) {
 		siginfo_t si = { .si_pid = 0 };
 
+		if (getpid() == 1)
+			relay_reap_strangers(watch);
 		waitid(P_PID, (id_t)watch, &si, WEXITED | WSTOPPED | WNOHANG | __WALL);
 		if (si.si_pid && si.si_code == CLD_STOPPED)
 			kill(getpid(), SIGSTOP); /* a shell sees the job stop */

@@ -15,7 +15,8 @@
 
 #include <stdbool.h>
 
-/* Has this process living children? Dead ones are reaped. */
+/* Has this process living children, or is it pid 1, which gets everybody's? Dead ones are reaped.
+ */
 bool relay_is_needed(void);
 
 /* Returns 0 in the new process that shall be the watch; this one does not return. -errno: no new

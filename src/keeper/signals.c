@@ -2,6 +2,7 @@
 #include "signals.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -65,22 +66,48 @@ void stdio_drop(int fd)
 		close(null);
 }
 
-void stdio_only(bool at_exec)
+/* Close, or mark to be closed by exec, the descriptors from `first` to `last`. */
+static void close_between(unsigned first, unsigned last, bool at_exec)
 {
 	const unsigned close_range_cloexec = 4;
 	struct rlimit lim;
-	int max;
+	unsigned max;
 
 #ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? close_range_cloexec : 0u) == 0)
+	if (syscall(SYS_close_range, first, last, at_exec ? close_range_cloexec : 0u) == 0)
 		return;
 #endif
-	max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur
+	max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (unsigned)lim.rlim_cur
 									  : 65536;
-	for (int fd = 3; fd < max; fd++) {
+	for (unsigned fd = first; fd < max && fd <= last; fd++) {
 		if (at_exec)
-			fcntl(fd, F_SETFD, FD_CLOEXEC);
+			fcntl((int)fd, F_SETFD, FD_CLOEXEC);
 		else
-			close(fd);
+			close((int)fd);
 	}
+}
+
+void stdio_only(bool at_exec)
+{
+	close_between(3, ~0u, at_exec);
+}
+
+void stdio_and(const int *keep, int count)
+{
+	int from = 3;
+
+	for (;;) {
+		int next = INT_MAX; /* the smallest one to keep from here on */
+
+		for (int i = 0; i < count; i++) {
+			if (keep[i] >= from && keep[i] < next)
+				next = keep[i];
+		}
+		if (next == INT_MAX)
+			break;
+		if (next > from)
+			close_between((unsigned)from, (unsigned)next - 1, false);
+		from = next + 1;
+	}
+	close_between((unsigned)from, ~0u, false);
 }

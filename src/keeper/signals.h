@@ -25,6 +25,10 @@ void stdio_ensure(void);
 /* Put /dev/null in the place of a standard descriptor, so that the server holds the only copy. */
 void stdio_drop(int fd);
 
+/* Close every descriptor above stderr but those of keep[0..count) that are not -1: what the client
+ * forgot to mark as close-on-exec is not ours to hold open. */
+void stdio_and(const int *keep, int count);
+
 /* Close every descriptor above stderr, or, at_exec, mark it to be closed by exec, whoever forgot.
  */
 void stdio_only(bool at_exec);

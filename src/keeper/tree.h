@@ -41,10 +41,10 @@ struct tree {
 	bool killing; /* tree_kill had to use force */
 	int killed;   /* processes other than main that ended since then */
 	bool proof_waitid, proof_cgroup, proof_mark,
-		proof_group;      /* what tree_kill saw when it returned 0 */
-	int mark_error;           /* why it could not look for the mark; 0: it did, or need not */
-	struct mark_found marked; /* what it saw last */
-	int struck_marked;        /* how many of those below had to be killed */
+		proof_group;       /* what tree_kill saw when it returned 0 */
+	int mark_error;            /* why it could not look for the mark; 0: it did, or need not */
+	struct mark_found *marked; /* what it saw last; NULL: it cannot look */
+	int struck_marked;         /* how many of those below had to be killed */
 };
 
 struct tree_spec {        /* borrowed */

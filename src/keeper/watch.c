@@ -2,6 +2,7 @@
 #include "watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,13 @@
 #include "janitor.h"
 #include "keeper.h"
 #include "poller.h"
+#include "proc.h"
 #include "relay.h"
 #include "report.h"
 #include "signals.h"
 #include "step.h"
+
+#define HOLD_EXTENSIONS 4 /* of HOLD_ANSWER_MS, for a hold that is runnable and does not run */
 
 #define SWEEP_MS 250 /* for the janitor to look for lost trees */
 
@@ -43,12 +47,14 @@ struct watch {
 	struct msg out;     /* signals that are to be handed on */
 	bool out_stdin;     /* MSG_STDIN is to be sent */
 	bool out_owner;     /* MSG_OWNER is to be sent */
+	bool out_seen;      /* MSG_SEEN is to be sent */
 	bool out_waits;     /* there was no room for either */
 	bool owner_seen;    /* its end */
 	bool killing;       /* the hold said so: it cannot be asked for more */
 	long long asked_us; /* when the hold was first asked to end the tree; 0: never */
 	enum why asked_why;
 	bool gave_up;          /* the hold was killed because it did not answer */
+	int extended;          /* how often it got more time because it had no CPU */
 	long long deadline_us; /* by which the hold must speak again; 0: none */
 	long long janitor_us;  /* by which the janitor must be done */
 };
@@ -75,6 +81,8 @@ static void watch_flush(struct watch *w)
 		w->out_stdin = false;
 	if (w->out_owner && watch_send(w, &(struct msg){ .kind = MSG_OWNER }))
 		w->out_owner = false;
+	if (w->out_seen && watch_send(w, &(struct msg){ .kind = MSG_SEEN }))
+		w->out_seen = false;
 	if (w->out_waits != waited)
 		poller_change(w->poller, FD_CTL, w->ctl,
 			      w->out_waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -115,6 +123,12 @@ static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 	watch_flush(w);
 	if (sig == SIGTSTP || (stops && from_terminal))
 		kill(getpid(), SIGSTOP);
+}
+
+/* SIGCONT that the kernel sent because something happened on the control socket. */
+static bool is_news_of_control(const struct signalfd_siginfo *si)
+{
+	return si->ssi_signo == SIGCONT && si->ssi_code > 0 && si->ssi_code < SI_KERNEL;
 }
 
 static void on_hang_up(struct watch *w)
@@ -202,7 +216,6 @@ static void on_started(struct watch *w, pid_t server)
 /* False: hung up; the hold's death follows as SIGCHLD. */
 static bool on_ctl(struct watch *w)
 {
-	const struct msg seen = { .kind = MSG_SEEN };
 	struct msg m;
 	ssize_t n;
 
@@ -229,7 +242,8 @@ static bool on_ctl(struct watch *w)
 			w->k->tree.exited = m.a >= 0;
 			w->k->tree.status = m.a;
 			w->survivors = m.b;
-			send(w->ctl, &seen, sizeof(seen), MSG_NOSIGNAL | MSG_DONTWAIT);
+			w->out_seen = true;
+			watch_flush(w);
 			STEP(WATCH_DONE);
 			break;
 		case MSG_SIGNALS:
@@ -263,11 +277,19 @@ static bool hold_lives(const struct watch *w)
  * that, so go on without its end. */
 static bool watch_give_up_hold(struct watch *w)
 {
+	struct proc_stat st;
+
 	on_ctl(w); /* its answer may have come while it was we who could not run */
 	if (clock_left_ms(w->deadline_us) != 0)
 		return true;
 	if (w->gave_up)
 		return false;
+	/* runnable, but it gets no CPU: the machine is busy, and nobody holds it */
+	if (w->extended < HOLD_EXTENSIONS && proc_stat_get(w->hold, &st) == 0 && st.state == 'R') {
+		w->extended++;
+		w->deadline_us = clock_us() + HOLD_ANSWER_MS * 1000LL;
+		return true;
+	}
 	w->gave_up = true;
 	keeper_note(w->k, "hold: did not answer in time and was killed; the watch ended the tree");
 	keeper_log(w->k, "event=hold-silent pid=%d", w->hold);
@@ -299,7 +321,7 @@ static void loop(struct watch *w)
 			on_hang_up(w);
 		n = signals_read(w->signals, si, SIGNALS_BATCH);
 		for (int i = 0; i < n; i++) {
-			if (si[i].ssi_signo != SIGCHLD)
+			if (si[i].ssi_signo != SIGCHLD && !is_news_of_control(&si[i]))
 				hand_on(w, &si[i]);
 		}
 		if (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) > 0)
@@ -442,6 +464,13 @@ static int watch_get_ready(struct watch *w)
 	 * owner. The signal also comes when only a thread of the owner ends; it is then ignored. */
 	if (!w->relayed && prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
 		return keeper_lacks("prctl", errno);
+	/* The same for an owner that is not our parent: its end hangs up the control socket, and
+	 * that sends us SIGCONT as well. */
+	if (k->control_fd >= 0) {
+		fcntl(k->control_fd, F_SETOWN, getpid());
+		fcntl(k->control_fd, F_SETSIG, SIGCONT);
+		fcntl(k->control_fd, F_SETFL, O_NONBLOCK | O_ASYNC);
+	}
 	k->watch_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	k->tree.shares_group = has_terminal(k);
 	tree_ready(&k->tree);
@@ -470,8 +499,10 @@ static void watch_wait_for_all(struct watch *w)
 {
 	struct keeper *k = w->k;
 
-	poller_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN);
-	poller_add(w->poller, FD_CTL, w->ctl, EPOLLIN);
+	/* deaf to the hold we cannot watch over it: give it up at once, and end the tree */
+	if (poller_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN) < 0 ||
+	    poller_add(w->poller, FD_CTL, w->ctl, EPOLLIN) < 0)
+		w->deadline_us = 1;
 	if (k->owner_fd >= 0)
 		poller_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
 	if (k->control_fd >= 0)
@@ -492,6 +523,7 @@ int watch_run(const struct options *opt, char **environment)
 	signals_block();
 	STEP(WATCH_BEGIN);
 	r = keeper_init(w.k, opt, environment);
+	stdio_and((const int[]){ keeper.report_fd, keeper.log_fd, keeper.control_fd }, 3);
 	if (r == 0)
 		r = watch_begin(&w);
 	if (r == 0)
@@ -521,6 +553,8 @@ int watch_run(const struct options *opt, char **environment)
 	/* a second look: the hold said "empty", and so we have no child either */
 	if (!w.survivors && (!orderly || (alone && !tree_reap(&w.k->tree))))
 		adopt(&w);
+	if (w.relayed)
+		kill(getppid(), SIGCONT); /* it stops when we stop, and must see our end */
 	if (w.failed)
 		return refuse(&w);
 	STEP(WATCH_MIRROR);

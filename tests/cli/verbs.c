@@ -519,11 +519,16 @@ TEST(ps_and_reap_say_when_they_cannot_read_records)
 			 "mkdir -p -m 700 %s && echo 'killick-record 1' >%s/0123456789abcdef; "
 			 "exec 2>&1; (ulimit -n 4; exec %s %s); echo \"status $?\"",
 			 dir, dir, t_program("KILLICK", "build/killick"), verbs[i]);
-		FILE *f = popen(command, "r");
-		size_t n = fread(said, 1, sizeof(said) - 1, f);
+		const char *const argv[] = { "sh", "-c", command, NULL };
+		int fds[2];
 
-		said[n] = '\0';
-		pclose(f);
+		OK(pipe2(fds, O_CLOEXEC) == 0);
+		pid_t pid = t_spawn((char *const *)(void *)argv, (int[]){ -1, fds[1], -1 });
+		close(fds[1]);
+		EQ(t_wait_child(pid, 8000), 0);
+		ssize_t n = read(fds[0], said, sizeof(said) - 1);
+		said[n > 0 ? n : 0] = '\0';
+		close(fds[0]);
 		if (!strstr(said, "ulimit -n") || !strstr(said, "status 75"))
 			FAIL("%s: %s", verbs[i], said);
 	}

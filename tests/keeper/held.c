@@ -245,6 +245,22 @@ static char state_of(pid_t pid)
 	return state && state[1] ? state[2] : 0;
 }
 
+pid_t held_parent(pid_t pid)
+{
+	char path[64], text[512] = "";
+	int fd, parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	slurp(fd, text, sizeof(text));
+	close(fd);
+	if (strrchr(text, ')'))
+		sscanf(strrchr(text, ')') + 1, " %*c %d", &parent);
+	return parent;
+}
+
 bool held_lives(pid_t pid)
 {
 	char state = state_of(pid);

@@ -51,6 +51,8 @@ void held_done(struct held *h);
 
 /* The hold of a watch: its only child. Waits for it. */
 pid_t held_hold(const struct held *h);
+/* The parent of a process, 0: none. */
+pid_t held_parent(pid_t pid);
 /* Is there such a process, not a zombie? */
 bool held_lives(pid_t pid);
 /* Wait until a process is stopped. Fails the test at the deadline. */
