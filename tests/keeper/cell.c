@@ -568,13 +568,13 @@ void cell_done(struct cell *c)
 		audit_scrub(&c->audit);
 	if (*c->audit.cgroup)
 		cell_remove_nested(c->audit.cgroup);
-	if (c->foreign > 0) {
+	if (c->foreign > 0)
 		kill(c->foreign, SIGKILL);
-		/* its init and what else was in there came to us */
-		for (double end = t_now_ms() + 8000;
-		     waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && t_now_ms() < end;)
-			poll(NULL, 0, 1);
-	}
+	/* owner, keepers, and what was in a foreign namespace: what does not die elsewhere came to
+	 * us */
+	for (double end = t_now_ms() + 8000;
+	     waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && t_now_ms() < end;)
+		poll(NULL, 0, 1);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
