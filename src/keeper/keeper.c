@@ -367,18 +367,10 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
 
 int keeper_kill(struct keeper *k)
 {
-	const struct mark_found *m = k->tree.marked;
 	int survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 
 	if (k->tree.mark_error)
 		keeper_note(k, "mark: cannot look through /proc: %s", strerror(k->tree.mark_error));
-	else if (m && m->beside)
-		keeper_note(
-			k,
-			"mark: %d process%s with this tree's environment, such as %d, %s started "
-			"by somebody else and left alone",
-			m->beside, m->beside == 1 ? "" : "es", m->example,
-			m->beside == 1 ? "was" : "were");
 	return survivors;
 }
 

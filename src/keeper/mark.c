@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,23 +23,20 @@
 
 struct mark_search {
 	const char *mark;
+	unsigned long long own; /* pid namespace */
 	struct mark_found found;
 	int error; /* errno of the first look that failed for want of descriptors or memory */
 };
 
-/* /proc/PID/status names a process in each pid namespace it is in, from ours down: one number means
- * that it is in ours. */
-static bool mark_is_below(pid_t pid)
+/* Is it in another pid namespace than ours, and so below ours? One system call without a
+ * descriptor: most processes are not, and need no further look. */
+static bool mark_is_below(const struct mark_search *s, int procfd, pid_t pid)
 {
-	char path[40], text[4096];
-	const char *names;
-	int inner;
+	char path[32];
+	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (proc_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
-		return false;
-	names = strstr(text, "\nNSpid:");
-	return names && sscanf(names, "\nNSpid:%*d%d", &inner) == 1;
+	snprintf(path, sizeof(path), "%d/ns/pid", pid);
+	return fstatat(procfd, path, &st, 0) == 0 && st.st_ino != s->own;
 }
 
 /* The pidfd comes first: what is asked afterwards is about the process that is struck. */
@@ -53,13 +51,8 @@ static void mark_meet(struct mark_search *s, pid_t pid)
 		return;
 	}
 	if (proc_has_env(pid, s->mark) == 1 && proc_stat_get(pid, &st) == 0 && proc_is_alive(&st)) {
-		if (mark_is_below(pid)) {
-			s->found.below++;
-			syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-		} else {
-			s->found.beside++;
-			s->found.example = pid;
-		}
+		s->found.below++;
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 	}
 	close(fd);
 }
@@ -70,8 +63,7 @@ static int mark_look_at(void *ctx, int dirfd, const char *name)
 	pid_t pid = (pid_t)atoi(name);
 	int has;
 
-	(void)dirfd;
-	if (pid <= 1 || pid == getpid())
+	if (pid <= 1 || pid == getpid() || !mark_is_below(s, dirfd, pid))
 		return 0;
 	has = proc_has_env(pid, s->mark);
 	if (has == 1)
@@ -84,13 +76,13 @@ static int mark_look_at(void *ctx, int dirfd, const char *name)
 /* In the looking process. */
 static void mark_look(const char *mark, struct mark_found *found)
 {
-	struct mark_search s = { .mark = mark };
+	struct mark_search s = { .mark = mark, .own = proc_pid_namespace() };
 	struct rlimit files = { 64, 64 };
 	int r, fd;
 
 	setrlimit(RLIMIT_NOFILE, &files); /* as root, in case the server has lowered it */
 	fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || !proc_is_own()) {
+	if (fd < 0 || !s.own || !proc_is_own()) {
 		found->error = fd < 0 ? errno : ENODEV;
 		return;
 	}

@@ -4,8 +4,7 @@
  * pid namespace which existed before, and forked twice there, is no descendant of its keepers any
  * more, and only its mark shows that it belongs to the tree. Such processes are killed. A marked
  * process in our own pid namespace that is no descendant was started by another manager which got
- * our environment (at, a D-Bus service): the report names it, and it is not killed, because other
- * programs may use it as well.
+ * our environment (at, a D-Bus service): it is not looked for, because other programs may use it.
  *
  * A process can drop its mark by an exec with another environment: then nothing here finds it.
  * Threads: one.  Blocking: for MARK_MS.  Allocates: in mark_room only.
@@ -18,11 +17,9 @@
 #define MARK_MS 1000 /* for one look */
 
 struct mark_found {
-	int below;     /* marked processes in pid namespaces below ours */
-	int beside;    /* marked processes in our own */
-	pid_t example; /* one of those beside, 0: none */
-	bool whole;    /* all of /proc was looked through */
-	int error;     /* otherwise errno of the reason, 0: there was no time */
+	int below;  /* marked processes in pid namespaces below ours */
+	bool whole; /* all of /proc was looked through */
+	int error;  /* otherwise errno of the reason, 0: there was no time */
 };
 
 /* Memory for mark_strike, to be made before the server starts. NULL: there is none. */
