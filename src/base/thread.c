@@ -7,7 +7,7 @@
 int thread_start(pthread_t *out, enum thread_kind kind, const char *name, void *(*fn)(void *arg),
 		 void *arg)
 {
-	/* the kernel raises these because of what the thread itself does */
+	/* signals that the kernel sends to a thread for a fault of that thread */
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
 	sigset_t blocked, before;
 	int r;

@@ -228,37 +228,37 @@ pid_t held_hold(const struct held *h)
 	return pid;
 }
 
-/* The state letter of a process, 0: there is none. */
-static char state_of(pid_t pid)
+/* What /proc/PID/stat says: the state letter and the parent. False: there is no such process. */
+static bool read_stat(pid_t pid, char *out_state, int *out_parent)
 {
 	char path[64], text[512] = "";
-	const char *state;
+	const char *end;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	slurp(fd, text, sizeof(text));
 	close(fd);
-	state = strrchr(text, ')');
-	return state && state[1] ? state[2] : 0;
+	end = strrchr(text, ')');
+	return end && sscanf(end + 1, " %c %d", out_state, out_parent) == 2;
+}
+
+static char state_of(pid_t pid)
+{
+	char state;
+	int parent;
+
+	return read_stat(pid, &state, &parent) ? state : 0;
 }
 
 pid_t held_parent(pid_t pid)
 {
-	char path[64], text[512] = "";
-	int fd, parent = 0;
+	char state;
+	int parent;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	slurp(fd, text, sizeof(text));
-	close(fd);
-	if (strrchr(text, ')'))
-		sscanf(strrchr(text, ')') + 1, " %*c %d", &parent);
-	return parent;
+	return read_stat(pid, &state, &parent) ? parent : 0;
 }
 
 bool held_lives(pid_t pid)
