@@ -589,6 +589,8 @@ static bool get_ready(struct hold *h, int ctl)
 	}
 	keeper_seal();
 	tree_ready(&k->tree);
+	if (!k->tree.pidns)
+		keeper_describe_hold(k);
 	return true;
 }
 

@@ -57,6 +57,12 @@ static bool is_gone(const struct who *w)
 	return !proc_is_alive(&st) || (w->start && st.start != w->start);
 }
 
+/* Is this keeper alive, beyond doubt? */
+static bool is_known(const struct who *w, bool gone)
+{
+	return w->pid > 0 && !gone && w->start;
+}
+
 /* Is there a process with this keeper's pid, but no start time to tell whether it is the keeper? */
 static bool is_doubtful(const struct who *w, bool gone)
 {
@@ -72,12 +78,13 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 		return JANITOR_LAST_BOOT;
 	if (!same_namespace(rec))
 		return JANITOR_OTHER;
-	if (!rec->kept)
-		return JANITOR_LOST;
 	watch_gone = is_gone(&rec->watch);
 	hold_gone = is_gone(&rec->hold);
 	if (watch_gone && hold_gone)
-		return JANITOR_LOST; /* somebody else took the lock after them */
+		return JANITOR_LOST; /* if there is a lock, somebody else took it after them */
+	/* a server that is root can unlock the record, and its keepers work all the same */
+	if (!rec->kept && !is_known(&rec->watch, watch_gone) && !is_known(&rec->hold, hold_gone))
+		return JANITOR_LOST;
 	if (is_doubtful(&rec->watch, watch_gone) || is_doubtful(&rec->hold, hold_gone))
 		return JANITOR_KEPT;
 	if (rec->survivors > 0 && !hold_gone)
@@ -94,6 +101,36 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 	}
 	return rec->stopping_ms && now_ms > rec->deadline_ms + JANITOR_SLACK_MS ? JANITOR_LOST
 										: JANITOR_KEPT;
+}
+
+/* --- who sweeps --- */
+
+#define SWEPT                                                                                      \
+	".swept" /* a file whose time of modification is clock_us of the last sweep's begin        \
+		  */
+
+bool janitor_swept_since(int dirfd, long long since_us)
+{
+	struct stat st;
+	long long at_us;
+
+	if (dirfd < 0 || fstatat(dirfd, SWEPT, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	at_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
+	return at_us > since_us && at_us <= clock_us(); /* a later time is of another boot */
+}
+
+static void say_swept(int dirfd)
+{
+	long long us = clock_us();
+	struct timespec at = { us / 1000000, us % 1000000 * 1000 };
+	int fd = openat(dirfd, SWEPT,
+			O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	futimens(fd, (struct timespec[]){ at, at });
+	close(fd);
 }
 
 /* --- the sweep --- */
@@ -295,6 +332,8 @@ int janitor_sweep(struct janitor *j)
 			r = proc_want(-s.dirfd);
 			continue;
 		}
+		if (!j->dry_run)
+			say_swept(s.dirfd);
 		r = record_each_in(s.dirfd, sweep_record, &s);
 		sweep_batch(&s);
 		close(s.dirfd);

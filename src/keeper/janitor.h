@@ -1,14 +1,15 @@
 /* janitor.h - ends trees that nobody keeps any more.
  *
  * When watch and hold are SIGKILLed together the main process dies with them (PDEATHSIG); whatever
- * else it had started is found here (hunt.h, lostgroup.h). Every `killick run` sweeps once its own
- * server is up, in a process of its own, and `killick reap` does it when asked.
+ * else it had started is found here (hunt.h, lostgroup.h). `killick reap` sweeps when asked. Each
+ * start of a `killick run` is followed by a sweep, in a process of its own: its own sweep, or that
+ * of another `killick run` which began later. Of a hundred that start together a few sweep.
  *
- * A tree is lost when its record's lock is free; or when the lock is held, but neither of the
- * recorded keepers exists; or when keepers exist and do not work (frozen, traced, stopped): the
- * owner or a keeper has been gone for JANITOR_PATIENCE_MS, or the tree's end is late by
- * JANITOR_SLACK_MS. The first is counted from the janitor that noticed, which notes it in the
- * record. Keepers that do not work are killed before their tree is.
+ * A tree is lost when neither of the recorded keepers exists; or when the lock of its record is
+ * free, and the record does not say when its keepers began; or when keepers exist and do not work
+ * (frozen, traced, stopped): the owner or a keeper has been gone for JANITOR_PATIENCE_MS, or the
+ * tree's end is late by JANITOR_SLACK_MS. The first is counted from the janitor that noticed, which
+ * notes it in the record. Keepers that do not work are killed before their tree is.
  *
  * Nothing is done about a record of another pid namespace, whose processes cannot be seen from
  * here, nor when /proc is not that of our own. Threads: one.  Blocking: for the budget.  Allocates:
@@ -58,6 +59,10 @@ struct janitor {
 	long long due_ms; /* CLOCK_BOOTTIME: the first of those times; 0: none */
 	int others;       /* records of other pid namespaces */
 };
+
+/* Has another janitor begun a sweep since since_us (clock_us)? Each leaves its time in the records'
+ * directory dirfd. Whoever has no such directory (-1) has to sweep. */
+bool janitor_swept_since(int dirfd, long long since_us);
 
 /* Sweep all lost trees. -EXDEV when /proc is not that of our own pid namespace: nothing was done.
  * -EMFILE, -ENFILE, -ENOMEM: not all records could be read. */

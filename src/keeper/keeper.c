@@ -156,7 +156,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	for (size_t i = 0; i < sizeof(raw); i++)
 		snprintf(k->id + 2 * i, 3, "%02x", raw[i]);
 	snprintf(k->mark, sizeof(k->mark), "%s=%s", TREE_ENV, k->id);
-	k->tree.mark = k->mark;
+	k->tree.mark.entry = k->mark;
 	k->envp = server_environment(environment, k->mark, k->control_fd >= 0);
 	k->sh_argv = exec_room(opt->argv);
 	if (!k->envp || !k->sh_argv) {
@@ -283,12 +283,21 @@ static int choose_level(struct keeper *k)
 	return set_limits(k);
 }
 
+/* When we began, as proc_stat's start; 0: not known. */
+static unsigned long long own_start(void)
+{
+	struct proc_stat st = { .start = 0 };
+
+	proc_stat_get(0, &st);
+	return st.start;
+}
+
 /* What the janitor needs must be there before the first process; what only people want is
  * keeper_describe's. */
 static void begin_record(struct keeper *k)
 {
 	struct record rec = { .owner = { .pid = k->owner },
-			      .watch = { .pid = getpid() },
+			      .watch = { .pid = getpid(), .start = own_start() },
 			      .pidns = proc_pid_namespace(),
 			      .grace_ms = k->opt.grace_ms };
 	int r;
@@ -314,6 +323,11 @@ static void describe_process(const struct keeper *k, const char *key, pid_t pid,
 	record_add(k->record_fd, key, "%d %llu", pid, st.start);
 }
 
+void keeper_describe_hold(const struct keeper *k)
+{
+	record_add(k->record_fd, "hold", "%d %llu", getpid(), own_start());
+}
+
 void keeper_describe(const struct keeper *k, pid_t hold)
 {
 	char boot[64] = "";
@@ -325,8 +339,8 @@ void keeper_describe(const struct keeper *k, pid_t hold)
 	own_proc = proc_is_own();
 	record_add(k->record_fd, "timens", "%llu", proc_time_namespace());
 	describe_process(k, "owner", k->owner, own_proc);
-	describe_process(k, "watch", getpid(), own_proc);
-	describe_process(k, "hold", hold, own_proc);
+	if (k->tree.pidns)
+		describe_process(k, "hold", hold, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
 	report_command(&k->opt, &cmd);

@@ -8,10 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,22 +20,30 @@
 #include "proc.h"
 
 struct mark_search {
-	const char *mark;
-	unsigned long long own; /* pid namespace */
-	struct mark_found found;
+	const struct mark *m;
+	int below; /* marked processes in pid namespaces below ours */
 	int error; /* errno of the first look that failed for want of descriptors or memory */
 };
 
-/* Is it in another pid namespace than ours, and so below ours? One system call without a
- * descriptor: most processes are not, and need no further look. */
-static bool mark_is_below(const struct mark_search *s, int procfd, pid_t pid)
+/* The process called `name` in /proc, when it is in another pid namespace than ours and so below
+ * ours; otherwise 0. */
+static pid_t mark_below(const struct mark *m, const char *name)
 {
-	char path[32];
-	struct stat st;
+	char path[32], pidns[sizeof(m->pidns)];
+	pid_t pid = (pid_t)atoi(name);
+	ssize_t len;
 
-	snprintf(path, sizeof(path), "%d/ns/pid", pid);
-	return fstatat(procfd, path, &st, 0) == 0 && st.st_ino != s->own;
+	if (pid <= 1 || strlen(name) > 16)
+		return 0;
+	strcpy(stpcpy(path, name), "/ns/pid"); /* many processes are asked: no snprintf */
+	len = readlinkat(m->proc_fd, path, pidns, sizeof(pidns) - 1);
+	if (len <= 0) /* it has just ended, or this user may not look at it */
+		return 0;
+	pidns[len] = '\0';
+	return strcmp(pidns, m->pidns) != 0 ? pid : 0;
 }
+
+/* --- in the process that reads environments --- */
 
 /* The pidfd comes first: what is asked afterwards is about the process that is struck. */
 static void mark_meet(struct mark_search *s, pid_t pid)
@@ -50,8 +56,9 @@ static void mark_meet(struct mark_search *s, pid_t pid)
 			s->error = errno;
 		return;
 	}
-	if (proc_has_env(pid, s->mark) == 1 && proc_stat_get(pid, &st) == 0 && proc_is_alive(&st)) {
-		s->found.below++;
+	if (proc_has_env(pid, s->m->entry) == 1 && proc_stat_get(pid, &st) == 0 &&
+	    proc_is_alive(&st)) {
+		s->below++;
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 	}
 	close(fd);
@@ -60,73 +67,90 @@ static void mark_meet(struct mark_search *s, pid_t pid)
 static int mark_look_at(void *ctx, int dirfd, const char *name)
 {
 	struct mark_search *s = ctx;
-	pid_t pid = (pid_t)atoi(name);
-	int has;
+	pid_t pid = mark_below(s->m, name);
+	int has = pid ? proc_has_env(pid, s->m->entry) : 0;
 
-	if (pid <= 1 || pid == getpid() || !mark_is_below(s, dirfd, pid))
-		return 0;
-	has = proc_has_env(pid, s->mark);
+	(void)dirfd;
 	if (has == 1)
 		mark_meet(s, pid);
-	else if (has == -EMFILE || has == -ENFILE || has == -ENOMEM)
+	else if (has < 0)
 		s->error = -has;
 	return s->error;
 }
 
-/* In the looking process. */
-static void mark_look(const char *mark, struct mark_found *found)
+/* The answer is an exit status: how many there were, or MARK_FAILED and the errno of the reason. */
+enum { MARK_FAILED = 128, MARK_VALUE = 127 };
+
+static _Noreturn void mark_look(const struct mark *m)
 {
-	struct mark_search s = { .mark = mark, .own = proc_pid_namespace() };
+	struct mark_search s = { .m = m };
 	struct rlimit files = { 64, 64 };
-	int r, fd;
+	int r;
 
 	setrlimit(RLIMIT_NOFILE, &files); /* as root, in case the server has lowered it */
-	fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || !s.own || !proc_is_own()) {
-		found->error = fd < 0 ? errno : ENODEV;
-		return;
-	}
-	r = dir_each(fd, mark_look_at, &s);
-	s.found.error = s.error ? s.error : r < 0 ? -r : 0;
-	s.found.whole = s.found.error == 0;
-	*found = s.found;
+	r = dir_each(m->proc_fd, mark_look_at, &s);
+	if (r < 0)
+		s.error = -r;
+	_exit(s.error                ? MARK_FAILED | (s.error & MARK_VALUE)
+	      : s.below < MARK_VALUE ? s.below
+				     : MARK_VALUE);
 }
 
-struct mark_found *mark_room(void)
+/* --- in the keeper --- */
+
+void mark_ready(struct mark *m)
 {
-	void *room = mmap(NULL, sizeof(struct mark_found), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return room == MAP_FAILED ? NULL : room;
+	m->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	m->error = m->proc_fd < 0 ? errno : 0;
+	/* what a watch found out is true for its hold */
+	if (!m->error && !m->pidns[0] &&
+	    (!proc_is_own() || readlink("/proc/self/ns/pid", m->pidns, sizeof(m->pidns) - 1) <= 0))
+		m->error = ENODEV;
 }
 
-int mark_strike(const char *mark, struct mark_found *found)
+static int mark_stop_at_one(void *ctx, int dirfd, const char *name)
+{
+	(void)dirfd;
+	return mark_below(ctx, name) != 0;
+}
+
+/* Wait for the process that looks, for twice MARK_MS at most. */
+static int mark_wait(pid_t pid)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
 	long long end_us = clock_us() + MARK_MS * 1000LL;
-	pid_t self = getpid(), pid;
 	sigset_t chld;
+	int status;
 
-	*found = (struct mark_found){ .whole = false };
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == self)
-			mark_look(mark, found);
-		_exit(0);
-	}
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	while (waitpid(pid, NULL, WNOHANG | __WALL) == 0) {
+	while (waitpid(pid, &status, WNOHANG | __WALL) == 0) {
 		if (clock_us() >= end_us)
 			kill(pid, SIGKILL);
 		if (clock_us() >= end_us + MARK_MS * 1000LL)
-			break; /* it cannot even die: the kernel keeps it */
+			return -ETIME; /* it cannot even die: the kernel keeps it */
 		sigtimedwait(&chld, NULL, &pause);
 	}
-	if (found->whole)
-		return found->below;
-	return found->error ? -found->error : -ETIME;
+	if (!WIFEXITED(status))
+		return -ETIME;
+	status = WEXITSTATUS(status);
+	return status & MARK_FAILED ? -(status & MARK_VALUE) : status;
+}
+
+int mark_strike(const struct mark *m)
+{
+	pid_t self = getpid(), pid;
+	int r = m->error ? -m->error : dir_each(m->proc_fd, mark_stop_at_one, (void *)m);
+
+	if (r <= 0)
+		return r;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid > 0)
+		return mark_wait(pid);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != self)
+		_exit(0);
+	mark_look(m);
 }

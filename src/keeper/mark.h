@@ -7,28 +7,32 @@
  * our environment (at, a D-Bus service): it is not looked for, because other programs may use it.
  *
  * A process can drop its mark by an exec with another environment: then nothing here finds it.
- * Threads: one.  Blocking: for MARK_MS.  Allocates: in mark_room only.
+ * Threads: one.  Blocking: for MARK_MS.  Allocates: never.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define MARK_MS 1000 /* for one look */
+#define MARK_MS 1000 /* for one look at environments */
 
-struct mark_found {
-	int below;  /* marked processes in pid namespaces below ours */
-	bool whole; /* all of /proc was looked through */
-	int error;  /* otherwise errno of the reason, 0: there was no time */
+struct mark {
+	const char *entry; /* "KILLICK_TREE=ID", borrowed; NULL: the tree has no mark */
+	int proc_fd;       /* /proc */
+	char pidns[32];    /* our own pid namespace, as /proc/PID/ns/pid names it */
+	int error;         /* errno: why no look is possible; 0: one is */
 };
 
-/* Memory for mark_strike, to be made before the server starts. NULL: there is none. */
-struct mark_found *mark_room(void);
+/* Open what a look needs, before the server starts. m->entry is set already, or will be. */
+void mark_ready(struct mark *m);
 
-/* Look through /proc for living processes with `mark` in their environment, and SIGKILL those
- * below. Returns how many are below; -errno when /proc could not be looked through to its end.
- * Processes whose environment this user may not read (another user's, a keeper's) are passed over.
+/* Look through /proc for living processes with the mark in their environment, in pid namespaces
+ * below ours, and SIGKILL them. Returns how many there are; -errno when /proc could not be looked
+ * through to its end. Processes whose environment this user may not read (another user's, a
+ * keeper's) are passed over.
  *
- * A process of its own does it: the kernel makes whoever reads an environment wait for as long as
- * that process changes its memory map, and one that maps a dead file system does that for ever. */
-int mark_strike(const char *mark, struct mark_found *found);
+ * First every process is asked for its pid namespace, which takes a microsecond and no descriptor.
+ * Only when one is in another pid namespace are the environments read, by a process of its own:
+ * the kernel makes whoever reads an environment wait for as long as that process changes its memory
+ * map, and one that maps a dead file system does that for ever. */
+int mark_strike(const struct mark *m);

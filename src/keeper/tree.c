@@ -192,8 +192,8 @@ void tree_ready(struct tree *t)
 	t->children_fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	t->place_fd =
 		t->cg.fd < 0 ? -1 : open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (!t->marked)
-		t->marked = mark_room();
+	if (!t->pidns && t->level != LEVEL_GROUP)
+		mark_ready(&t->mark);
 	t->pid_max = proc_read_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text, sizeof(text)) > 0
 			     ? (pid_t)atoi(text)
 			     : PID_MAX_LIMIT;
@@ -347,9 +347,9 @@ static bool nobody_is_marked(struct tree *t)
 {
 	int r;
 
-	if (!t->mark || t->pidns || t->level == LEVEL_GROUP)
+	if (!t->mark.entry || t->pidns || t->level == LEVEL_GROUP)
 		return true;
-	r = t->marked ? mark_strike(t->mark, t->marked) : -ENOMEM;
+	r = mark_strike(&t->mark);
 	t->proof_mark = r == 0;
 	t->mark_error = r < 0 ? -r : 0;
 	if (r > t->struck_marked) {

@@ -32,7 +32,7 @@ struct tree {
 	int children_fd;   /* /proc's list of our children, or -1 */
 	int place_fd;      /* /proc/self/cgroup, or -1 */
 	pid_t pid_max;     /* no pid is larger */
-	const char *mark;  /* "KILLICK_TREE=ID", in the environment of every process; NULL: none */
+	struct mark mark;  /* in the environment of every process */
 	bool shares_group; /* main is in the client's process group (job control), not in its own */
 	pid_t main;        /* the server's process as we see it; 0: none yet */
 	bool exited;       /* main has been reaped, and `status` is its wait status */
@@ -41,10 +41,9 @@ struct tree {
 	bool killing; /* tree_kill had to use force */
 	int killed;   /* processes other than main that ended since then */
 	bool proof_waitid, proof_cgroup, proof_mark,
-		proof_group;       /* what tree_kill saw when it returned 0 */
-	int mark_error;            /* why it could not look for the mark; 0: it did, or need not */
-	struct mark_found *marked; /* what it saw last; NULL: it cannot look */
-	int struck_marked;         /* how many of those below had to be killed */
+		proof_group; /* what tree_kill saw when it returned 0 */
+	int mark_error;      /* why it could not look for the mark; 0: it did, or need not */
+	int struck_marked;   /* how many of those below had to be killed */
 };
 
 struct tree_spec {        /* borrowed */

@@ -30,7 +30,8 @@
 
 #define HOLD_EXTENSIONS 4 /* of HOLD_ANSWER_MS, for a hold that is runnable and does not run */
 
-#define SWEEP_MS 250 /* for the janitor to look for lost trees */
+#define SWEEP_MS       250 /* for the janitor to look for lost trees */
+#define SWEEP_DELAY_MS 100 /* after the start: servers that start together need one sweep */
 
 enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_COUNT };
 _Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
@@ -56,6 +57,7 @@ struct watch {
 	bool gave_up;          /* the hold was killed because it did not answer */
 	int extended;          /* how often it got more time because it had no CPU */
 	long long deadline_us; /* by which the hold must speak again; 0: none */
+	long long sweep_us;    /* when it is time to look for lost trees; 0: never, or done */
 	long long janitor_us;  /* by which the janitor must be done */
 };
 
@@ -156,8 +158,12 @@ static void on_owner_gone(struct watch *w)
  * the socket that tells the hold of our death. */
 static void watch_sweep(struct watch *w)
 {
+	long long started_us = w->sweep_us - SWEEP_DELAY_MS * 1000LL;
 	pid_t watch = getpid();
 
+	w->sweep_us = 0;
+	if (janitor_swept_since(w->k->record_dirfd, started_us))
+		return;
 	w->janitor_us = clock_us() + SWEEP_MS * 1000LL;
 	w->janitor = fork();
 	if (w->janitor == 0) {
@@ -210,7 +216,7 @@ static void on_started(struct watch *w, pid_t server)
 	keeper_describe(w->k, w->hold);
 	STEP(WATCH_STARTED);
 	if (w->k->opt.sweep)
-		watch_sweep(w);
+		w->sweep_us = clock_us() + SWEEP_DELAY_MS * 1000LL;
 }
 
 /* False: hung up; the hold's death follows as SIGCHLD. */
@@ -298,6 +304,14 @@ static bool watch_give_up_hold(struct watch *w)
 	return true;
 }
 
+/* How long to wait for the next event; -1: as long as it takes. */
+static int watch_patience_ms(const struct watch *w)
+{
+	int hold_ms = clock_left_ms(w->deadline_us), sweep_ms = clock_left_ms(w->sweep_us);
+
+	return hold_ms < 0 || (sweep_ms >= 0 && sweep_ms < hold_ms) ? sweep_ms : hold_ms;
+}
+
 static void loop(struct watch *w)
 {
 	uint32_t got[POLLER_MAX];
@@ -308,7 +322,7 @@ static void loop(struct watch *w)
 
 		if (w->k->owner_fd < 0 && keeper_parent_is_gone(w->k))
 			on_owner_gone(w);
-		poller_wait(w->poller, clock_left_ms(w->deadline_us), got);
+		poller_wait(w->poller, watch_patience_ms(w), got);
 		if ((got[FD_CTL] & ~(uint32_t)EPOLLOUT) && !on_ctl(w))
 			poller_remove(w->poller, w->ctl);
 		if (got[FD_CTL] & EPOLLOUT)
@@ -326,6 +340,8 @@ static void loop(struct watch *w)
 		}
 		if (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) > 0)
 			w->janitor = 0;
+		if (clock_left_ms(w->sweep_us) == 0)
+			watch_sweep(w);
 		if (clock_left_ms(w->deadline_us) == 0 && !watch_give_up_hold(w))
 			break;
 	}
@@ -543,12 +559,15 @@ int watch_run(const struct options *opt, char **environment)
 		return refuse(&w);
 	}
 	STEP(WATCH_FORKED);
-	record_add(w.k->record_fd, "hold", "%d", w.hold);
+	if (w.k->tree.pidns)
+		record_add(w.k->record_fd, "hold", "%d", w.hold);
 	watch_wait_for_all(&w);
 	loop(&w);
 	orderly = w.done || w.failed;
 	if (!orderly)
 		w.janitor_us = 0; /* there is a tree to end, and no time for others */
+	else if (w.sweep_us)
+		watch_sweep(&w);
 	alone = watch_end_janitor(&w);
 	/* a second look: the hold said "empty", and so we have no child either */
 	if (!w.survivors && (!orderly || (alone && !tree_reap(&w.k->tree))))

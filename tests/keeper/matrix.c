@@ -2,11 +2,13 @@
  *
  * matrix [--expect FILE] [--user UID [--lone]] [--quick] [--jobs N] [--mode M] [--level L]
  * [--ending E]
- *        [--print] [--instead tini|bwrap]
+ *        [--print] [--patient] [--instead tini|bwrap]
  *
  * The table must be true: a cell that is worse than it says fails, and a cell that is better fails
  * too. --user, for root only, runs everything as that user, in a cgroup that was handed to it;
  * with --lone it gets none. --fights takes only the servers that attack their keepers.
+ * Cells that are known as escapes are watched for a short time; --patient gives them the same time
+ * as the others, to see whether one is better than it says.
  * --print writes the table that was measured; --instead puts another wrapper in the place of no
  * wrapper, to see what it would have there.
  */
@@ -53,7 +55,7 @@ struct result {
 
 static struct row rows[MAX_MODES * LEVELS];
 static int row_count;
-static struct {
+static struct planned {
 	struct row *row;
 	enum cell_ending ending;
 } cells[MAX_MODES * LEVELS * END_COUNT];
@@ -61,7 +63,7 @@ static int cell_count;
 
 static const char *killick, *zoo, *expect_file = "matrix.expect";
 static const char *only_mode, *only_level, *only_ending;
-static bool quick, print, lone, only_fights;
+static bool quick, print, lone, only_fights, patient;
 static int jobs = 4;
 
 static bool is_quick(const char *mode)
@@ -149,12 +151,20 @@ static void plan_cells(void)
 	}
 }
 
-/* A bomb takes the machine: alone. Where the keepers cannot run, a cell waits for a deadline and
- * needs no processor: many at a time. */
+/* Where the keepers cannot run, a cell waits for a deadline and needs no processor. */
+static bool is_waiting(const struct row *r)
+{
+	static const char *const modes[] = { "freeze", "seize", "stopboth", "lobotomy" };
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strncmp(r->mode, modes[i], strlen(modes[i])))
+			return r->fights && r->level < 3;
+	return false;
+}
+
+/* A bomb takes the machine: alone. */
 static int weight(int index)
 {
-	static const char *const waiting[] = { "freeze",   "seize",   "stopboth",
-					       "lobotomy", "embrace", "limits" };
 	const struct row *r = cells[index].row;
 
 	if (!strncmp(r->mode, "bomb", 4))
@@ -162,17 +172,40 @@ static int weight(int index)
 	if (!strcmp(r->mode, "idle") || !strcmp(r->mode, "flood") ||
 	    !strncmp(r->mode, "chain", 5)) /* forks without pause */
 		return 2 * CELL_WEIGHT;
-	if (!r->fights || r->level >= 3)
-		return CELL_WEIGHT;
-	for (size_t i = 0; i < sizeof(waiting) / sizeof(*waiting); i++)
-		if (!strncmp(r->mode, waiting[i], strlen(waiting[i])))
-			return 2;
-	return CELL_WEIGHT;
+	return is_waiting(r) ? 1 : CELL_WEIGHT;
+}
+
+/* Spread the waiting cells over the run, so that others run meanwhile: one after every fourth,
+ * until there are no more. */
+static void mix_cells(void)
+{
+	static struct planned others[MAX_MODES * LEVELS * END_COUNT],
+		waiting[MAX_MODES * LEVELS * END_COUNT];
+	int o = 0, w = 0, next_o = 0, next_w = 0;
+
+	for (int i = 0; i < cell_count; i++) {
+		if (is_waiting(cells[i].row))
+			waiting[w++] = cells[i];
+		else
+			others[o++] = cells[i];
+	}
+	for (int i = 0; i < cell_count; i++)
+		cells[i] = next_w < w && (i % 5 == 4 || next_o == o) ? waiting[next_w++]
+								     : others[next_o++];
 }
 
 static bool leaves_early(const char *mode)
 {
 	return !strcmp(mode, "exit0") || !strcmp(mode, "exitleft") || !strcmp(mode, "noread");
+}
+
+/* How long what is left may take to go. Where `reap` has to end keepers that still exist, it waits
+ * for 8 s by itself. */
+static int patience_ms(char expect, enum cell_ending ending)
+{
+	bool by_reap = strchr("MJ", expect) && ending != END_BOTH;
+
+	return by_reap || (expect == 'E' && !patient) ? FROZEN_MS : DEADLINE_MS;
 }
 
 static void run_cell(int index, void *result)
@@ -198,9 +231,8 @@ static void run_cell(int index, void *result)
 				cell_await_stopped(c.server);
 			cell_end(&c, ending);
 			/* with keepers that still exist, `reap` itself waits for 8 s */
-			out->verdict = (char)cell_judge(
-				&c, janitor && ending != END_BOTH ? FROZEN_MS : DEADLINE_MS,
-				janitor);
+			out->verdict = (char)cell_judge(&c, patience_ms(r->expect[ending], ending),
+							janitor);
 		} else if (WIFEXITED(c.status) &&
 			   (WEXITSTATUS(c.status) == 69 || WEXITSTATUS(c.status) == 77)) {
 			out->verdict = CELL_NONE;
@@ -401,6 +433,8 @@ int main(int argc, char **argv)
 			lone = true;
 		else if (!strcmp(argv[i], "--fights"))
 			only_fights = true;
+		else if (!strcmp(argv[i], "--patient"))
+			patient = true;
 		else if (!strcmp(argv[i], "--print"))
 			print = true;
 		else
@@ -416,6 +450,7 @@ int main(int argc, char **argv)
 	if (!read_expect(lone ? "lone" : uid || geteuid() ? "user" : "root"))
 		return fprintf(stderr, "matrix: no rows in '%s'\n", expect_file), 64;
 	plan_cells();
+	mix_cells();
 	if (cell_count == 0)
 		return fprintf(stderr, "matrix: no such cell; a test of nothing is no test\n"), 64;
 	return geteuid() == 0 ? run_as((uid_t)uid) : run_matrix();

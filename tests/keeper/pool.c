@@ -55,26 +55,45 @@ static void finish(const struct pool *pool, struct job *job, bool hung)
 	pool->done(job->index, whole ? out : NULL);
 }
 
+static int weight_of(const struct pool *pool, int width, int index)
+{
+	int weight = pool->weight ? pool->weight(index) : 1;
+
+	return weight > width ? width : weight;
+}
+
+/* Start every job that has not begun and fits. Returns how many places are taken then. */
+static int start_some(const struct pool *pool, struct job *jobs, int width, int used, bool *begun)
+{
+	for (int index = 0; index < pool->count && used < width; index++) {
+		int weight = begun[index] ? width + 1 : weight_of(pool, width, index);
+
+		if (used + weight > width)
+			continue;
+		for (int i = 0; i < width; i++) {
+			if (!jobs[i].pid) {
+				start(pool, &jobs[i], index, weight);
+				break;
+			}
+		}
+		begun[index] = true;
+		used += weight;
+	}
+	return used;
+}
+
 void pool_run(const struct pool *pool)
 {
+	bool *begun = calloc((size_t)pool->count, sizeof(*begun));
 	struct job jobs[POOL_MAX_WIDTH] = { 0 };
-	int width = pool->width < POOL_MAX_WIDTH ? pool->width : POOL_MAX_WIDTH, used = 0, next = 0;
+	int width = pool->width < POOL_MAX_WIDTH ? pool->width : POOL_MAX_WIDTH, used;
 
-	while (next < pool->count || used > 0) {
+	if (!begun)
+		abort();
+	for (used = start_some(pool, jobs, width, 0, begun); used > 0;
+	     used = start_some(pool, jobs, width, used, begun)) {
 		struct pollfd p[POOL_MAX_WIDTH];
-		int weight = next < pool->count && pool->weight ? pool->weight(next) : 1;
 
-		weight = weight > width ? width : weight;
-		if (next < pool->count && used + weight <= width) {
-			for (int i = 0; i < width; i++) {
-				if (!jobs[i].pid) {
-					start(pool, &jobs[i], next++, weight);
-					break;
-				}
-			}
-			used += weight;
-			continue;
-		}
 		for (int i = 0; i < width; i++)
 			p[i] = (struct pollfd){ .fd = jobs[i].pid ? jobs[i].fd : -1,
 						.events = POLLIN };
@@ -86,4 +105,5 @@ void pool_run(const struct pool *pool)
 			}
 		}
 	}
+	free(begun);
 }

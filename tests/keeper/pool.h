@@ -9,7 +9,8 @@
 
 struct pool {
 	int count;                /* jobs 0 .. count - 1 */
-	int width;                /* places; a job takes weight(index) of them, but at most all */
+	int width;                /* places; a job takes weight(index) of them, but at most all.
+				   * A job that does not fit lets smaller ones go first. */
 	int timeout_ms;           /* of one job */
 	size_t size;              /* of a result, at most POOL_MAX_RESULT */
 	int (*weight)(int index); /* NULL: 1 each */
