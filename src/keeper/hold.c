@@ -583,14 +583,13 @@ static bool get_ready(struct hold *h, int ctl)
 		return false;
 	}
 	STEP(HOLD_READY);
+	keeper_describe_hold(k); /* while /proc is the watch's */
 	if (k->tree.pidns && (r = namespace_settle(&k->ns)) < 0) {
 		fail(h, FAILURE_NAMESPACE, -r);
 		return false;
 	}
 	keeper_seal();
 	tree_ready(&k->tree);
-	if (!k->tree.pidns)
-		keeper_describe_hold(k);
 	return true;
 }
 

@@ -283,13 +283,14 @@ static int choose_level(struct keeper *k)
 	return set_limits(k);
 }
 
-/* When we began, as proc_stat's start; 0: not known. */
-static unsigned long long own_start(void)
+/* Who we are by /proc: the pid that the watch sees, also for a hold in a pid namespace of its own.
+ */
+static struct who own_self(void)
 {
-	struct proc_stat st = { .start = 0 };
+	struct proc_stat st = { .pid = 0 };
 
 	proc_stat_get(0, &st);
-	return st.start;
+	return (struct who){ st.pid, st.start };
 }
 
 /* What the janitor needs must be there before the first process; what only people want is
@@ -297,7 +298,7 @@ static unsigned long long own_start(void)
 static void begin_record(struct keeper *k)
 {
 	struct record rec = { .owner = { .pid = k->owner },
-			      .watch = { .pid = getpid(), .start = own_start() },
+			      .watch = { .pid = getpid(), .start = own_self().start },
 			      .pidns = proc_pid_namespace(),
 			      .grace_ms = k->opt.grace_ms };
 	int r;
@@ -325,10 +326,13 @@ static void describe_process(const struct keeper *k, const char *key, pid_t pid,
 
 void keeper_describe_hold(const struct keeper *k)
 {
-	record_add(k->record_fd, "hold", "%d %llu", getpid(), own_start());
+	struct who self = own_self();
+
+	if (self.pid)
+		record_add(k->record_fd, "hold", "%d %llu", self.pid, self.start);
 }
 
-void keeper_describe(const struct keeper *k, pid_t hold)
+void keeper_describe(const struct keeper *k)
 {
 	char boot[64] = "";
 	struct line cmd;
@@ -339,8 +343,6 @@ void keeper_describe(const struct keeper *k, pid_t hold)
 	own_proc = proc_is_own();
 	record_add(k->record_fd, "timens", "%llu", proc_time_namespace());
 	describe_process(k, "owner", k->owner, own_proc);
-	if (k->tree.pidns)
-		describe_process(k, "hold", hold, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
 	report_command(&k->opt, &cmd);

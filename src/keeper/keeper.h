@@ -110,11 +110,11 @@ void keeper_seal(void);
 
 /* Say in the record who the hold is. The hold calls this before the server runs: a server may
  * freeze its keepers at once, and the janitor kills only those of which it knows when they began.
- * A hold in a pid namespace does not know its own pid; the watch's keeper_describe says it. */
+ */
 void keeper_describe_hold(const struct keeper *k);
 
 /* The rest of the record, once the server runs. */
-void keeper_describe(const struct keeper *k, pid_t hold);
+void keeper_describe(const struct keeper *k);
 
 /* Remember a fallback for the report; those past KEEPER_NOTES are dropped. */
 void keeper_note(struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

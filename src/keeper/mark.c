@@ -31,11 +31,13 @@ static pid_t mark_below(const struct mark *m, const char *name)
 {
 	char path[32], pidns[sizeof(m->pidns)];
 	pid_t pid = (pid_t)atoi(name);
+	size_t digits = strlen(name);
 	ssize_t len;
 
-	if (pid <= 1 || strlen(name) > 16)
+	if (pid <= 1 || digits > 16)
 		return 0;
-	strcpy(stpcpy(path, name), "/ns/pid"); /* many processes are asked: no snprintf */
+	memcpy(path, name, digits); /* many processes are asked: no snprintf */
+	memcpy(path + digits, "/ns/pid", sizeof("/ns/pid"));
 	len = readlinkat(m->proc_fd, path, pidns, sizeof(pidns) - 1);
 	if (len <= 0) /* it has just ended, or this user may not look at it */
 		return 0;

@@ -204,7 +204,9 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		if (strcmp(key, ids[i].key) == 0) {
 			struct who w = { .pid = 0 };
 			sscanf(text, "%d %llu", &w.pid, &w.start);
-			*ids[i].to = w;
+			/* watch and hold both name the hold, and only one of them knows more */
+			if (w.start || w.pid != ids[i].to->pid)
+				*ids[i].to = w;
 			return;
 		}
 	}

@@ -213,7 +213,7 @@ static void on_started(struct watch *w, pid_t server)
 		stdio_drop(STDIN_FILENO);
 	stdio_drop(STDOUT_FILENO);
 	stdio_drop(STDERR_FILENO);
-	keeper_describe(w->k, w->hold);
+	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
 	if (w->k->opt.sweep)
 		w->sweep_us = clock_us() + SWEEP_DELAY_MS * 1000LL;
@@ -559,8 +559,7 @@ int watch_run(const struct options *opt, char **environment)
 		return refuse(&w);
 	}
 	STEP(WATCH_FORKED);
-	if (w.k->tree.pidns)
-		record_add(w.k->record_fd, "hold", "%d", w.hold);
+	record_add(w.k->record_fd, "hold", "%d", w.hold);
 	watch_wait_for_all(&w);
 	loop(&w);
 	orderly = w.done || w.failed;

@@ -428,14 +428,15 @@ static void fights_leaser(long arg)
 {
 	static const char *const files[] = { "cgroup.kill", "cgroup.events", "cgroup.procs" };
 	char dir[1024], path[1100];
-	bool have_record = false;
+	/* before our own lease: it makes ourselves wait, too */
+	bool have_record = false, have_cgroup = zoo_killick_cgroup(dir, sizeof(dir));
 
 	(void)arg;
 	setsid();
 	zoo_ignore_all();
 	fights_each(fights_lease_process);
 	fights_lease_process(getpid());
-	for (size_t i = 0; zoo_killick_cgroup(dir, sizeof(dir)) && i < 3; i++) {
+	for (size_t i = 0; have_cgroup && i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
 		fights_lease(path);
 	}

@@ -52,6 +52,7 @@ TEST(record_comes_back_as_written)
 	EQ(record_add(fd, "cgroup", "/sys/fs/cgroup/pids/x"), 0);
 	EQ(record_add(fd, "hold", "%d", 12), 0);
 	EQ(record_add(fd, "hold", "12 120"), 0);
+	EQ(record_add(fd, "hold", "%d", 12), 0); /* does not unsay the start time */
 	EQ(record_add(fd, "watch", "11 110"), 0);
 	EQ(record_add(fd, "owner", "10 100"), 0);
 	EQ(record_add(fd, "boot", "b"), 0);

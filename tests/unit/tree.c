@@ -21,6 +21,12 @@ static pid_t clone_with(unsigned long exit_signal)
 	return pid;
 }
 
+static void close_all(const struct tree *t)
+{
+	close(t->children_fd);
+	close(t->mark.proc_fd);
+}
+
 /* A child whose end is no SIGCHLD is passed over by a plain wait: a tree with one would be called
  * empty. */
 TEST(tree_sees_children_without_an_exit_signal)
@@ -41,12 +47,12 @@ TEST(tree_sees_children_without_an_exit_signal)
 		OK(t.proof_waitid && !t.proof_cgroup);
 		EQ(t.killed, 1);
 		EQ(kill(pid, 0), -1);
-		close(t.children_fd);
+		close_all(&t);
 	}
 }
 
-/* Without the kernel's list of children (no /proc, or no descriptor left to read it with) each pid is
- * asked for. */
+/* Without the kernel's list of children (no /proc, or no descriptor left to read it with) each pid
+ * is asked for. */
 TEST(tree_ends_children_without_proc_and_without_descriptors)
 {
 	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };
@@ -59,7 +65,7 @@ TEST(tree_ends_children_without_proc_and_without_descriptors)
 	for (int i = 0; i < 3; i++)
 		OK((pids[i] = clone_with(SIGCHLD)) > 0);
 	tree_ready(&t);
-	close(t.children_fd);
+	close_all(&t);
 	t.children_fd = -1;
 	OK(!setrlimit(RLIMIT_NOFILE, &none));
 	EQ(tree_survivors(&t, found, 8), 3);
@@ -82,7 +88,7 @@ TEST(tree_lists_more_children_than_one_read_holds)
 	EQ(tree_survivors(&t, found, 2000), 1500);
 	EQ(tree_kill(&t, 20000), 0);
 	EQ(t.killed, 1500);
-	close(t.children_fd);
+	close_all(&t);
 }
 
 TEST(tree_of_nothing_is_empty)
@@ -94,7 +100,7 @@ TEST(tree_of_nothing_is_empty)
 	EQ(tree_kill(&t, 1000), 0);
 	EQ(t.killed, 0);
 	OK(!t.killing);
-	close(t.children_fd);
+	close_all(&t);
 }
 
 TEST(tree_keeps_the_status_of_main)
@@ -117,5 +123,5 @@ TEST(tree_keeps_the_status_of_main)
 	EQ(WEXITSTATUS(t.status), 7);
 	EQ(tree_kill(&t, 5000),
 	   0); /* the grandchild went to whoever is our subreaper: the harness's own test process */
-	close(t.children_fd);
+	close_all(&t);
 }
