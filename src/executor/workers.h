@@ -25,6 +25,6 @@ struct work { /* embedded in its owner, which leaves it alone until it is done *
 /* At most so many threads. */
 int workers_new(struct loop *loop, unsigned threads, struct workers **out, struct err *e);
 void workers_free(struct workers *w);
-void workers_add(struct workers *w, struct work *work);
+void workers_add(struct workers *workers, struct work *w);
 /* Take back work that no thread has begun. False: one has; it will be done. */
-bool workers_cancel(struct workers *w, struct work *work);
+bool workers_cancel(struct workers *workers, struct work *w);

@@ -126,13 +126,28 @@ static int add_there(struct config_job *j, const char *key, struct json which, c
 	return 0;
 }
 
+static int add_from(struct config_job *j, const char *key, struct json which, struct json source,
+		    struct entries *s)
+{
+	AUTO(mem_drop) char *name = NULL;
+	const char *value;
+	int r = read_name(j, key, which, &name);
+
+	if (r < 0)
+		return r;
+	assert(name);
+	if (json_is(source, "remote"))
+		return add_there(j, key, which, &name, s);
+	value = expand_lookup(j->env, name, strlen(name));
+	if (!value)
+		return 0;
+	return entries_add(j, s, (struct entry){ .rank = BY_NAME, .at = which.at }, name, value);
+}
+
 /* One element of envVars: "NAME" or {"name": "NAME", "source": "local"}. */
 static int add_named(struct config_job *j, const char *key, struct json v, struct entries *s)
 {
 	struct json which = v, source = JSON_NONE;
-	AUTO(mem_drop) char *name = NULL;
-	const char *value;
-	int r;
 
 	if (json_type(v) == JSON_OBJECT) {
 		which = json_get(v, "name");
@@ -145,16 +160,7 @@ static int add_named(struct config_job *j, const char *key, struct json v, struc
 	if (json_type(which) != JSON_STRING)
 		return config_refuse(j, v.at, "'%s' must be an array of names, found %s", key,
 				     which.at ? config_type(which) : "an object without 'name'");
-	r = read_name(j, key, which, &name);
-	if (r < 0)
-		return r;
-	assert(name);
-	if (json_is(source, "remote"))
-		return add_there(j, key, which, &name, s);
-	value = expand_lookup(j->env, name, strlen(name));
-	if (!value)
-		return 0;
-	return entries_add(j, s, (struct entry){ .rank = BY_NAME, .at = v.at }, name, value);
+	return add_from(j, key, which, source, s);
 }
 
 static int add_names(struct config_job *j, struct config_value names, struct entries *s)

@@ -139,6 +139,7 @@ static int begin_refresh(struct killick_session *s, struct config *c, struct job
 {
 	struct job *j;
 
+	assert(s); /* without a session its config would not have been read */
 	if (s->state != SESSION_OPEN)
 		return error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
 	j = job_new(s, JOB_REFRESH);

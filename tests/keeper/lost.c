@@ -80,7 +80,7 @@ const char *lost_record(void)
 	ssize_t n = read(fd, text, sizeof(text) - 1);
 
 	OK(n >= 0);
-	text[n] = '\0';
+	text[n > 0 ? n : 0] = '\0';
 	close(fd);
 	return text;
 }

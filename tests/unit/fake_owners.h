@@ -35,8 +35,9 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	int i = 0;
 
 	(void)l;
-	while (far_watches[i])
-		assert(++i < FAR_WATCHES);
+	while (i < FAR_WATCHES && far_watches[i])
+		i++;
+	assert(i < FAR_WATCHES);
 	*w = (struct loop_watch){ .fd = fd, .events = events, .on_ready = on_ready };
 	far_watches[i] = w;
 	return 0;
