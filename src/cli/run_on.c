@@ -315,12 +315,14 @@ static bool has_no_stdin(void)
 static int start_input(struct run_on *r, struct err *e)
 {
 	pthread_t thread;
-	int status = has_no_stdin() ? 0 : pthread_create(&thread, NULL, read_stdin, r);
+	int status;
 
+	if (has_no_stdin())
+		return 0;
+	status = pthread_create(&thread, NULL, read_stdin, r);
 	if (status != 0)
 		return err_set(e, -status, "cannot start a thread: %s", strerror(status));
-	if (!has_no_stdin())
-		pthread_detach(thread);
+	pthread_detach(thread);
 	return 0;
 }
 

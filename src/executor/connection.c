@@ -363,8 +363,10 @@ static void handle(struct connection *c, const struct message *m)
 	method = find_method(m->method);
 	if (!method)
 		json_string_into(m->method, name, sizeof(name));
-	if (may_call(c, &r, method, name))
+	if (may_call(c, &r, method, name)) {
+		assert(method);
 		method->fn(c, &r, m->params);
+	}
 }
 
 static void handle_scanned(struct connection *c, struct scan *s)

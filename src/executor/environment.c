@@ -507,6 +507,7 @@ static void make_title(struct environment *env, const struct environment_spec *s
 {
 	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
 
+	assert(env->name);
 	for (char *const *p = spec->program; p && *p; p++)
 		if (**p != '-')
 			buf_addf(&words, "%s%s", words.len ? " " : "", *p);

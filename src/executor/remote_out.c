@@ -103,7 +103,7 @@ static bool send_chunk(struct remote *r, unsigned i, size_t at)
 
 	if (!environment_begin(r->env, &j, &c->pending, "process/write", on_written))
 		return false;
-	snprintf(write_id, sizeof(write_id), "%llu", (unsigned long long)(r->out.first_id + i));
+	snprintf(write_id, sizeof(write_id), "%llu", (unsigned long long)r->out.first_id + i);
 	emit_str(&j, "processId", r->id);
 	emit_str(&j, "writeId", write_id);
 	wire_chunk(&j, "chunk", r->out.queue.data + at, c->len);

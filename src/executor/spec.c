@@ -1,6 +1,7 @@
 /* spec.c - see spec.h */
 #include "executor/spec.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static int read_argv(struct spec *s, const struct param *p, struct err *e)
 	}
 	emit_close(&j);
 	if (emit_end(&j) < 0) { /* a long one: the program's name is enough */
+		assert(n > 0);
 		buf_reset(&shown, 0);
 		if (emit_quoted(&shown, s->argv[0], strlen(s->argv[0])) < 0)
 			buf_adds(&shown, "\"\"");

@@ -162,6 +162,7 @@ bool workers_cancel(struct workers *workers, struct work *w)
 	struct work **at;
 	bool found;
 
+	assert(w);
 	pthread_mutex_lock(&p->lock);
 	for (at = &p->first; *at && *at != w;)
 		at = &(*at)->next;

@@ -36,7 +36,7 @@ static pid_t mark_below(const struct mark *m, const char *name)
 
 	if (pid <= 1 || digits > 16)
 		return 0;
-	memcpy(path, name, digits); /* many processes are asked: no snprintf */
+	memcpy(path, name, digits + 1); /* many processes are asked: no snprintf */
 	memcpy(path + digits, "/ns/pid", sizeof("/ns/pid"));
 	len = readlinkat(m->proc_fd, path, pidns, sizeof(pidns) - 1);
 	if (len <= 0) /* it has just ended, or this user may not look at it */

@@ -296,7 +296,7 @@ int tree_survivors(const struct tree *t, pid_t *pids, int max)
  * that does not: a hostile child may have joined any group of our session, the client's as well. */
 static void kill_children(const struct tree *t)
 {
-	pid_t pids[1024];
+	pid_t pids[1024] = { 0 };
 	int n = tree_survivors(t, pids, (int)(sizeof(pids) / sizeof(pids[0])));
 
 	for (int i = 0; i < n; i++) {
