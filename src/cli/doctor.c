@@ -40,7 +40,7 @@ const char doctor_help[] =
 
 struct findings {
 	struct utsname kernel;
-	struct probe ns, cgroup, keeper, max_procs, memory, records;
+	struct probe ns, cgroup, keeper, max_procs, memory, open_files, records;
 	const char *level; /* what `killick run` uses when not asked for another */
 	struct trees trees;
 	struct orphan *orphans;
@@ -64,6 +64,7 @@ static int look(struct findings *f)
 	probe_keeper(&f->keeper);
 	probe_max_procs(&f->max_procs);
 	probe_memory(&f->memory);
+	probe_open_files(&f->open_files);
 	probe_records(&f->records);
 	f->level = f->cgroup.works ? "cgroup" : f->keeper.works ? "keeper" : "group";
 	r = trees_read(&f->trees);
@@ -200,13 +201,19 @@ static void print_findings(const struct findings *f)
 		 f->kernel.machine, geteuid());
 	printf("killick %s on %s\n", KILLICK_VERSION, text);
 	heading("containment");
-	snprintf(text, sizeof(text), "%s", f->level);
+	snprintf(text, sizeof(text), "%s%s", f->level,
+		 f->open_files.works
+			 ? ""
+			 : ", but `killick run` may fail: too few open files, see limits");
 	fact("level here", text, false);
 	fact_probe("namespace", &f->ns);
 	fact_probe("cgroup", &f->cgroup);
 	fact_probe("keeper", &f->keeper);
 	print_raise(f);
 	heading("limits");
+	fact_probe("open files", &f->open_files);
+	if (*f->open_files.raise)
+		fact("", f->open_files.raise, true);
 	fact_probe("--max-procs", &f->max_procs);
 	if (!f->max_procs.works && *f->max_procs.raise)
 		fact("", f->max_procs.raise, true);
@@ -263,6 +270,7 @@ static void print_json(const struct findings *f)
 	json_probe(&j, "keeper", &f->keeper);
 	emit_close(&j);
 	emit_open(&j, "limits", '{');
+	json_probe(&j, "open_files", &f->open_files);
 	json_probe(&j, "max_procs", &f->max_procs);
 	json_probe(&j, "memory", &f->memory);
 	emit_close(&j);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -245,6 +247,51 @@ void probe_max_procs(struct probe *out)
 void probe_memory(struct probe *out)
 {
 	probe_limit(out, &(struct cgroup_limits){ .memory = 64ULL << 20 }, V1_MEMORY);
+}
+
+/* The command that raises the soft limit of open files, and the hard limit where that is lower. */
+static void raise_open_files(const struct rlimit *lim, char *out, size_t size)
+{
+	enum { USUAL = 1024 };
+
+	if (lim->rlim_max >= USUAL || geteuid() == 0)
+		snprintf(out, size, "ulimit -n %d", USUAL);
+	else
+		snprintf(out, size, "sudo prlimit --pid $$ --nofile=%d:%d", USUAL, USUAL);
+}
+
+void probe_open_files(struct probe *out)
+{
+	enum { STDIO = 3 };
+	int fds[PROBE_OPEN_FILES - STDIO], count = 0, error = 0;
+	struct rlimit lim = { 0, 0 };
+
+	*out = (struct probe){ .works = false };
+	getrlimit(RLIMIT_NOFILE, &lim);
+	while (count < PROBE_OPEN_FILES - STDIO && !error) {
+		fds[count] = eventfd(0, EFD_CLOEXEC);
+		if (fds[count] < 0)
+			error = errno;
+		else
+			count++;
+	}
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	out->works = !error;
+	if (out->works) {
+		TEXT(out->how, "`killick run` needs up to %d, the limit (ulimit -n) is %llu",
+		     PROBE_OPEN_FILES, (unsigned long long)lim.rlim_cur);
+	} else if (error != EMFILE) {
+		TEXT(out->how, "`killick run` needs up to %d open files: %s", PROBE_OPEN_FILES,
+		     strerror(error));
+	} else {
+		bool inherited = lim.rlim_cur >= PROBE_OPEN_FILES;
+
+		TEXT(out->how, "`killick run` needs up to %d, but the limit (ulimit -n) is %llu%s",
+		     PROBE_OPEN_FILES, (unsigned long long)lim.rlim_cur,
+		     inherited ? ", and the caller of killick left files open" : "");
+		raise_open_files(&lim, out->raise, sizeof(out->raise));
+	}
 }
 
 /* Could a record be written in `dir`? 0: yes, 1: yes, once the directory is made, or -errno. */

@@ -9,6 +9,12 @@
 
 #include <stdbool.h>
 
+/* The limit of open files with which `killick run` holds a server at each level and with each
+ * option. Measured, with stdin, stdout and stderr open and nothing else: group 14, keeper 16,
+ * namespace 21, cgroup 22, cgroup with --max-procs, --memory and --report 26; a client verb with
+ * one server 23. The rest is reserve. */
+enum { PROBE_OPEN_FILES = 32 };
+
 struct probe {
 	bool works;
 	char how[1024];   /* works: what was done, where. Does not: what was refused and why */
@@ -22,4 +28,5 @@ void probe_namespace(
 void probe_keeper(struct probe *out);    /* subreaper, pidfd */
 void probe_max_procs(struct probe *out); /* limits on a cgroup of ours */
 void probe_memory(struct probe *out);
-void probe_records(struct probe *out); /* write in the runtime directory */
+void probe_open_files(struct probe *out); /* open as many files as `killick run` does */
+void probe_records(struct probe *out);    /* write in the runtime directory */

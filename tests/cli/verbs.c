@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/probe.h"
 #include "t.h"
 
 enum {
@@ -394,6 +395,70 @@ TEST(doctor_answers, .timeout_ms = 40000)
 	OK(is_json());
 	OK(has("\"level\":\"cgroup\"") || has("\"level\":\"keeper\""));
 	OK(has("\"keeper\":{\"works\":true"));
+}
+
+/* Run killick with a limit of open files and none open but stdin, stdout and stderr; the output is
+ * in `out`. Returns the exit status. */
+static int run_with_files(int files, const char *words)
+{
+	char command[1000];
+	char *argv[] = { (char *)"sh", (char *)"-c", command, NULL };
+	int fds[2];
+	pid_t pid;
+
+	snprintf(command, sizeof(command), "ulimit -n %d; exec %s %s", files, killick(), words);
+	/* the caller of the test may have left files open */
+	for (int fd = 3; fd < 1024; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	OK(pipe2(fds, O_CLOEXEC) == 0);
+	pid = t_spawn(argv, (int[]){ -1, fds[1], fds[1] });
+	close(fds[1]);
+	drain(fds[0]);
+	return status_of(pid);
+}
+
+TEST(doctor_says_that_the_limit_of_open_files_is_too_low, .timeout_ms = 60000)
+{
+	static const int low[] = { 8, 20, PROBE_OPEN_FILES - 1 };
+	char want[80];
+
+	own_records();
+	for (size_t i = 0; i < sizeof(low) / sizeof(low[0]); i++) {
+		snprintf(want, sizeof(want), "needs up to %d, but the limit (ulimit -n) is %d",
+			 PROBE_OPEN_FILES, low[i]);
+		EQ(run_with_files(low[i], "doctor"), 0);
+		OK(has(want) && has("--nofile=1024") + has("ulimit -n 1024") == 1);
+		OK(has("may fail: too few open files"));
+		EQ(run_with_files(low[i], "doctor --json"), 0);
+		OK(is_json() && has(want) && has("\"open_files\":{\"works\":false"));
+	}
+	EQ(run_with_files(PROBE_OPEN_FILES, "doctor --json"), 0);
+	OK(is_json() && has("\"open_files\":{\"works\":true"));
+}
+
+/* The doctor's number is enough, with the options that cost descriptors. */
+TEST(run_works_with_the_number_of_open_files_that_doctor_names, .timeout_ms = 40000)
+{
+	static const char *const levels[] = { "auto", "keeper", "namespace", "group" };
+	char words[400];
+	int r;
+
+	own_records();
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(words, sizeof(words), "run --contain %s --report %s/report -- true",
+			 levels[i], t_audit.dir);
+		r = run_with_files(PROBE_OPEN_FILES, words);
+		if (r != 0 && !(i == 2 && r == 69)) /* no namespaces here */
+			FAIL("level %s: status %d: %s", levels[i], r, out);
+	}
+	EQ(run_with_files(PROBE_OPEN_FILES, "doctor --json"), 0);
+	if (!has("\"max_procs\":{\"works\":true") || !has("\"memory\":{\"works\":true"))
+		SKIP("no cgroup controllers: --max-procs and --memory were not tried");
+	snprintf(words, sizeof(words), "run --max-procs 20 --memory 64M --report %s/report -- true",
+		 t_audit.dir);
+	r = run_with_files(PROBE_OPEN_FILES, words);
+	if (r != 0)
+		FAIL("status %d: %s", r, out);
 }
 
 /* Start a program that sleeps under a name of our choice and ignores SIGTERM if asked to. */
