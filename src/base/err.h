@@ -13,3 +13,7 @@ struct err {
 /* Fill in e (which may be NULL) and return code, so that `return err_set(e, -errno, ...)` says it
  * all. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The next step for the user after the failure `code`, to be printed behind the reason: "; raise
+ * the limit of open files (ulimit -n)", for example. Empty when there is none. */
+const char *err_next(int code);

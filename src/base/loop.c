@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -362,7 +363,8 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	pthread_condattr_destroy(&attr);
 	r = loop_make_descriptors(l);
 	if (r < 0)
-		err_set(e, r, "cannot wait for events (epoll, pipe)");
+		err_set(e, r, "cannot make descriptors to wait for events: %s%s", strerror(-r),
+			err_next(r));
 	loop_lock(l); /* the thread must find its own name in l->thread */
 	if (r == 0) {
 		r = thread_start(&l->thread, THREAD_OURS, "killick", loop_thread, l);

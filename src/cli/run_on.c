@@ -432,7 +432,7 @@ static int start(struct run_on *r, const char *keeper)
 	r->env = on_open(r->loop, &r->place, VERB, keeper);
 	code = watch_signals(r);
 	if (code < 0)
-		err_set(&e, code, "cannot wait for signals: %s", strerror(-code));
+		err_set(&e, code, "cannot wait for signals: %s%s", strerror(-code), err_next(code));
 	if (code < 0 || pump_start(&r->out, &e) < 0 || pump_start(&r->err, &e) < 0 ||
 	    open_link(r, &e) < 0) {
 		cli_say(VERB, "%s", e.text);

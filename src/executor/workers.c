@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -215,7 +216,7 @@ int workers_new(struct loop *loop, unsigned threads, struct workers **out, struc
 		fd_drop(&fd);
 		pool_free(p);
 		free(w);
-		return err_set(e, r, "no descriptor for threads");
+		return err_set(e, r, "no descriptor for threads: %s%s", strerror(-r), err_next(r));
 	}
 	*out = w;
 	return 0;

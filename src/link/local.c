@@ -647,9 +647,8 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	if (r == 0)
 		r = watch_all(l, &ends);
 	if (r < 0)
-		return err_set(e, r,
-			       "no descriptors for its pipes: %s; raise the limit (ulimit -n)",
-			       strerror(-r));
+		return err_set(e, r, "no descriptors for its pipes: %s%s", strerror(-r),
+			       err_next(r));
 	r = launch_keeper(spec, ends.theirs, &pidfd, &l->keeper_pid, e);
 	if (r < 0) {
 		watch_none(l);

@@ -111,7 +111,8 @@ static int explain(const struct job *job, struct err *e)
 
 	if (strcmp(job->failed, "execve") == 0)
 		return err_set(e, -job->error, "cannot run the keeper '%s': %s", s->path, reason);
-	return err_set(e, -job->error, "cannot start a process (%s): %s", job->failed, reason);
+	return err_set(e, -job->error, "cannot start a process (%s): %s%s", job->failed, reason,
+		       err_next(-job->error));
 }
 
 int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct err *e)

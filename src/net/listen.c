@@ -272,7 +272,8 @@ static int make_socket(struct listener *l, const struct url *u, int *out, struct
 		return err_set(e, -EINVAL, "to listen needs an IP address, not '%s'", u->host);
 	fd = socket(at.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return err_set(e, -errno, "cannot make a socket: %s", strerror(errno));
+		return err_set(e, -errno, "cannot make a socket: %s%s", strerror(errno),
+			       err_next(-errno));
 	r = u->kind == URL_UNIX ? bind_unix(l, fd, u->path, e) : bind_tcp(fd, &at, u, e);
 	if (r == 0 && listen(fd, BACKLOG) < 0)
 		r = err_set(e, -errno, "cannot listen: %s", strerror(errno));
@@ -325,7 +326,8 @@ static int set_up(struct listener *l, const struct listen_spec *spec, struct err
 	name_url(l, fd, spec->url);
 	r = loop_watch(l->loop, &l->socket, fd, EPOLLIN, on_connection);
 	if (r < 0)
-		return err_set(e, r, "cannot wait for connections: %s", strerror(-r));
+		return err_set(e, r, "cannot wait for connections: %s%s", strerror(-r),
+			       err_next(r));
 	(void)TAKE_FD(fd);
 	return 0;
 }

@@ -363,7 +363,8 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
 	if (n < 0) {
 		int r = -errno;
 
-		return err_set(e, r, "cannot read config '%.120s': %s", file, strerror(-r));
+		return err_set(e, r, "cannot read config '%.120s': %s%s", file, strerror(-r),
+			       err_next(r));
 	}
 	if (full < 0)
 		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", file,

@@ -21,7 +21,7 @@ int outbox_init(struct outbox *o, bool for_host, struct err *e)
 		return 0;
 	r = bell_init(&o->bell);
 	if (r < 0)
-		return err_set(e, r, "cannot make a pipe: %s", strerror(-r));
+		return err_set(e, r, "cannot make a pipe: %s%s", strerror(-r), err_next(r));
 	o->fd = o->bell.out;
 	return 0;
 }

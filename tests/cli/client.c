@@ -336,3 +336,38 @@ TEST(verbose_says_more, .timeout_ms = TEST_MS)
 	RUN(0, "call", "stderr", "--args", "{\"lines\":2}");
 	STREQ(err, "");
 }
+
+/* Each number makes another step fail: the first pipe, the loop, the config, the pipes of the
+ * server, the keeper, the server. */
+TEST(errors_of_client_verbs_name_the_limit_of_open_files, .timeout_ms = 4 * TEST_MS)
+{
+	static const char *const words[VERBS] = { "tools",     "resources",    "prompts",
+						  "call echo", "read zoo://a", "ping --count 1",
+						  "status",    "inspect" };
+	static const int limits[] = { 4, 6, 8, 9, 12, 17, 20 };
+
+	begin();
+	CONFIG("mcp.json", "one", "good");
+	/* the caller of the test may have left files open */
+	for (int fd = 3; fd < 1024; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	for (size_t i = 0; i < VERBS * sizeof(limits) / sizeof(limits[0]); i++) {
+		int limit = limits[i / VERBS], status;
+		char command[512];
+		char *argv[] = { (char *)"sh", (char *)"-c", command, NULL };
+		struct child c;
+
+		snprintf(command, sizeof(command), "ulimit -n %d; exec %s %s", limit, killick(),
+			 words[i % VERBS]);
+		c = start(argv, -1);
+		listen_for(&c, NULL);
+		status = finish(&c);
+		nothing_left();
+		if (status == 0 && limit > 12) /* level keeper needs fewer than level cgroup */
+			continue;
+		if (status == 0 || !strstr(err, "; raise the limit of open files (ulimit -n)") ||
+		    (!strstr(err, "Too many open files") &&
+		     !strstr(err, "No file descriptors available")))
+			FAIL("'%s': exit status %d: %s", command, status, err);
+	}
+}
