@@ -19,7 +19,8 @@
 #include "base/mem.h"
 
 #define ERR_SYSTEM_FLAG 0x80000000ul
-/* Numbers from ssl.h, bio.h, tls1.h and x509_vfy.h, under their names there. */
+#define ERR_REASON_OF   0xffful /* the bits that are a reason of libssl in 1.1 and in 3.x */
+/* Numbers from ssl.h, sslerr.h, bio.h, tls1.h and x509_vfy.h, under their names there. */
 enum {
 	SSL_FILETYPE_PEM = 1,
 	SSL_VERIFY_PEER = 1,
@@ -35,6 +36,20 @@ enum {
 	SSL_MODE_RELEASE_BUFFERS = 16, /* an idle connection has none */
 	TLS1_2_VERSION = 0x0303,
 	X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS = 4,
+	X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT = 2,
+	X509_V_ERR_CERT_NOT_YET_VALID = 9,
+	X509_V_ERR_CERT_HAS_EXPIRED = 10,
+	X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT = 18,
+	X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN = 19,
+	X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY = 20,
+	X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE = 21,
+	X509_V_ERR_HOSTNAME_MISMATCH = 62,
+	X509_V_ERR_IP_ADDRESS_MISMATCH = 64,
+	SSL_AD_REASON_OFFSET = 1000, /* reason of an alert that came: this and its number */
+	SSL_AD_MAX = 255,
+	SSL_R_SSLV3_ALERT_BAD_CERTIFICATE = 1042,
+	SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN = 1046,
+	SSL_R_TLSV1_ALERT_UNKNOWN_CA = 1048,
 	BIO_TYPE_SOURCE_SINK = 0x0400,
 	BIO_CTRL_FLUSH = 11,
 	BIO_FLAGS_READ = 1,
@@ -194,10 +209,9 @@ static int need_library(struct err *e)
 	return lib.failed.code;
 }
 
-/* What the library has to say about its last failure. */
-static const char *reason(void)
+/* The library's text for a failure; forgets all other failures. */
+static const char *reason_of(unsigned long error)
 {
-	unsigned long error = lib.ERR_get_error();
 	const char *text = error ? lib.ERR_reason_error_string(error) : NULL;
 
 	if (!text && (error & ERR_SYSTEM_FLAG)) /* 3.x leaves these to us */
@@ -205,6 +219,12 @@ static const char *reason(void)
 
 	lib.ERR_clear_error();
 	return text ? text : "no reason given";
+}
+
+/* What the library has to say about its last failure. */
+static const char *reason(void)
+{
+	return reason_of(lib.ERR_get_error());
 }
 
 /* --- contexts --- */
@@ -371,6 +391,52 @@ static int failure(struct tls *t, int result, enum tls_want *want)
 	}
 }
 
+/* The next step after the certificate of the other side was refused here. */
+static const char *trust_next(long verified)
+{
+	switch (verified) {
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+		return "; name the file with its CA by 'caFile' in a config, or by SSL_CERT_FILE";
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		return "; connect to a name or address that is in the certificate";
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		return "; renew the certificate, or set the clock of this machine";
+	default:
+		return "";
+	}
+}
+
+/* The handshake failed, and not because of a certificate that was refused here. An alert comes from
+ * a peer that speaks TLS; the peer without TLS is the one that may use ws://. */
+static int explain_protocol(struct err *e)
+{
+	unsigned long error = lib.ERR_get_error();
+	unsigned code = error & ERR_SYSTEM_FLAG ? 0 : (unsigned)(error & ERR_REASON_OF);
+	const char *text = reason_of(error);
+
+	if (code == SSL_R_TLSV1_ALERT_UNKNOWN_CA)
+		return err_set(e, -EPROTO,
+			       "the peer does not trust the CA of our certificate (%s); on the "
+			       "peer's machine, name the file with the CA by 'caFile' in a config, "
+			       "or by SSL_CERT_FILE",
+			       text);
+	if (code >= SSL_R_SSLV3_ALERT_BAD_CERTIFICATE &&
+	    code <= SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN)
+		return err_set(
+			e, -EPROTO,
+			"the peer refuses our certificate: %s; the peer's error has the reason",
+			text);
+	if (code >= SSL_AD_REASON_OFFSET && code <= SSL_AD_REASON_OFFSET + SSL_AD_MAX)
+		return err_set(e, -EPROTO, "the peer refuses TLS with us: %s", text);
+	return err_set(e, -EPROTO, "no TLS with it: %s; is it ws://?", text);
+}
+
 int tls_handshake(struct tls *t, enum tls_want *want, struct err *e)
 {
 	long verified;
@@ -388,12 +454,10 @@ int tls_handshake(struct tls *t, enum tls_want *want, struct err *e)
 		return 0;
 	verified = lib.SSL_get_verify_result(t->ssl); /* 0 is X509_V_OK */
 	if (r == -EPROTO && verified != 0)
-		return err_set(e, -EACCES,
-			       "its certificate is not trusted: %s; if it is yours, name it with "
-			       "'caFile' or SSL_CERT_FILE",
-			       lib.X509_verify_cert_error_string(verified));
+		return err_set(e, -EACCES, "its certificate is not trusted: %s%s",
+			       lib.X509_verify_cert_error_string(verified), trust_next(verified));
 	if (r == -EPROTO)
-		return err_set(e, r, "no TLS with it: %s; is it ws://?", reason());
+		return explain_protocol(e);
 	if (r == 0 || r == -ECONNRESET)
 		return err_set(e, -ECONNRESET, "it hung up during the TLS handshake");
 	return err_set(e, r, "the TLS handshake failed: %s", strerror(-r));
