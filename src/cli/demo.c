@@ -420,20 +420,20 @@ int verb_demo(int argc, char **argv)
 		{ .mode = "npx",
 		  .inner = "bg",
 		  .about = "behind npx, with a child",
-		  .story = "started by a launcher like npx; leaves a background child" },
+		  .story = "behind a launcher like npx; leaves a child" },
 		{ .mode = "sh",
 		  .inner = "ignore",
-		  .about = "behind sh -c, never leaves",
-		  .story = "started by sh -c; ignores end of input and every signal it can" },
+		  .about = "behind sh -c, never exits",
+		  .story = "behind sh -c; ignores EOF and SIGTERM" },
 		{ .mode = "stopped",
 		  .about = "with a stopped child",
-		  .story = "leaves a child in a session of its own that has stopped itself" },
+		  .story = "leaves a stopped child in its own session" },
 		{ .mode = "daemon",
 		  .about = "starts a daemon",
-		  .story = "leaves a daemon: double fork, own session, closed descriptors" },
+		  .story = "leaves a daemon: double fork, own session" },
 		{ .mode = "nestsub",
-		  .about = "collects orphans of its own",
-		  .story = "has a subreaper of its own, with orphans in new sessions below it" },
+		  .about = "collects its own orphans",
+		  .story = "has a subreaper with orphans in new sessions" },
 	};
 	enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
 	static struct demo d = { .stage_in = -1, .stage_out = -1 };
@@ -454,7 +454,7 @@ int verb_demo(int argc, char **argv)
 	catch_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	view_init(&d.view, scenes, SCENES, d.sides);
-	puts("A client starts an MCP server, initializes it and is killed. What is left?");
+	puts("A client starts an MCP server and is killed. What is left?");
 	if (d.view.live)
 		putchar('\n');
 	fflush(stdout);

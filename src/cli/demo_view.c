@@ -94,7 +94,7 @@ static void name_process(const struct side *s, const struct audit_proc *p, char 
 		snprintf(out, size, "killick run");
 		for (size_t i = 0; i < s->count && i < SIDE_MAX; i++)
 			if (s->list[i].pid == p->ppid && is_keeper(&s->list[i]))
-				snprintf(out, size, "killick run (hold)");
+				snprintf(out, size, "killick (hold)");
 	} else if (starts(base, "sh ")) {
 		snprintf(out, size, "sh -c ...");
 	} else if (zoo && sscanf(zoo + 5, "%23s", mode) == 1) {
@@ -236,7 +236,7 @@ static void table_to(const struct view *v, FILE *out)
 	static const struct table_col narrow[] = {
 		{ .title = "server", .min = 12 },
 		{ .title = "plain leaves" },
-		{ .title = "killick leaves" },
+		{ .title = "killick" },
 		{ .title = "gone after", .right = true },
 	};
 	static const struct table_col cols[] = {

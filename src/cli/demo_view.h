@@ -16,8 +16,8 @@ enum { SIDE_MAX = 64 }; /* processes that are kept to be shown; more are counted
 
 struct scene {
 	const char *mode, *inner; /* of the zoo; inner may be NULL */
-	const char *about;        /* for the table, short */
-	const char *story;        /* above the trees */
+	const char *about;        /* for the table: at most 25 columns */
+	const char *story;        /* above the trees: at most 45 columns, so that the line has 60 */
 	/* results */
 	bool done;
 	size_t left[SIDES];

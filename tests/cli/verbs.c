@@ -274,6 +274,18 @@ TEST(help_is_one_screen)
 	}
 }
 
+TEST(help_of_killick_and_of_run_fits_79_columns)
+{
+	own_records();
+	for (int i = 0; i < 2; i++) {
+		EQ(i ? run("run", "--help", NULL) : run("--help", NULL), 0);
+		OK(has("killick run [") && count("\n") > 10);
+		for (char *rest = out, *line; (line = strsep(&rest, "\n"));)
+			if (strlen(line) > 79)
+				FAIL("%zu columns: %s", strlen(line), line);
+	}
+}
+
 TEST(ps_without_trees)
 {
 	own_records();
@@ -527,14 +539,31 @@ TEST(demo_leaves_nothing, .timeout_ms = 60000)
 	EQ(run("demo", NULL), 0);
 	len = strlen(out);
 	OK(len > 13 && strcmp(out + len - 14, "\nsurvivors: 0\n") == 0);
-	OK(has("behind npx, with a child     1 process            nothing"));
-	OK(has("behind sh -c, never leaves   2 processes          nothing"));
-	OK(has("starts a daemon              1 process            nothing"));
-	OK(has("collects orphans of its own  6 processes          nothing"));
+	OK(has("behind npx, with a child   1 process            nothing"));
+	OK(has("behind sh -c, never exits  2 processes          nothing"));
+	OK(has("starts a daemon            1 process            nothing"));
+	OK(has("collects its own orphans   6 processes          nothing"));
 	for (char *rest = out, *line; (line = strsep(&rest, "\n"));)
 		OK(strlen(line) <= 80);
 	EQ(audit_count(&t_audit), 0);
 	t_note("demo took %.1f s", (t_now_ms() - begin) / 1000);
+}
+
+/* Nothing is wrapped by the terminal, and no caption and no name in the table is cut. */
+TEST(demo_fits_60_columns, .timeout_ms = 60000)
+{
+	own_records();
+	setenv("LC_ALL", "C", 1);
+	setenv("NO_COLOR", "1", 1);
+	EQ(run_on_terminal(60, "demo", NULL), 0);
+	EQ(count(" of 5: "), 5);
+	OK(has("What is left?") && has("has a subreaper with orphans in new sessions\r\n"));
+	OK(has("\nbehind npx, with a child   1 process     nothing "));
+	OK(has("\nbehind sh -c, never exits  2 processes   nothing "));
+	OK(has("\ncollects its own orphans   6 processes   nothing "));
+	for (char *rest = out, *line; (line = strsep(&rest, "\r\n"));)
+		if (strlen(line) > 60)
+			FAIL("%zu columns: %s", strlen(line), line);
 }
 
 /* End the demo by a signal once both sides of it have servers. The auditor says so, not the demo's
