@@ -62,6 +62,8 @@ static const struct proc *owner_of(const struct trees *ts, const struct held *t)
 {
 	if (t->state == HELD_ELSEWHERE)
 		return NULL;
+	if (!t->rec.owner.start) /* the keepers say it an instant after the start */
+		return procs_find(&ts->procs, t->rec.owner.pid);
 	return procs_find_who(&ts->procs, t->rec.owner.pid, t->rec.owner.start);
 }
 

@@ -99,7 +99,8 @@ static bool has(const char *text)
 	return strstr(out, text) != NULL;
 }
 
-/* A held server that has answered initialize: its tree stands. */
+/* A held server that has answered initialize, and whose record is complete: the keepers finish it
+ * while the server begins. */
 struct server {
 	pid_t pid;
 	int in, out;
@@ -125,6 +126,9 @@ static struct server hold(const char *name, const char *mode, const char *inner)
 	OK(write(s.in, hello, sizeof(hello) - 1) == sizeof(hello) - 1);
 	OK(t_wait_fd(s.out, POLLIN, 8000));
 	OK(read(s.out, answer, sizeof(answer)) > 0);
+	snprintf(answer, sizeof(answer), "\"name\":\"%s\"", name);
+	for (double end = t_now_ms() + 8000; run("ps", "--json", NULL) == 0 && !has(answer);)
+		OK(t_now_ms() < end);
 	return s;
 }
 

@@ -284,6 +284,8 @@ bool lab_lives(pid_t pid)
 	if (slurp(path, text, sizeof(text)) <= 0 || !(p = strrchr(text, ')')) || p[2] == 'Z' ||
 	    p[2] == 'X')
 		return false;
+	if (strstr(text, "(killick)")) /* a keeper that got the pid of a server of the past */
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
 	snprintf(entry, sizeof(entry), "ZOO_AUDIT=%s", t_audit.tag);
 	n = slurp(path, text, sizeof(text));
@@ -295,8 +297,13 @@ size_t lab_living(void)
 	static _Thread_local pid_t pids[MAX_PIDS];
 	size_t n = lab_pids(pids, MAX_PIDS), living = 0;
 
-	for (size_t i = 0; i < n; i++)
-		living += lab_lives(pids[i]);
+	for (size_t i = 0; i < n; i++) {
+		bool again = false; /* a server that got the pid of another one */
+
+		for (size_t j = 0; j < i && !again; j++)
+			again = pids[j] == pids[i];
+		living += !again && lab_lives(pids[i]);
+	}
 	return living;
 }
 
