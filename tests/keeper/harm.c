@@ -505,3 +505,23 @@ TEST(with_few_descriptors_it_holds_or_names_ulimit_n, .timeout_ms = 120000)
 	}
 	OK(worked > 0);
 }
+
+TEST(with_few_descriptors_a_limit_is_not_blamed, .timeout_ms = 120000)
+{
+	static const char *const options[] = { "--max-procs", "50", NULL };
+	struct harm h;
+	bool up = harm_start(&h, options, harm_few_descriptors, 64, 0);
+
+	OK(harm_end(&h));
+	if (!up)
+		SKIP("--max-procs cannot be kept here");
+	for (int count = 20; count < 30; count++) {
+		char where[80];
+
+		snprintf(where, sizeof(where), "ulimit -n %d with --max-procs", count);
+		if (!harm_start(&h, options, harm_few_descriptors, count, 0))
+			harm_one_line(&h, "ulimit -n", "leave --max-procs", where);
+		if (!harm_end(&h))
+			FAIL("%s: the tree outlived its owner", where);
+	}
+}
