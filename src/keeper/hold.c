@@ -34,6 +34,7 @@ struct hold {
 	bool failed;           /* the server never ran; the watch has been told */
 	bool owner_gone;
 	int poller;
+	int poller_error;  /* errno: why one of them cannot be waited for; 0: all can */
 	int fds[FD_COUNT]; /* -1: nothing (more) to learn there */
 };
 
@@ -187,7 +188,11 @@ static void hold_step(struct hold *h, enum event ev)
 
 static void learn(struct hold *h, int which, int fd, uint32_t events)
 {
-	h->fds[which] = fd >= 0 && poller_add(h->poller, which, fd, events) == 0 ? fd : -1;
+	int r = fd < 0 ? 0 : poller_add(h->poller, which, fd, events);
+
+	h->fds[which] = r == 0 ? fd : -1;
+	if (r < 0 && !(which == FD_STDIN && r == -EPERM)) /* a file never has news */
+		h->poller_error = -r;
 }
 
 static void forget(struct hold *h, int which)
@@ -459,7 +464,12 @@ static void spawn(struct hold *h)
 		keeper_note(k, "clone3: %s; the server was forked and moved",
 			    strerror(clone_errno));
 	learn(h, FD_NEWS, fd, EPOLLIN);
-	assert(h->fds[FD_NEWS] >= 0); /* a pipe can always be waited for */
+	if (h->fds[FD_NEWS] < 0) { /* we would not learn whether the server runs: end it */
+		close(fd);
+		fail(h, FAILURE_KERNEL, h->poller_error);
+		keeper_stopping(k, WHY_FAILED, 0);
+		go(h, KILLING, 0);
+	}
 }
 
 /* Everything is over but what cannot be killed (a process in a disk wait, a setuid one without a
@@ -503,7 +513,7 @@ static void learn_all(struct hold *h, int ctl)
 	learn(h, FD_OWNER, k->owner_fd, EPOLLIN);
 	learn(h, FD_CONTROL, k->control_fd, EPOLLIN);
 	/* The hang-up of a pipe needs no asking; a socket that the client half-closed says
-	 * EPOLLRDHUP only. A file never has news. */
+	 * EPOLLRDHUP only. */
 	if (k->control_fd < 0)
 		learn(h, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
 }
@@ -577,6 +587,11 @@ static bool get_ready(struct hold *h, int ctl)
 	/* woken, should somebody have stopped us, when the watch dies */
 	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	learn_all(h, ctl);
+	if (h->poller_error) {
+		h->fds[FD_CTL] = ctl; /* to speak there needs no poller */
+		fail(h, FAILURE_KERNEL, h->poller_error);
+		return false;
+	}
 	if (h->fds[FD_SIGNALS] < 0 ||
 	    (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)) {
 		fail(h, FAILURE_KERNEL, errno);

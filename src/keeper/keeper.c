@@ -50,6 +50,8 @@ int keeper_lacks(const char *call, int error)
 		next = "the whole machine has too many open files: end some programs";
 	else if (error == EAGAIN || error == ENOMEM)
 		next = "end some processes or raise the limit (ulimit -u)";
+	else if (error == ENOSPC)
+		next = "raise the limit of this user (sysctl fs.epoll.max_user_watches)";
 	keeper_say("cannot hold a server without %s: %s; %s", call, strerror(error), next);
 	return error == EPERM || error == ENOSYS || error == EACCES ? EXIT_UNAVAILABLE
 								    : EXIT_TRY_AGAIN;

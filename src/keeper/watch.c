@@ -40,7 +40,8 @@ struct watch {
 	struct keeper *k;
 	pid_t hold, janitor; /* 0: none */
 	int ctl, signals, poller;
-	bool relayed; /* our parent is a relay */
+	int ctl_of_hold; /* its end of ctl; closed once it is forked */
+	bool relayed;    /* our parent is a relay */
 	bool started, done, failed;
 	int survivors;        /* with done */
 	enum failure failure; /* with failed */
@@ -384,7 +385,7 @@ static int explain(const struct watch *w)
 			next_step(w->error, "end some processes or raise the limit (ulimit -u)"));
 		return EXIT_TRY_AGAIN;
 	case FAILURE_KERNEL:
-		return keeper_lacks("prctl, signalfd4 and epoll_create1", w->error);
+		return keeper_lacks("prctl, signalfd4, epoll_create1 and epoll_ctl", w->error);
 	case FAILURE_NAMESPACE:
 		keeper_say("--contain namespace is not possible here: %s; use --contain auto, or "
 			   "see 'killick doctor'",
@@ -438,24 +439,21 @@ static int refuse(const struct watch *w)
 static int fork_hold(struct watch *w)
 {
 	struct keeper *k = w->k;
-	int pair[2], r;
+	int r;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
 	k->tree.pidns = k->tree.level == LEVEL_NAMESPACE;
 	if (!k->tree.pidns) /* there the hold has to write to files of its own in /proc first */
 		keeper_seal();
 	w->hold = k->tree.pidns ? namespace_fork(&k->ns) : fork();
 	if (w->hold == 0) {
-		close(pair[0]);
+		close(w->ctl);
 		close(w->poller);
 		close(w->signals);
-		hold_run(k, pair[1]);
+		hold_run(k, w->ctl_of_hold);
 	}
 	r = w->hold < 0 ? -errno : 0;
-	close(pair[1]);
+	close(w->ctl_of_hold);
 	keeper_seal();
-	w->ctl = pair[0];
 	return r;
 }
 
@@ -469,10 +467,29 @@ static bool has_terminal(const struct keeper *k)
 	       isatty(STDIN_FILENO) && tcgetsid(STDIN_FILENO) == getsid(0);
 }
 
+/* Before there is a hold: one that we cannot hear must not start a server. 0 or -errno. */
+static int watch_wait_for_all(struct watch *w)
+{
+	struct keeper *k = w->k;
+	int r = poller_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN);
+
+	if (r == 0)
+		r = poller_add(w->poller, FD_CTL, w->ctl, EPOLLIN);
+	if (r == 0 && k->owner_fd >= 0)
+		r = poller_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
+	if (r < 0)
+		return r;
+	if (k->control_fd >= 0) /* only hang-ups: the hold reads the messages */
+		return poller_add(w->poller, FD_CONTROL, k->control_fd, 0);
+	r = poller_add(w->poller, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
+	return r == -EPERM ? 0 : r; /* a file never has news */
+}
+
 /* What the kernel must give us. 0, or an exit code after one line on stderr. */
 static int watch_get_ready(struct watch *w)
 {
 	struct keeper *k = w->k;
+	int pair[2], r;
 
 	w->signals = signals_fd();
 	if (w->signals < 0)
@@ -480,6 +497,13 @@ static int watch_get_ready(struct watch *w)
 	w->poller = poller_open();
 	if (w->poller < 0)
 		return keeper_lacks("epoll_create1", -w->poller);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return keeper_lacks("socketpair", errno);
+	w->ctl = pair[0];
+	w->ctl_of_hold = pair[1];
+	r = watch_wait_for_all(w);
+	if (r < 0)
+		return keeper_lacks("epoll_ctl", -r);
 	if (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return keeper_lacks("prctl", errno);
 	/* Wakes us when our parent ends: somebody may have stopped us, or there is no pidfd of the
@@ -517,23 +541,6 @@ static int watch_begin(struct watch *w)
 	return 0;
 }
 
-static void watch_wait_for_all(struct watch *w)
-{
-	struct keeper *k = w->k;
-
-	/* deaf to the hold we cannot watch over it: give it up at once, and end the tree */
-	if (poller_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN) < 0 ||
-	    poller_add(w->poller, FD_CTL, w->ctl, EPOLLIN) < 0)
-		w->deadline_us = 1;
-	if (k->owner_fd >= 0)
-		poller_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
-	if (k->control_fd >= 0)
-		poller_add(w->poller, FD_CONTROL, k->control_fd,
-			   0); /* only hang-ups: the hold reads the messages */
-	else
-		poller_add(w->poller, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
-}
-
 int watch_run(const struct options *opt, char **environment)
 {
 	static struct keeper keeper; /* shared by fork; too large for a stack that is copied */
@@ -566,7 +573,6 @@ int watch_run(const struct options *opt, char **environment)
 	}
 	STEP(WATCH_FORKED);
 	record_add(w.k->record_fd, "hold", "%d", w.hold);
-	watch_wait_for_all(&w);
 	loop(&w);
 	orderly = w.done || w.failed;
 	if (!orderly)

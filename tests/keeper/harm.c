@@ -6,11 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -465,6 +469,57 @@ TEST(without_proc_it_holds_or_refuses, .timeout_ms = 60000)
 			EQ(held_report_lines(&reported), 1);
 			OK(held_reported(&reported, "\"survivors\":[]"));
 		}
+	}
+}
+
+/* --- no more watches of epoll --- */
+
+/* Every epoll_ctl that would add descriptor `fd` (-1: any) fails, as it does when the user has used
+ * up /proc/sys/fs/epoll/max_user_watches. False: no seccomp filters here. */
+static bool harm_refuse_adding(int fd, int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EPOLL_CTL_ADD, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | (fd < 0 ? BPF_JGE : BPF_JEQ) | BPF_K, fd < 0 ? 0 : (unsigned)fd,
+			 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0;
+}
+
+/* One descriptor after the other cannot be waited for, by number: each of those that a keeper waits
+ * for is among them. */
+TEST(without_room_in_epoll_it_holds_or_refuses, .timeout_ms = 120000)
+{
+	static const char *const levels[] = { "auto", "keeper", "namespace" };
+
+	for (int i = 0; i < 3 * 26; i++) {
+		const char *const options[] = { "--contain", levels[i % 3], NULL };
+		int fd = i / 3 - 1, status;
+		char where[80];
+		struct harm h;
+		bool up = harm_start(&h, options, harm_refuse_adding, fd, ENOSPC), gone;
+
+		snprintf(where, sizeof(where), "epoll_ctl refuses descriptor %d, level %s", fd,
+			 levels[i % 3]);
+		status = h.status;
+		if (!up && WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			SKIP("no seccomp filters here");
+		if (!up)
+			harm_one_line(&h, "epoll", NULL, where);
+		gone = harm_end(&h);
+		if (!gone)
+			FAIL("%s: the tree outlived its owner", where);
+		if (!up && !(WIFEXITED(status) && WEXITSTATUS(status) == 75))
+			FAIL("%s: wait status %#x", where, status);
 	}
 }
 
