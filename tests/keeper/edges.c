@@ -3,6 +3,7 @@
  * endless environments, pipes that nobody reads, pid 1, time namespaces. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +179,52 @@ TEST(a_long_report_into_a_full_pipe_does_not_lose_the_status)
 	close(fds[1]);
 }
 
+/* A FIFO that is full. The answer is our end of it, which nobody reads. */
+static int full_fifo(const char *path)
+{
+	static const char filler[65536];
+	int fd;
+
+	unlink(path);
+	OK(mkfifo(path, 0600) == 0);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	OK(fd >= 0);
+	while (write(fd, filler, sizeof(filler)) > 0)
+		;
+	EQ(errno, EAGAIN);
+	return fd;
+}
+
+/* A report that nobody takes: by name or by a blocking descriptor, while we could read the FIFO and
+ * do not, and when only the server and its daemon ever could. */
+TEST(a_report_that_nobody_reads_does_not_stop_the_end, .timeout_ms = 60000)
+{
+	char path[160], number[16];
+
+	snprintf(path, sizeof(path), "%s/fifo", t_audit.dir);
+	setenv("FIFO", path, 1);
+	for (int i = 0; i < 4; i++) {
+		bool by_number = i & 1, keep_reader = i & 2;
+		int ours = full_fifo(path);
+		int theirs = by_number ? open(path, O_WRONLY) : -1; /* inherited, and blocking */
+		struct held h;
+
+		snprintf(number, sizeof(number), "%d", theirs);
+		HELD(&h, "--report", by_number ? number : path, "--", "sh", "-c",
+		     "exec 9<\"$FIFO\"; setsid sleep 600 & echo up; read x; exit 5");
+		held_expect(&h, "up");
+		if (theirs >= 0)
+			close(theirs);
+		if (!keep_reader)
+			close(ours);
+		held_eof(&h);
+		EQ(WEXITSTATUS(held_status(&h)), 5);
+		held_done(&h);
+		if (keep_reader)
+			close(ours);
+	}
+}
+
 TEST(owner_stdin_needs_a_stdin_that_can_hang_up)
 {
 	struct held h;
@@ -210,6 +259,127 @@ TEST(a_relay_that_stopped_sees_the_end)
 	audit_scrub(&t_audit); /* the helper, which is none of ours to end */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
+}
+
+/* --- pid 1 of a container --- */
+
+static int count_children(pid_t pid)
+{
+	char path[64], text[256];
+	int count = 0, fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	OK(fd >= 0);
+	n = read(fd, text, sizeof(text));
+	close(fd);
+	for (ssize_t i = 0; i < n; i++)
+		count += text[i] == ' '; /* each pid is followed by one */
+	return count;
+}
+
+/* Somebody else's process in the pid namespace of `pid`, an orphan: pid 1 there is its parent. The
+ * answer is a pipe which it holds open; `stays`: until it is killed, for 20 s at most. */
+static int add_orphan(pid_t pid, bool stays)
+{
+	char path[40], byte;
+	int fds[2], ns;
+	pid_t enters;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	OK(pipe2(fds, O_CLOEXEC) == 0);
+	enters = fork();
+	if (enters == 0) {
+		for (int fd = 3; fd < 64; fd++) { /* our end of killick's stdin as well */
+			if (fd != fds[1])
+				close(fd);
+		}
+		ns = open(path, O_RDONLY | O_CLOEXEC);
+		if (ns < 0 || setns(ns, CLONE_NEWPID) < 0 || (enters = fork()) < 0)
+			_exit(1);
+		if (enters > 0) {
+			waitpid(enters, NULL, 0);
+			_exit(0);
+		}
+		if (fork() > 0) /* our child is the orphan */
+			_exit(0);
+		alarm(20);
+		while (getppid() != 1)
+			poll(NULL, 0, 1);
+		(void)!write(fds[1], "o", 1);
+		while (stays)
+			pause();
+		_exit(0);
+	}
+	close(fds[1]);
+	OK(t_wait_child(enters, HELD_MS) == 0);
+	OK(t_wait_fd(fds[0], POLLIN, HELD_MS) && read(fds[0], &byte, 1) == 1);
+	return fds[0];
+}
+
+static void start_as_pid_1(struct held *h, const char *server)
+{
+	char script[400];
+
+	if (geteuid() != 0)
+		SKIP("a pid namespace needs root");
+	snprintf(script, sizeof(script),
+		 "exec unshare --pid --fork --kill-child --mount-proc \"$K\" run --sweep no "
+		 "--contain keeper --report \"$R\" -- sh -c '%s'",
+		 server);
+	held_start_script(h, "sh", script);
+}
+
+/* Pid 1 gets the orphans of everybody in its pid namespace. They are no part of the tree: the watch
+ * does not kill them, and nothing but the end of pid 1 ends them. */
+TEST(pid_1_of_a_container_leaves_the_orphans_of_others_alone, .timeout_ms = 40000)
+{
+	struct held h;
+	int lives, ended;
+	pid_t pid1, watch;
+
+	start_as_pid_1(&h, "echo up; read x; exit 7");
+	held_expect(&h, "up");
+	pid1 = held_hold(&h); /* here the child of unshare */
+	watch = held_hold(&(struct held){ .watch = pid1 });
+	lives = add_orphan(pid1, true);
+	ended = add_orphan(pid1, false);
+	OK(t_wait_fd(ended, POLLHUP, HELD_MS) & POLLHUP);
+	close(ended);
+	/* the watch, and the orphan that lives: the other one is reaped */
+	for (double end = t_now_ms() + HELD_MS; count_children(pid1) != 2 && t_now_ms() < end;)
+		poll(NULL, 0, 1);
+	EQ(count_children(pid1), 2);
+
+	/* While a tracer holds pid 1, the watch ends all that it takes for its own. */
+	OK(ptrace(PTRACE_SEIZE, pid1, NULL, NULL) == 0 &&
+	   ptrace(PTRACE_INTERRUPT, pid1, NULL, NULL) == 0 && waitpid(pid1, NULL, __WALL) == pid1);
+	held_eof(&h);
+	OK(held_wait_gone(watch));
+	OK(t_wait_fd(lives, POLLHUP, 0) == 0);
+	OK(ptrace(PTRACE_DETACH, pid1, NULL, NULL) == 0);
+	int status = held_status(&h);
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 7);
+	OK(t_wait_fd(lives, POLLHUP, HELD_MS) & POLLHUP); /* the kernel ends a namespace */
+	close(lives);
+	EQ(held_report_lines(&h), 1);
+	OK(held_reported(&h, "\"why\":\"stdin\"") && held_reported(&h, "\"killed\":0,"));
+	held_done(&h);
+}
+
+/* No signal of its own ends pid 1: a death by signal becomes an exit status. */
+TEST(pid_1_of_a_container_passes_a_signals_death_on)
+{
+	struct held h;
+
+	start_as_pid_1(&h, "kill -KILL $$");
+	int status = held_status(&h);
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 128 + SIGKILL);
+	EQ(held_report_lines(&h), 1);
+	held_done(&h);
 }
 
 /* Once the end has begun a word cannot make it more patient: records say until when it takes. */
