@@ -2,7 +2,7 @@
  *
  *	probe fds | signals | umask | cwd | env NAME | stdio
  * prints one line. probe wait SIGNAL... prints "ready", then the name of each signal that arrives,
- *until EOF.
+ * until EOF. probe lock FILE locks its own memory map until the file system of FILE answers.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -112,6 +113,28 @@ static _Noreturn void flood(void)
 	_exit(0);
 }
 
+/* A new mapping in place of a dirty one of the file: the kernel writes the page back, and waits for
+ * the file system while it has our memory map locked. Then stay until EOF of stdin. */
+static int lock(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+	struct stat st; /* tells the kernel how long the file is */
+	char *page, byte;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 1;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return 1;
+	*page = 1;
+	if (mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != page)
+		return 1;
+	puts("free");
+	while (read(0, &byte, 1) > 0)
+		;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -132,6 +155,8 @@ int main(int argc, char **argv)
 		return puts(getenv(argv[2]) ? getenv(argv[2]) : "(unset)") < 0;
 	if (strcmp(what, "join") == 0 && argc > 2)
 		join((pid_t)atoi(argv[2]));
+	if (strcmp(what, "lock") == 0 && argc > 2)
+		return lock(argv[2]);
 	if (strcmp(what, "flood") == 0)
 		flood();
 	if (strcmp(what, "wait") == 0)

@@ -1,0 +1,218 @@
+/* stall.c - what stands still through no fault of the tree: a process whose memory map is locked,
+ * so that nobody can read its environment, and a hold that gets no CPU. The end comes all the same,
+ * and says what it could not look at.
+ *
+ * Others on the machine may have to wait for what stands still here (ps, for one): for two seconds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../t.h"
+#include "held.h"
+#include "lost.h"
+
+/* --- a file system that takes no writes --- */
+
+struct fuse {
+	int fd;
+	char file[100]; /* all that there is in it */
+};
+
+union answer {
+	struct fuse_init_out init;
+	struct fuse_attr_out attr;
+	struct fuse_open_out open;
+	char page[4096];
+};
+
+static void fuse_mount(struct fuse *f)
+{
+	char options[100];
+	int file;
+
+	f->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	snprintf(f->file, sizeof(f->file), "%s/hangs", t_audit.dir);
+	file = open(f->file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	OK(file >= 0);
+	close(file);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=100600,user_id=0,group_id=0", f->fd);
+	if (f->fd < 0 || !held_own_mounts() ||
+	    mount("fuse", f->file, "fuse", MS_NOSUID | MS_NODEV, options) < 0) {
+		if (f->fd >= 0)
+			close(f->fd);
+		SKIP("cannot mount a file system of our own");
+	}
+}
+
+/* What the kernel asks for before it writes; the length of the answer, 0: none such. */
+static size_t fuse_answer(const struct fuse_in_header *in, union answer *out)
+{
+	const struct fuse_init_in *init = (const void *)(in + 1);
+
+	memset(out, 0, sizeof(*out));
+	switch (in->opcode) {
+	case FUSE_INIT:
+		out->init = (struct fuse_init_out){ .major = FUSE_KERNEL_VERSION,
+						    .minor = init->minor,
+						    .max_background = 16,
+						    .max_write = 4096 };
+		return sizeof(out->init);
+	case FUSE_GETATTR:
+		out->attr.attr_valid = 1000;
+		out->attr.attr.ino = 1;
+		out->attr.attr.mode = S_IFREG | 0600;
+		out->attr.attr.nlink = 1;
+		out->attr.attr.size = sizeof(out->page);
+		return sizeof(out->attr);
+	case FUSE_OPEN:
+		return sizeof(out->open);
+	case FUSE_READ:
+		return sizeof(out->page);
+	default:
+		return 0;
+	}
+}
+
+/* Answer until the kernel wants to write. That request stays without an answer. */
+static void fuse_serve_until_write(struct fuse *f)
+{
+	static _Alignas(16) char request[FUSE_MIN_READ_BUFFER + 65536];
+	const struct fuse_in_header *in = (const void *)request;
+
+	for (;;) {
+		struct {
+			struct fuse_out_header head;
+			union answer body;
+		} out;
+
+		OK(t_wait_fd(f->fd, POLLIN, HELD_MS));
+		OK(read(f->fd, request, sizeof(request)) > 0);
+		if (in->opcode == FUSE_WRITE)
+			return;
+		size_t len = fuse_answer(in, &out.body);
+		out.head = (struct fuse_out_header){ .len = (uint32_t)(sizeof(out.head) + len),
+						     .error = len ? 0 : -ENOSYS,
+						     .unique = in->unique };
+		OK(write(f->fd, &out, out.head.len) == (ssize_t)out.head.len);
+	}
+}
+
+/* Whoever waits for the file system gets an error. */
+static void fuse_end(struct fuse *f)
+{
+	close(f->fd);
+	umount2(f->file, MNT_DETACH);
+	unlink(f->file);
+}
+
+/* --- a process whose environment nobody can read --- */
+
+struct locked {
+	pid_t pid;
+	int in, out; /* its stdin, which it ends with, and its stdout */
+};
+
+/* Start it as the first process of a pid namespace below ours, with the mark of a tree. */
+static void locked_start(struct locked *l, struct fuse *f, const char *tree)
+{
+	const char *probe = t_program("PROBE", "build/tests/probe");
+	int in[2], out[2];
+
+	OK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+	l->pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
+	OK(l->pid >= 0);
+	if (l->pid == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		setenv("KILLICK_TREE", tree, 1);
+		execl(probe, "probe", "lock", f->file, (char *)NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	l->in = in[1];
+	l->out = out[0];
+	fuse_serve_until_write(f);
+}
+
+/* Does somebody who reads its environment have to wait? Seen by the state of that process. */
+static bool locked_makes_wait(const struct locked *l)
+{
+	char path[40], text[512] = "", state = 'R';
+	pid_t reader = fork();
+	int status = -1, fd;
+
+	OK(reader >= 0);
+	if (reader == 0) {
+		snprintf(path, sizeof(path), "/proc/%d/environ", l->pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		_exit(fd < 0 || read(fd, text, sizeof(text)) < 0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/stat", reader);
+	for (double end = t_now_ms() + HELD_MS; state != 'D' && state != 'Z' && t_now_ms() < end;) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		OK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+		close(fd);
+		sscanf(strrchr(text, ')'), ") %c", &state);
+	}
+	kill(reader, SIGKILL);
+	status = t_wait_child(reader, HELD_MS);
+	return status != -1 && WIFSIGNALED(status);
+}
+
+/* The kernel makes whoever reads an environment wait until the memory map is free. The look at
+ * marks ends without it, after a second, and says so; the record stays for the next janitor. */
+TEST(a_locked_memory_map_delays_the_end_for_a_second_and_is_no_proof, .timeout_ms = 60000)
+{
+	char tree[64], word[8] = "";
+	struct locked l;
+	struct held h;
+	struct fuse f;
+	double began;
+
+	if (geteuid() != 0)
+		SKIP("a file system and a pid namespace of our own need root");
+	lost_dir();
+	fuse_mount(&f);
+	HELD(&h, "--sweep", "no", "--contain", "keeper", "--", "sh", "-c",
+	     "echo $KILLICK_TREE; read x; exit 3");
+	OK(held_line(&h, tree, sizeof(tree)));
+	locked_start(&l, &f, tree);
+	if (!locked_makes_wait(&l)) {
+		fuse_end(&f);
+		SKIP("this kernel writes back without the lock of the memory map");
+	}
+	began = t_now_ms();
+	held_eof(&h);
+	EQ(WEXITSTATUS(held_status(&h)), 3);
+	OK(t_now_ms() - began >= 900);
+	OK(held_lives(l.pid));
+	fuse_end(&f);
+	OK(held_reported(&h, "\"proof\":[\"waitid\"]"));
+	OK(held_reported(&h, "mark: cannot look through /proc"));
+	EQ(held_report_lines(&h), 1);
+	EQ(lost_records(), 1);
+	held_done(&h);
+
+	/* the map is free again: the janitor finds the process by its mark */
+	OK(t_wait_fd(l.out, POLLIN, HELD_MS) && read(l.out, word, 4) == 4);
+	STREQ(word, "free");
+	EQ(KILLICK("reap"), 0);
+	int status = t_wait_child(l.pid, HELD_MS);
+	OK(status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EQ(lost_records(), 0);
+	close(l.in);
+	close(l.out);
+}
