@@ -216,3 +216,167 @@ TEST(a_locked_memory_map_delays_the_end_for_a_second_and_is_no_proof, .timeout_m
 	close(l.in);
 	close(l.out);
 }
+
+/* --- a hold without CPU --- */
+
+#define QUOTA_US  1000    /* of CPU time for the cgroup, in each */
+#define PERIOD_US 1000000 /* the longest that the kernel allows */
+
+struct starve {
+	char dir[100]; /* a cgroup with the cpu controller */
+	bool unified;  /* cgroup v2 */
+	pid_t debtor;  /* a process in it that has used more CPU time than there is */
+};
+
+static bool starve_write(const struct starve *s, const char *file, const char *fmt, int value)
+{
+	char path[160], text[64];
+	int fd, n = snprintf(text, sizeof(text), fmt, value);
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/%s", s->dir, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ok = fd >= 0 && write(fd, text, (size_t)n) == n;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static bool starve_begin(const struct starve *s)
+{
+	if (s->unified)
+		return starve_write(s, "cpu.max", "%d 1000000", QUOTA_US);
+	return starve_write(s, "cpu.cfs_period_us", "%d", PERIOD_US) &&
+	       starve_write(s, "cpu.cfs_quota_us", "%d", QUOTA_US);
+}
+
+static bool starve_end(const struct starve *s)
+{
+	return s->unified ? starve_write(s, "cpu.max", "max", 0)
+			  : starve_write(s, "cpu.cfs_quota_us", "%d", -1);
+}
+
+/* How often the cgroup has been at its limit. */
+static int starve_count(const struct starve *s)
+{
+	char path[160], text[1024] = "";
+	const char *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/cpu.stat", s->dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		text[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	at = strstr(text, "nr_throttled ");
+	return at ? atoi(at + strlen("nr_throttled ")) : 0;
+}
+
+/* One system call that takes a tenth of a second of CPU time, then sleep: a hundred periods must
+ * pass until the kernel gives the cgroup any more, or until somebody lifts the limit. */
+static _Noreturn void starve_be_debtor(int go, int say)
+{
+	static char room[32 << 20];
+	char byte;
+
+	for (size_t i = 0; i < sizeof(room); i += 4096)
+		room[i] = 1; /* so that the call does not stop for memory */
+	(void)!write(say, "r", 1);
+	if (read(go, &byte, 1) == 1)
+		(void)!syscall(SYS_getrandom, room, sizeof(room), 0);
+	while (read(go, &byte, 1) > 0) /* the test ends: so do we */
+		;
+	_exit(0);
+}
+
+/* A cgroup for the hold, without a limit up to now. */
+static void starve_make(struct starve *s)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "killick-stall-%d", (int)getpid());
+	snprintf(s->dir, sizeof(s->dir), "/sys/fs/cgroup/cpu/%s", name);
+	s->unified = mkdir(s->dir, 0755) < 0;
+	if (s->unified) {
+		snprintf(s->dir, sizeof(s->dir), "/sys/fs/cgroup/%s", name);
+		if (mkdir(s->dir, 0755) < 0)
+			SKIP("no cgroup here");
+	}
+	if (!starve_end(s)) {
+		rmdir(s->dir);
+		SKIP("no cpu controller here");
+	}
+}
+
+/* A cgroup's processes leave it when they are reaped. */
+static bool starve_remove(const struct starve *s)
+{
+	double end = t_now_ms() + HELD_MS;
+
+	while (rmdir(s->dir) < 0 && t_now_ms() < end)
+		poll(NULL, 0, 1);
+	return access(s->dir, F_OK) != 0;
+}
+
+/* The hold is asked for the end, is runnable and gets no CPU for longer than it has to answer. It
+ * is not killed for that: once there is CPU, it ends the tree as always. */
+TEST(a_hold_that_gets_no_cpu_is_waited_for, .timeout_ms = 40000)
+{
+	struct starve s = { .debtor = 0 };
+	int go[2], say[2], status;
+	cpu_set_t one;
+	struct held h;
+	bool ready;
+	char byte;
+	pid_t hold;
+
+	if (geteuid() != 0)
+		SKIP("a cgroup of our own needs root");
+	starve_make(&s);
+	HELD(&h, "--sweep", "no", "--contain", "keeper", "--", "sh", "-c",
+	     "echo up; read x; exit 3");
+	held_expect(&h, "up");
+	hold = held_hold(&h);
+	OK(pipe2(go, O_CLOEXEC) == 0 && pipe2(say, O_CLOEXEC) == 0);
+	s.debtor = fork();
+	if (s.debtor == 0) {
+		close(go[1]);
+		close(h.in);
+		starve_be_debtor(go[0], say[1]);
+	}
+	close(go[0]);
+	OK(t_wait_fd(say[0], POLLIN, HELD_MS) && read(say[0], &byte, 1) == 1);
+	close(say[0]);
+	close(say[1]);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one); /* a debt is one CPU's: so both on one */
+
+	/* no check may end the test while the limit is there: what is in debt cannot even die */
+	ready = sched_setaffinity(s.debtor, sizeof(one), &one) == 0 &&
+		sched_setaffinity(hold, sizeof(one), &one) == 0 &&
+		starve_write(&s, "cgroup.procs", "%d", s.debtor) &&
+		starve_write(&s, "cgroup.procs", "%d", hold) && starve_begin(&s) &&
+		write(go[1], "g", 1) == 1;
+	for (double end = t_now_ms() + HELD_MS; ready && !starve_count(&s) && t_now_ms() < end;)
+		poll(NULL, 0, 1);
+	ready = ready && starve_count(&s) > 0;
+	held_eof(&h);
+	status = t_wait_child(h.watch, 1600); /* more than HOLD_ANSWER_MS, less than five of them */
+	starve_end(&s);
+
+	bool early = status != -1;
+	if (!early)
+		status = held_status(&h);
+	close(go[1]);
+	OK(t_wait_child(s.debtor, HELD_MS) != -1);
+	OK(starve_remove(&s));
+	OK(ready);
+	OK(!held_reported(&h, "did not answer"));
+	EQ(held_report_lines(&h), 1);
+	OK(held_reported(&h, "\"why\":\"stdin\",\"step\":\"eof\""));
+	EQ(WEXITSTATUS(status), 3);
+	held_done(&h);
+	if (early)
+		SKIP("this kernel gave the hold CPU time");
+}
