@@ -201,7 +201,7 @@ TEST(a_report_that_nobody_reads_does_not_stop_the_end, .timeout_ms = 60000)
 {
 	char path[160], number[16];
 
-	snprintf(path, sizeof(path), "%s/fifo", t_audit.dir);
+	snprintf(path, sizeof(path), "%s/unread", t_audit.dir);
 	setenv("FIFO", path, 1);
 	for (int i = 0; i < 4; i++) {
 		bool by_number = i & 1, keep_reader = i & 2;

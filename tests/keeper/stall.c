@@ -217,6 +217,47 @@ TEST(a_locked_memory_map_delays_the_end_for_a_second_and_is_no_proof, .timeout_m
 	close(l.out);
 }
 
+/* A server that SIGKILL cannot end, because its file system does not answer, holds the only end of
+ * a full FIFO from which the report could be read. It is reported as well as that is possible, and
+ * the client gets its answer. */
+TEST(a_survivor_that_does_not_read_the_report_does_not_stop_the_end, .timeout_ms = 60000)
+{
+	static const char filler[65536];
+	char path[160], number[16];
+	struct held h;
+	struct fuse f;
+	int ours, theirs, status;
+
+	if (geteuid() != 0)
+		SKIP("a file system of our own needs root");
+	fuse_mount(&f);
+	snprintf(path, sizeof(path), "%s/unread", t_audit.dir);
+	OK(mkfifo(path, 0600) == 0);
+	ours = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	theirs = open(path, O_WRONLY); /* blocking; killick inherits it */
+	OK(ours >= 0 && theirs >= 0);
+	while (write(ours, filler, sizeof(filler)) > 0)
+		;
+	snprintf(number, sizeof(number), "%d", theirs);
+	setenv("FIFO", path, 1);
+	setenv("FILE", f.file, 1);
+	setenv("P", t_program("PROBE", "build/tests/probe"), 1);
+	HELD(&h, "--sweep", "no", "--contain", "keeper", "--grace", "100ms", "--report", number,
+	     "--", "sh", "-c", "exec 9<\"$FIFO\"; echo up; exec \"$P\" lock \"$FILE\"");
+	held_expect(&h, "up");
+	close(ours);
+	close(theirs);
+	fuse_serve_until_write(&f);
+	held_eof(&h);
+	status = t_wait_child(h.watch, 20000); /* after 5 s of killing, and 1 s for the report */
+	fuse_end(&f);
+	OK(status != -1 && WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 75);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL)); /* the hold stayed until it could end it */
+	held_reap_all();
+	held_done(&h);
+}
+
 /* --- a hold without CPU --- */
 
 #define QUOTA_US  1000    /* of CPU time for the cgroup, in each */
