@@ -302,6 +302,7 @@ static void begin_record(struct keeper *k)
 	struct record rec = { .owner = { .pid = k->owner },
 			      .watch = { .pid = getpid(), .start = own_self().start },
 			      .pidns = proc_pid_namespace(),
+			      .timens = proc_time_namespace(),
 			      .grace_ms = k->opt.grace_ms };
 	int r;
 
@@ -343,7 +344,6 @@ void keeper_describe(const struct keeper *k)
 	if (k->record_fd < 0)
 		return;
 	own_proc = proc_is_own();
-	record_add(k->record_fd, "timens", "%llu", proc_time_namespace());
 	describe_process(k, "owner", k->owner, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';

@@ -73,10 +73,10 @@ static void first_text(const struct record *rec, struct line *l)
 {
 	line_init(l);
 	line_add(l,
-		 FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d %llu\npidns=%llu\ngrace_ms=%u\n"
-			    "started_ms=%lld\n",
+		 FIRST_LINE "tree=%s\nowner=%d 0\nwatch=%d %llu\npidns=%llu\ntimens=%llu\n"
+			    "grace_ms=%u\nstarted_ms=%lld\n",
 		 rec->tree, rec->owner.pid, rec->watch.pid, rec->watch.start, rec->pidns,
-		 rec->grace_ms, rec->started_ms);
+		 rec->timens, rec->grace_ms, rec->started_ms);
 }
 
 /* A janitor may hold the lock of the new file for an instant, and releases that of an empty file at

@@ -56,8 +56,8 @@ struct record { /* what a record says; strings are empty when it does not say */
  * last. KILLICK_RUNTIME_DIR, when set, is the only one. The strings live as long as the program. */
 const char *const *record_dirs(void);
 
-/* Create, lock and begin the record of rec->tree (its tree, owner's pid, watch, pidns, grace_ms
- * and started_ms), in the first directory that can be made or used (mode 0700, ours, no
+/* Create, lock and begin the record of rec->tree (its tree, owner's pid, watch, pidns, timens,
+ * grace_ms and started_ms), in the first directory that can be made or used (mode 0700, ours, no
  * symlink). Returns the descriptor (CLOEXEC, append), or -errno with no file left behind;
  * *out_dirfd, where the file is, is then untouched. */
 int record_open(const struct record *rec, int *out_dirfd);

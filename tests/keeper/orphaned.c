@@ -215,6 +215,7 @@ TEST(a_lock_that_the_server_took_does_not_keep_the_tree, .timeout_ms = 90000)
 static void keepers_in_record(const char *level)
 {
 	unsigned long long watch = 0, hold = 0; /* start times */
+	unsigned long long clock = 0;           /* the time namespace that they are of */
 	char line[1024];
 	struct held h;
 	FILE *f;
@@ -228,10 +229,12 @@ static void keepers_in_record(const char *level)
 	while (fgets(line, sizeof(line), f)) {
 		sscanf(line, "watch=%*d %llu", &watch);
 		sscanf(line, "hold=%*d %llu", &hold);
+		sscanf(line, "timens=%llu", &clock);
 	}
 	fclose(f);
 	OK(watch > 0);
 	OK(hold >= watch);
+	OK(clock > 0 || access("/proc/self/ns/time", F_OK) != 0);
 	held_done(&h);
 	OK(unlink(lost_path("copy")) == 0);
 	lost_all_gone();
