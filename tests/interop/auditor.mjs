@@ -1,9 +1,9 @@
 // auditor.mjs - who is alive, by /proc alone: shares nothing with killick.
 //
 // A process belongs to a server when its environment, as it was at its exec, holds the server's
-// tag, or when it was seen below a process that did. (pid, start time) names a process for ever, so
-// a pid used again is nobody we know. A zombie is dead, unless other threads of it live: then its
-// main thread has merely left.
+// tag, or when it was seen below a process that did, or as the keeper above one. (pid, start time)
+// names a process for ever, so a pid used again is nobody we know. A zombie is dead, unless other
+// threads of it live: then its main thread has merely left.
 import { constants, readdirSync, readFileSync } from "node:fs";
 
 export const TAG = "KILLICK_INTEROP_TAG";
@@ -83,13 +83,21 @@ export class Tree {
 	choose(all) {
 		const ours = (p) => p.tag === this.tag || this.seen.has(`${p.pid} ${p.start}`);
 		const found = new Set(all.filter(ours).map((p) => p.pid));
+		const parents = new Set();
 		for (let grown = true; grown;) { // children of the found are of the tree as well
 			grown = false;
-			for (const p of all)
-				if (!found.has(p.pid) && found.has(p.ppid)) {
+			for (const p of all) {
+				// and so are its keepers; only root may read their environment
+				const keeper = parents.has(p.pid) && p.comm === "killick";
+				if (!found.has(p.pid) && (found.has(p.ppid) || keeper)) {
 					found.add(p.pid);
 					grown = true;
 				}
+				if (found.has(p.pid) && !parents.has(p.ppid)) {
+					parents.add(p.ppid);
+					grown = true;
+				}
+			}
 		}
 		this.living = all.filter((p) => found.has(p.pid));
 		for (const p of this.living)

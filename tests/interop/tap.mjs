@@ -10,6 +10,11 @@ export function result(ok, name, detail) {
 		console.log(`# ${detail}`);
 }
 
+export function skip(name, why) {
+	count++;
+	console.log(`ok ${count} - ${name} # SKIP ${why}`);
+}
+
 export function bailOut(why, status) {
 	console.log(`Bail out! ${why}`);
 	process.exit(status);

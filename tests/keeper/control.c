@@ -436,8 +436,9 @@ static void kill_lingering(const char *level, bool watch, bool hold)
 		kill(watch ? o.watch : hold_pid, SIGKILL);
 	}
 	while (listen_once(&o))
-		if (strstr(o.line, "\"killick\""))
-			OK(strstr(o.line, watch ? "\"why\":\"watch\"" : "\"why\":\"hold\""));
+		if (strstr(o.line, "\"killick\"") &&
+		    !strstr(o.line, watch ? "\"why\":\"watch\"" : "\"why\":\"hold\""))
+			FAIL("another reason: %s", o.line);
 	ended(&o);
 	disown_all(&o);
 	if (watch && hold) /* what an owner's link does at once */

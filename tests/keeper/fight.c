@@ -81,9 +81,11 @@ static int fight_lines(const struct fight *f)
 }
 
 /* The owner is killed; then whatever the report says must be so. */
-static void fight_report_is_true(const char *mode)
+/* How many levels it could be tried at. */
+static int fight_report_is_true(const char *mode)
 {
 	static const char *const levels[] = { "keeper", "cgroup", "namespace" };
+	int tried = 0;
 
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		struct fight f = { 0 };
@@ -92,6 +94,7 @@ static void fight_report_is_true(const char *mode)
 
 		if (!fight_start(&f, levels[i], mode))
 			continue;
+		tried++;
 		cell_end(&f.cell, END_OKILL);
 		gone = fight_wait(&f);
 		audit_describe(&f.cell.audit, left, sizeof(left));
@@ -105,12 +108,14 @@ static void fight_report_is_true(const char *mode)
 				   f.text);
 		cell_done(&f.cell);
 	}
+	return tried;
 }
 
 #define FIGHT_TEST(name_, mode_)                                                                   \
 	TEST(name_, .timeout_ms = 60000)                                                           \
 	{                                                                                          \
-		fight_report_is_true(mode_);                                                       \
+		if (!fight_report_is_true(mode_))                                                  \
+			SKIP("the zoo cannot do this here");                                       \
 	}
 
 FIGHT_TEST(keepers_without_descriptors_report_the_truth, "limits0")

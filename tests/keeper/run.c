@@ -119,6 +119,7 @@ TEST(keepers_own_descriptors_are_close_on_exec)
 	HELD(&h, "--", probe(), "wait", "10");
 	held_expect(&h, "ready");
 	pid_t pids[2] = { h.watch, held_hold(&h) };
+	int seen = 0;
 	for (int p = 0; p < 2; p++) {
 		for (int fd = 3; fd < 64; fd++) {
 			char path[64], text[256] = "";
@@ -127,6 +128,7 @@ TEST(keepers_own_descriptors_are_close_on_exec)
 			int info = open(path, O_RDONLY | O_CLOEXEC);
 			if (info < 0)
 				continue;
+			seen++;
 			ssize_t n = read(info, text, sizeof(text) - 1);
 			close(info);
 			if (n <= 0)
@@ -139,6 +141,8 @@ TEST(keepers_own_descriptors_are_close_on_exec)
 	held_eof(&h);
 	EQ(held_status(&h), 0);
 	held_done(&h);
+	if (!seen)
+		SKIP("only root can look at the descriptors of keepers");
 }
 
 TEST(signals_are_at_their_defaults)

@@ -53,7 +53,7 @@ TEST(tree_sees_children_without_an_exit_signal)
 
 /* Without the kernel's list of children (no /proc, or no descriptor left to read it with) each pid
  * is asked for. */
-TEST(tree_ends_children_without_proc_and_without_descriptors)
+TEST(tree_ends_children_without_proc_and_without_descriptors, .timeout_ms = 60000)
 {
 	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };
 	struct rlimit none = { 0, 0 };
