@@ -175,61 +175,71 @@ static void jobs_background(const char *with)
 }
 JOBS_TEST(a_background_job_leaves_the_terminal_to_the_shell, jobs_background)
 
-static void jobs_foreground(const char *with)
+/* A foreground job that echoes a line, and then gets a key of the terminal. */
+static void jobs_ends_by_key(const char *with, const char *command, const char *key,
+			     const char *status)
 {
 	struct jobs j;
 
 	jobs_start(&j, with);
-	jobs_run(&j, "cat", "");
+	jobs_run(&j, command, "");
 	jobs_type(&j, "hello\n");
 	jobs_expect(&j, "hello");
-	jobs_type(&j, "\003"); /* Ctrl-C */
+	jobs_type(&j, key);
 	jobs_expect(&j, "ready> ");
 	jobs_type(&j, "echo was$?\n");
-	jobs_expect(&j, "was130");
+	jobs_expect(&j, status);
 	jobs_done(&j);
+}
+
+static void jobs_foreground(const char *with)
+{
+	jobs_ends_by_key(with, "cat", "\003" /* Ctrl-C */, "was130");
 }
 JOBS_TEST(ctrl_c_ends_a_foreground_job, jobs_foreground)
 
 static void jobs_eof(const char *with)
 {
-	struct jobs j;
-
-	jobs_start(&j, with);
-	jobs_run(&j, "sh -c 'cat; exit 9'", "");
-	jobs_type(&j, "hello\n");
-	jobs_expect(&j, "hello");
-	jobs_type(&j, "\004"); /* Ctrl-D */
-	jobs_expect(&j, "ready> ");
-	jobs_type(&j, "echo was$?\n");
-	jobs_expect(&j, "was9");
-	jobs_done(&j);
+	jobs_ends_by_key(with, "sh -c 'cat; exit 9'", "\004" /* Ctrl-D */, "was9");
 }
 JOBS_TEST(ctrl_d_is_the_end_of_a_foreground_jobs_input, jobs_eof)
+
+/* A job that has echoed a line and was stopped by Ctrl-Z. */
+static void jobs_start_stopped(struct jobs *j, const char *with)
+{
+	pid_t cat;
+
+	jobs_start(j, with);
+	jobs_run(j, "sh -c 'echo p\"\"id $$ ca\"\"t; exec cat'", "");
+	cat = jobs_hears_pid(j);
+	jobs_type(j, "one\n");
+	jobs_expect(j, "one");
+	jobs_type(j, "\032");
+	jobs_expect(j, "Stopped");
+	held_await_stopped(cat); /* or it might still read what is typed next */
+	jobs_expect(j, "ready> ");
+}
+
+/* In the foreground again it echoes, until Ctrl-C. */
+static void jobs_end_continued(struct jobs *j)
+{
+	jobs_type(j, "two\n");
+	jobs_expect(j, "two");
+	jobs_type(j, "\003");
+	jobs_expect(j, "ready> ");
+	jobs_done(j);
+}
 
 static void jobs_stop_and_go_on(const char *with)
 {
 	struct jobs j;
-	pid_t cat;
 
-	jobs_start(&j, with);
-	jobs_run(&j, "sh -c 'echo p\"\"id $$ ca\"\"t; exec cat'", "");
-	cat = jobs_hears_pid(&j);
-	jobs_type(&j, "one\n");
-	jobs_expect(&j, "one");
-	jobs_type(&j, "\032"); /* Ctrl-Z */
-	jobs_expect(&j, "Stopped");
-	held_await_stopped(cat); /* or it might still read what is typed next */
-	jobs_expect(&j, "ready> ");
+	jobs_start_stopped(&j, with);
 	jobs_type(&j, "echo shell$((1+1))\n");
 	jobs_expect(&j, "shell2");
 	jobs_type(&j, "fg\n");
 	jobs_expect(&j, "cat");
-	jobs_type(&j, "two\n");
-	jobs_expect(&j, "two");
-	jobs_type(&j, "\003");
-	jobs_expect(&j, "ready> ");
-	jobs_done(&j);
+	jobs_end_continued(&j);
 }
 JOBS_TEST(ctrl_z_stops_a_job_and_fg_continues_it, jobs_stop_and_go_on)
 
@@ -237,26 +247,13 @@ JOBS_TEST(ctrl_z_stops_a_job_and_fg_continues_it, jobs_stop_and_go_on)
 static void jobs_stopped_when_it_reads(const char *with)
 {
 	struct jobs j;
-	pid_t cat;
 
-	jobs_start(&j, with);
-	jobs_run(&j, "sh -c 'echo p\"\"id $$ ca\"\"t; exec cat'", "");
-	cat = jobs_hears_pid(&j);
-	jobs_type(&j, "one\n");
-	jobs_expect(&j, "one");
-	jobs_type(&j, "\032");
-	jobs_expect(&j, "Stopped");
-	held_await_stopped(cat);
-	jobs_expect(&j, "ready> ");
+	jobs_start_stopped(&j, with);
 	jobs_type(&j, "bg; echo back$((1+1))\n");
 	jobs_expect(&j, "back2");
 	jobs_await_stopped(&j);
 	jobs_type(&j, "fg\n");
-	jobs_type(&j, "two\n");
-	jobs_expect(&j, "two");
-	jobs_type(&j, "\003");
-	jobs_expect(&j, "ready> ");
-	jobs_done(&j);
+	jobs_end_continued(&j);
 }
 JOBS_TEST(a_background_job_that_reads_is_stopped_and_fg_continues_it, jobs_stopped_when_it_reads)
 
