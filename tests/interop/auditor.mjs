@@ -67,8 +67,9 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // What is known of one server's processes; grows with every look.
 export class Tree {
-	constructor(tag) {
+	constructor(tag, keepers = false) {
 		this.tag = tag;
+		this.keepers = keepers; // belong to it, too
 		this.seen = new Map(); // "pid start" of everybody ever found in it
 		this.living = [];
 	}
@@ -87,8 +88,8 @@ export class Tree {
 		for (let grown = true; grown;) { // children of the found are of the tree as well
 			grown = false;
 			for (const p of all) {
-				// and so are its keepers; only root may read their environment
-				const keeper = parents.has(p.pid) && p.comm === "killick";
+				// keepers are known by what is below: only root may read their environment
+				const keeper = this.keepers && parents.has(p.pid) && p.comm === "killick";
 				if (!found.has(p.pid) && (found.has(p.ppid) || keeper)) {
 					found.add(p.pid);
 					grown = true;

@@ -78,7 +78,7 @@ const allServers = (list) => [JSON.stringify(list.map(forClient))];
 async function withClient(user, servers, { script, args }, body) {
 	const list = servers.map((server) => {
 		const tag = randomBytes(12).toString("hex");
-		return { ...server, env: { ...server.env, [TAG]: tag }, tree: new Tree(tag) };
+		return { ...server, env: { ...server.env, [TAG]: tag }, tree: new Tree(tag, true) };
 	});
 	const trees = list.map((s) => s.tree);
 	const client = startClient(user, script, args(list));
