@@ -16,6 +16,7 @@ const HOSTILE = [
 	`(trap "" TERM; exec sleep ${LIFE_S}) &`,
 	`daemon='echo $$ >"$CALLS.daemon"; exec sleep ${LIFE_S} </dev/null >/dev/null 2>&1'`,
 	'(setsid sh -c "$daemon" &)',
+	'until [ -s "$CALLS.daemon" ]; do sleep 0.01; done', // nobody may end it before it is known
 	TALK,
 ].join("\n");
 export const SIZE = { polite: 3, hostile: 5 }; // sh, tee, zoo; the two above
