@@ -311,10 +311,10 @@ KILLICK_API int killick_session_refresh_start(struct killick_session *s, const c
 /* End the session: calls in flight end with KILLICK_ERR_CLOSED, every tree is ended and proved.
  * Idempotent, from any thread, in any state, also during another close, whose outcome it then
  * waits for (the report of a second close is empty). A shared server that others use has no ending.
- * After it the session's handlers are called no more. Before, they receive the events from before
- * the close; the close waits for that for at most 1 s. KILLICK_OK: no handler runs, and their ctx may be freed.
- * KILLICK_ERR_TIMEOUT: the session is closed and *out_report is set, but a handler was still
- * running 1 s later; close it again to wait for that handler. */
+ * First the handlers receive the events from before the close, which takes 1 s at most; afterwards
+ * the handlers of this session are not called any more. KILLICK_OK: no handler runs, and the ctx of
+ * the handlers may be freed. KILLICK_ERR_TIMEOUT: the session is closed and *out_report is set, but
+ * a handler was still running 1 s later; close the session again to wait for that handler. */
 KILLICK_API int killick_session_close(struct killick_session *s,
 				      struct killick_report **out_report);
 /* The same, at once; `done` may be NULL. */

@@ -14,6 +14,6 @@ struct err {
  * all. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The next step for the user after the failure `code`, to be printed behind the reason: "; raise
- * the limit of open files (ulimit -n)", for example. Empty when there is none. */
+/* What the user can do about the failure `code`, to be printed after the reason, for example ";
+ * raise the limit of open files (ulimit -n)". An empty string when there is no advice. */
 const char *err_next(int code);

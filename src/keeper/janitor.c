@@ -105,9 +105,8 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 
 /* --- who sweeps --- */
 
-#define SWEPT                                                                                      \
-	".swept" /* a file whose time of modification is clock_us of the last sweep's begin        \
-		  */
+/* The time of modification of this file is clock_us of the moment when the last sweep began. */
+#define SWEPT ".swept"
 
 bool janitor_swept_since(int dirfd, long long since_us)
 {

@@ -60,8 +60,8 @@ struct janitor {
 	int others;       /* records of other pid namespaces */
 };
 
-/* Has another janitor begun a sweep since since_us (clock_us)? Each leaves its time in the records'
- * directory dirfd. Whoever has no such directory (-1) has to sweep. */
+/* Has another janitor begun a sweep after since_us (clock_us)? Each janitor writes the time when it
+ * begins into the records' directory dirfd. False when there is no such directory (-1). */
 bool janitor_swept_since(int dirfd, long long since_us);
 
 /* Sweep all lost trees. -EXDEV when /proc is not that of our own pid namespace: nothing was done.

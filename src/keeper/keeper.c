@@ -40,19 +40,25 @@ void keeper_say(const char *fmt, ...)
 	line_write(&l, STDERR_FILENO);
 }
 
+const char *keeper_next_step(int error, const char *otherwise)
+{
+	if (error == EMFILE)
+		return "raise the limit of open files (ulimit -n)";
+	if (error == ENFILE)
+		return "the whole machine has too many open files: end some programs";
+	return otherwise;
+}
+
 int keeper_lacks(const char *call, int error)
 {
 	const char *next = "allow this system call in the seccomp profile that killick runs under";
 
-	if (error == EMFILE)
-		next = "raise the limit of open files (ulimit -n)";
-	else if (error == ENFILE)
-		next = "the whole machine has too many open files: end some programs";
-	else if (error == EAGAIN || error == ENOMEM)
+	if (error == EAGAIN || error == ENOMEM)
 		next = "end some processes or raise the limit (ulimit -u)";
 	else if (error == ENOSPC)
 		next = "raise the limit of this user (sysctl fs.epoll.max_user_watches)";
-	keeper_say("cannot hold a server without %s: %s; %s", call, strerror(error), next);
+	keeper_say("cannot hold a server without %s: %s; %s", call, strerror(error),
+		   keeper_next_step(error, next));
 	return error == EPERM || error == ENOSYS || error == EACCES ? EXIT_UNAVAILABLE
 								    : EXIT_TRY_AGAIN;
 }

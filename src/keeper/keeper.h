@@ -136,6 +136,9 @@ void keeper_clean(struct keeper *k);
 /* One line on stderr, with our name in front; the owner hears it through its socket, too. */
 void keeper_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* What the user can do about `error`: it is `otherwise` unless descriptors were missing. */
+const char *keeper_next_step(int error, const char *otherwise);
+
 /* One such line for a system call that failed while we set up: what could not be done, the reason,
  * and the next step. Returns the exit code for it. */
 int keeper_lacks(const char *call, int error);

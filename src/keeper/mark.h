@@ -32,7 +32,7 @@ void mark_ready(struct mark *m);
  * keeper's) are passed over.
  *
  * First every process is asked for its pid namespace, which takes a microsecond and no descriptor.
- * Only when one is in another pid namespace are the environments read, by a process of its own:
- * the kernel makes whoever reads an environment wait for as long as that process changes its memory
- * map, and one that maps a dead file system does that for ever. */
+ * Only when a process is in another pid namespace are environments read, by a process that is
+ * forked for it: a read of /proc/PID/environ waits while PID changes its memory map, and a PID that
+ * maps a file of a dead file system may do that for ever. */
 int mark_strike(const struct mark *m);

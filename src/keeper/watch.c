@@ -368,21 +368,15 @@ static void adopt(struct watch *w)
 		keeper_clean(k);
 }
 
-static const char *next_step(int error, const char *otherwise)
-{
-	return error == EMFILE || error == ENFILE ? "raise the limit of open files (ulimit -n)"
-						  : otherwise;
-}
-
 static int explain(const struct watch *w)
 {
 	const char *cmd = w->k->opt.argv[0], *reason = strerror(w->error), *path = getenv("PATH");
 
 	switch (w->failure) {
 	case FAILURE_FORK:
-		keeper_say(
-			"cannot start a process for '%s': %s; %s", cmd, reason,
-			next_step(w->error, "end some processes or raise the limit (ulimit -u)"));
+		keeper_say("cannot start a process for '%s': %s; %s", cmd, reason,
+			   keeper_next_step(w->error,
+					    "end some processes or raise the limit (ulimit -u)"));
 		return EXIT_TRY_AGAIN;
 	case FAILURE_KERNEL:
 		return keeper_lacks("prctl, signalfd4, epoll_create1 and epoll_ctl", w->error);
@@ -394,13 +388,13 @@ static int explain(const struct watch *w)
 	case FAILURE_CGROUP:
 		keeper_say("cannot start '%s' in cgroup '%s': %s; %s", cmd, w->k->tree.cg.path,
 			   reason,
-			   next_step(w->error, "use --contain auto without limits, or see "
-					       "'killick doctor'"));
+			   keeper_next_step(w->error, "use --contain auto without limits, or see "
+						      "'killick doctor'"));
 		return EXIT_UNAVAILABLE;
 	case FAILURE_LIMIT:
 		keeper_say("cannot limit '%s': %s; %s", cmd, reason,
-			   next_step(w->error, "leave --max-procs and --memory out, or see "
-					       "'killick doctor'"));
+			   keeper_next_step(w->error, "leave --max-procs and --memory out, or see "
+						      "'killick doctor'"));
 		return EXIT_UNAVAILABLE;
 	case FAILURE_CWD:
 		keeper_say("cannot enter the directory '%s' for the server (--cwd): %s",

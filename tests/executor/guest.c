@@ -144,7 +144,7 @@ static int connect_unix(const char *path)
 		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(at.sun_path));
 		at.sun_path[0] = '\0';
 	}
-	/* the file is there from bind on, and whoever connects before listen is refused */
+	/* bind makes the file, but connections are refused until listen */
 	for (double until = t_now_ms() + GUEST_MS; connect(fd, (struct sockaddr *)&at, len);) {
 		if (errno != ECONNREFUSED || t_now_ms() > until)
 			FAIL("cannot connect to %s: %s", path, strerror(errno));

@@ -21,7 +21,7 @@
 #include "../t.h"
 #include "held.h"
 
-/* An owner that is not the parent of its keepers, as libkillick is none: it keeps a control socket.
+/* An owner that is not the parent of its keepers but has a control socket to them, as libkillick.
  * The server stops both keepers; then the owner is killed. */
 TEST(stopped_keepers_of_an_owner_that_is_not_their_parent_are_woken, .timeout_ms = 30000)
 {
@@ -256,7 +256,7 @@ TEST(a_relay_that_stopped_sees_the_end)
 	held_eof(&h);
 	EQ(held_status(&h), 0);
 	held_done(&h);
-	audit_scrub(&t_audit); /* the helper, which is none of ours to end */
+	audit_scrub(&t_audit); /* killick leaves `sleep 20` alone: the test ends it */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 }

@@ -1,8 +1,8 @@
-/* stall.c - what stands still through no fault of the tree: a process whose memory map is locked,
- * so that nobody can read its environment, and a hold that gets no CPU. The end comes all the same,
- * and says what it could not look at.
+/* stall.c - things that do not move, and must not stop the end of a tree: a process whose memory
+ * map is locked, so that nobody can read its environment; a server that cannot be killed; a hold
+ * that gets no CPU. The report says what could not be looked at.
  *
- * Others on the machine may have to wait for what stands still here (ps, for one): for two seconds.
+ * Programs that read all of /proc, such as ps, may have to wait for two seconds beside these tests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static void fuse_serve_until_write(struct fuse *f)
 	}
 }
 
-/* Whoever waits for the file system gets an error. */
+/* Processes that wait for the file system get an error from now on. */
 static void fuse_end(struct fuse *f)
 {
 	close(f->fd);
@@ -172,8 +172,8 @@ static bool locked_makes_wait(const struct locked *l)
 	return status != -1 && WIFSIGNALED(status);
 }
 
-/* The kernel makes whoever reads an environment wait until the memory map is free. The look at
- * marks ends without it, after a second, and says so; the record stays for the next janitor. */
+/* A process that reads an environment has to wait until the memory map is free. The look for the
+ * mark stops after a second and says so in the report; the record stays for the next janitor. */
 TEST(a_locked_memory_map_delays_the_end_for_a_second_and_is_no_proof, .timeout_ms = 60000)
 {
 	char tree[64], word[8] = "";
