@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "base/loop.h"
-#include "executor/environment.h"
-#include "session/config.h"
+#include "remote/environment.h"
+#include "config/config.h"
 
 struct on { /* as given; NULL: not */
 	const char *where, *config, *token_env;

@@ -17,7 +17,7 @@
 #include "executor/reading.h"
 #include "executor/reply.h"
 #include "executor/scan.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 #include "rpc/message.h"
 
 /* --- sending --- */

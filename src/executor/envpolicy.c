@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "executor/params.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define VARIABLES_MAX 4096
 #define PATTERNS_MAX  4096

@@ -16,7 +16,7 @@
 #include "executor/info.h"
 #include "executor/owner.h"
 #include "executor/process.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 #include "executor/workers.h"
 
 #define MAX_PROCESSES 1024

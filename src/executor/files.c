@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "executor/connection.h"
 #include "executor/params.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 #include "executor/workers.h"
 
 #define LEASE_MS      5000

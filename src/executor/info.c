@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/emit.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 static const char *variable(char *const *envp, const char *name)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define IDS_MIN    16u
 #define TAKE_BYTES (256u << 10)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define CAP_MIN     512u
 #define CAP_MAX     (WIRE_RETAIN_BYTES + 5 * WIRE_CHUNK_MAX) /* unless more waits to be pushed */

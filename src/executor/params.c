@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define MEMBERS_MAX 1024 /* of params; each is compared with all that are known */
 

@@ -15,7 +15,7 @@
 #include "executor/params.h"
 #include "executor/reading.h"
 #include "executor/spec.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define CLOSED_MAX       1024        /* of one owner that are kept after their end, */
 #define CLOSED_BYTES_MAX (32u << 20) /* and what they said */

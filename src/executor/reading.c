@@ -10,7 +10,7 @@
 #include "executor/owner.h"
 #include "executor/params.h"
 #include "executor/process.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define WAIT_MAX_MS 3600000u
 

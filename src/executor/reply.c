@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define TEXT_MAX 1400 /* of an error: a process's id and a sentence */
 

@@ -6,7 +6,7 @@
 #include "executor/executor_internal.h"
 #include "executor/owner.h"
 #include "executor/process.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define ARRIVED_MS 30000 /* TCP gives a connection up that has not taken a byte for 20 s */
 #define AGAIN_MS   20

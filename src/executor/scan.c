@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 #include "rpc/message.h"
 
 static void scan_request(struct scan *s, const struct message *m)

@@ -14,7 +14,7 @@
 #include "executor/input.h"
 #include "executor/params.h"
 #include "executor/process.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 
 #define ARGV_SHOWN    512          /* bytes of JSON that are kept */
 #define ARGV_MAX      (256u << 10) /* words; Linux takes hardly more */

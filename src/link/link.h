@@ -1,6 +1,6 @@
 /* link.h - the byte channel to a running server, and the means to end it.
  *
- * Behind it is a keeper on this machine (local.c), or an executor elsewhere (executor/remote.c).
+ * Behind it is a keeper on this machine (local.c), or an executor elsewhere (remote/remote.c).
  * Whoever opens one sees bytes and, at the end, the proof.
  *
  * Life: link_open -> on_started -> on_bytes ... -> [link_stop] -> on_ended, exactly once and last

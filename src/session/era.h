@@ -16,7 +16,7 @@
 
 #include "base/loop.h"
 #include "mcp/client.h"
-#include "session/config.h"
+#include "config/config.h"
 
 #define ERA_MAX 512
 

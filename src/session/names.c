@@ -5,7 +5,7 @@
  * as it is. So a name that goes up a level can only meet others that went up as well, and two
  * rounds settle everything, whatever names the servers choose.
  */
-#include "names.h"
+#include "session/names.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -18,7 +18,7 @@
 
 #include "killick/killick.h"
 #include "base/loop.h"
-#include "session/config.h"
+#include "config/config.h"
 #include "session/report.h"
 #include "base/ring.h"
 

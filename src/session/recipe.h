@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "session/config.h"
+#include "config/config.h"
 
 struct recipe {
 	const char *name;

@@ -23,7 +23,7 @@
 #include "base/loop.h"
 #include "link/link.h"
 #include "mcp/client.h"
-#include "session/config.h"
+#include "config/config.h"
 #include "session/report.h"
 #include "base/ring.h"
 #include "session/recipe.h"

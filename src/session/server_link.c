@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "executor/environment.h"
+#include "remote/environment.h"
 #include "session/relay.h"
 #include "session/runtime.h"
 #include "session/server.h"

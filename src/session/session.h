@@ -15,7 +15,7 @@
 
 #include "killick/killick.h"
 #include "base/loop.h"
-#include "session/config.h"
+#include "config/config.h"
 #include "session/names.h"
 #include "session/outbox.h"
 #include "session/report.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "executor/environment.h"
+#include "remote/environment.h"
 #include "session/runtime.h"
 
 #define GUARD_MS 15000 /* beyond what its channel and the keeper of its program are given */

@@ -14,7 +14,7 @@
 
 #include "base/loop.h"
 #include "base/ring.h"
-#include "session/config.h"
+#include "config/config.h"
 
 struct environment;
 struct killick;

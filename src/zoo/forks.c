@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "zoo_internal.h"
+#include "zoo/zoo_internal.h"
 
 static void in_place(long arg)
 {

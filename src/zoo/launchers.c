@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zoo.h"
-#include "zoo_internal.h"
+#include "zoo/zoo.h"
+#include "zoo/zoo_internal.h"
 
 extern char **environ;
 

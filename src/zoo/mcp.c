@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scan.h"
-#include "zoo_internal.h"
+#include "zoo/scan.h"
+#include "zoo/zoo_internal.h"
 
 void (*zoo_on_initialized)(void);
 

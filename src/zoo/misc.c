@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "zoo_internal.h"
+#include "zoo/zoo_internal.h"
 
 int zoo_plain(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* scan.c - see scan.h */
-#include "scan.h"
+#include "zoo/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

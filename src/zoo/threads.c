@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "zoo_internal.h"
+#include "zoo/zoo_internal.h"
 
 /* Wait until the kernel shows our main thread as a zombie. */
 static void await_dead_leader(void)

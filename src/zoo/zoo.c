@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "zoo.h"
-#include "zoo_internal.h"
+#include "zoo/zoo.h"
+#include "zoo/zoo_internal.h"
 
 /* What all processes of one server share. A slot is 0 (free), -1 (claimed, fork under way) or a
  * pid. */
@@ -36,11 +36,7 @@ static _Thread_local int slot = -1;
 
 const char *zoo_verb;
 
-static const struct {
-	const char *name;
-	zoo_mode_fn run;
-	const char *about;
-} modes[] = {
+static const struct zoo_mode modes[] = {
 	{ "plain", zoo_plain, "a well-behaved server: leaves on EOF, dies of signals" },
 	{ "ignore", zoo_ignorer, "ignores every signal it can, and EOF" },
 	{ "bg", zoo_bg, "leaves a background child in its process group" },
@@ -54,10 +50,6 @@ static const struct {
 	{ "bombsid", zoo_bombsid, "the same, each process in a new session" },
 	{ "cloneparent", zoo_cloneparent, "a sibling made with CLONE_PARENT and no exit signal" },
 	{ "nestsub", zoo_nestsub, "a nested subreaper that collects its own orphans" },
-	{ "unshare", zoo_unshare, "children in a user and pid namespace of their own" },
-	{ "cgmove", zoo_cgmove, "a child that moves to a sibling cgroup where it may" },
-	{ "setuid", zoo_setuid, "a child that runs as another user (needs a set-uid copy)" },
-	{ "ptrace", zoo_ptrace, "a child held in a trace stop by another child" },
 	{ "deadlead", zoo_deadlead, "a child whose main thread has exited while another lives" },
 	{ "deadmain", zoo_deadmain, "the same, done by the server itself" },
 	{ "threads", zoo_threads, "a server with 1,000 threads" },
@@ -73,47 +65,30 @@ static const struct {
 	{ "sh", zoo_sh, "a server behind `sh -c 'SERVER; true'` [inner mode]" },
 	{ "npx", zoo_npx, "a server behind a launcher that forks it and waits [inner mode]" },
 	{ "npxterm", zoo_npxterm, "the same, the launcher ignores SIGTERM [inner mode]" },
-	{ "limits", zoo_limits, "leaves its keepers 6 descriptors" },
-	{ "limits0", zoo_limits0, "leaves its keepers no descriptor" },
-	{ "starve", zoo_starve, "leaves its keepers no process, stack, memory or signal queue" },
-	{ "nobytes", zoo_nobytes, "lets its keepers write to no file (RLIMIT_FSIZE)" },
-	{ "idle", zoo_idle, "lets its keepers run only when nobody else does, and burns the CPU" },
-	{ "seize", zoo_seize, "holds its keepers in a trace stop" },
-	{ "lobotomy", zoo_lobotomy, "overwrites its keepers' program through /proc/PID/mem" },
-	{ "steal", zoo_steal,
-	  "takes its keepers' descriptors and reads what they tell each other" },
-	{ "cut", zoo_cut, "the same, and shuts their sockets down" },
-	{ "lease", zoo_lease, "leases on files its keepers may want to open: open(2) blocks" },
-	{ "heir", zoo_heir, "waits for the lock of its own record" },
-	{ "norecord", zoo_norecord, "removes its own record" },
-	{ "flood", zoo_flood,
-	  "sends its keepers signals without pause and keeps the hold stopped" },
-	{ "stopboth", zoo_stopboth, "stops both keepers" },
-	{ "nopdeath", zoo_nopdeath, "clears its parent-death signal (PR_SET_PDEATHSIG)" },
-	{ "freeze", zoo_freeze, "moves its hold into a cgroup and freezes that" },
-	{ "freezeboth", zoo_freezeboth, "the same with hold and watch" },
-	{ "freezewatch", zoo_freezewatch, "the same with the watch alone" },
-	{ "freezeabove", zoo_freezeabove,
-	  "leaves the cgroup its keepers are in, and freezes that" },
-	{ "embrace", zoo_embrace, "moves its keepers into the cgroup they are to kill" },
-	{ "chmodevents", zoo_chmodevents, "takes all rights from the files of its cgroup" },
-	{ "deepcg", zoo_deepcg, "nests cgroups 40 deep, with a process in the last" },
-	{ "setns", zoo_setns, "a daemon in a pid namespace that was there before (ZOO_PIDNS)" },
-	{ "setnsout", zoo_setnsout, "the same, and out of its cgroup where it may" },
-	{ "setnsbare", zoo_setnsbare, "the first, without environment" },
-	{ "setnslost", zoo_setnslost, "the second, without environment" },
-	{ "mcp", zoo_protocol, "a whole MCP server [way to misbehave; --list names them]" },
-	/* Not servers: what modes above execute themselves as. */
+	/* Not a server: what `execloop` executes itself as. */
 	{ "+execstep", zoo_execstep, NULL },
-	{ "+linger", zoo_lingerer, NULL },
+	{ NULL, NULL, NULL },
 };
 
-const char *zoo_list(int index, const char **out_about)
+const struct zoo_mode *zoo_more;
+
+/* The mode of that name; NULL: unknown. */
+static const struct zoo_mode *find_mode(const char *name)
 {
-	if (index < 0 || (size_t)index >= sizeof(modes) / sizeof(*modes) || !modes[index].about)
-		return NULL;
-	*out_about = modes[index].about;
-	return modes[index].name;
+	const struct zoo_mode *tables[] = { modes, zoo_more };
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		for (const struct zoo_mode *m = tables[i]; m && m->name; m++)
+			if (!strcmp(m->name, name))
+				return m;
+	return NULL;
+}
+
+static void list_modes(const struct zoo_mode *m)
+{
+	for (; m && m->name; m++)
+		if (m->about)
+			printf("%-12s %s\n", m->name, m->about);
 }
 
 static long long now_ns(void)
@@ -347,16 +322,15 @@ static void begin(const char *mode, int argc, char **argv)
 
 int zoo_main(int argc, char **argv)
 {
-	for (size_t i = 0; argc >= 2 && i < sizeof(modes) / sizeof(*modes); i++) {
-		if (strcmp(argv[1], modes[i].name))
-			continue;
+	const struct zoo_mode *mode = argc >= 2 ? find_mode(argv[1]) : NULL;
+
+	if (mode) {
 		begin(argv[1], argc, argv);
-		return modes[i].run(argc - 2, argv + 2);
+		return mode->run(argc - 2, argv + 2);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-			if (modes[i].about)
-				printf("%-12s %s\n", modes[i].name, modes[i].about);
+		list_modes(modes);
+		list_modes(zoo_more);
 		return 0;
 	}
 	fprintf(stderr, "killick-zoo: unknown mode '%s'; `killick-zoo --list` names them\n",

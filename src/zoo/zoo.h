@@ -11,11 +11,11 @@
  *
  * Environment: ZOO_FIFO names a FIFO that is opened for writing and kept open by every process of
  * the tree, so its reader learns of the end of the last one as a hang-up; once that name is
- * removed, nothing is forked any more. ZOO_LIFE_MS shortens the 12 s (and may lengthen them to 20 s, to
- * ten minutes for the harmless modes `plain` and `mcp`). ZOO_SETUID names the set-uid copy that mode
- * `setuid` needs. ZOO_PIDNS is the pid of the init of a pid namespace that modes `setns...` enter.
- * `mcp` is a whole server whose harm is in what it says (protocol.h); ZOO_PIDS
- * names a file to which it adds its pid.
+ * removed, nothing is forked any more. ZOO_LIFE_MS shortens the 12 s (and may lengthen them to 20
+ * s, to ten minutes for the harmless modes `plain` and `mcp`).
+ *
+ * The modes of src/zoo are those of `killick zoo`, which `killick demo` starts. The modes that only
+ * tests need are in tests/zoo (fixtures.h).
  */
 #pragma once
 
@@ -24,8 +24,13 @@
  * threads and no other business. */
 int zoo_main(int argc, char **argv);
 
-/* Name and description of mode number `index`; NULL after the last. */
-const char *zoo_list(int index, const char **out_about);
+struct zoo_mode {
+	const char *name; /* NULL ends a table; with '+' in front: not a server */
+	int (*run)(int argc, char **argv);
+	const char *about; /* one line for --list; NULL: not listed */
+};
+/* Further modes, or NULL. A program that has modes of its own sets this before zoo_main. */
+extern const struct zoo_mode *zoo_more;
 
 /* The word that must stand before MODE when the program is executed again, or NULL. A program that
  * embeds the zoo behind a verb sets it before zoo_main. */

@@ -62,7 +62,6 @@ int zoo_serve(enum zoo_eof eof);
 /* What to do when notifications/initialized arrives; NULL: nothing. */
 extern void (*zoo_on_initialized)(void);
 
-typedef int (*zoo_mode_fn)(int argc, char **argv);
 int zoo_plain(int argc, char **argv); /* misc.c */
 int zoo_ignorer(int argc, char **argv);
 int zoo_stopped(int argc, char **argv);
@@ -82,67 +81,13 @@ int zoo_chainsid8(int argc, char **argv);
 int zoo_bomb(int argc, char **argv);
 int zoo_bombsid(int argc, char **argv);
 int zoo_cloneparent(int argc, char **argv);
-int zoo_daemon(int argc, char **argv); /* sessions.c */
+int zoo_daemon(int argc, char **argv); /* daemons.c */
 int zoo_nestsub(int argc, char **argv);
-int zoo_unshare(int argc, char **argv);
-int zoo_cgmove(int argc, char **argv);
-int zoo_setuid(int argc, char **argv);
-int zoo_lingerer(int argc, char **argv);
-int zoo_ptrace(int argc, char **argv);
 int zoo_deadlead(int argc, char **argv); /* threads.c */
 int zoo_deadmain(int argc, char **argv);
 int zoo_threads(int argc, char **argv);
 int zoo_sh(int argc, char **argv); /* launchers.c */
 int zoo_npx(int argc, char **argv);
 int zoo_npxterm(int argc, char **argv);
-int zoo_protocol(int argc, char **argv); /* protocol.c */
-int zoo_limits(int argc, char **argv);   /* fights.c */
-int zoo_limits0(int argc, char **argv);
-int zoo_starve(int argc, char **argv);
-int zoo_nobytes(int argc, char **argv);
-int zoo_idle(int argc, char **argv);
-int zoo_seize(int argc, char **argv);
-int zoo_lobotomy(int argc, char **argv);
-int zoo_steal(int argc, char **argv);
-int zoo_cut(int argc, char **argv);
-int zoo_lease(int argc, char **argv);
-int zoo_heir(int argc, char **argv);
-int zoo_norecord(int argc, char **argv);
-int zoo_flood(int argc, char **argv);
-int zoo_stopboth(int argc, char **argv);
-int zoo_nopdeath(int argc, char **argv);
-int zoo_freeze(int argc, char **argv); /* fights_places.c */
-int zoo_freezeboth(int argc, char **argv);
-int zoo_freezewatch(int argc, char **argv);
-int zoo_freezeabove(int argc, char **argv);
-int zoo_embrace(int argc, char **argv);
-int zoo_chmodevents(int argc, char **argv);
-int zoo_deepcg(int argc, char **argv);
-int zoo_setns(int argc, char **argv);
-int zoo_setnsout(int argc, char **argv);
-int zoo_setnsbare(int argc, char **argv);
-int zoo_setnslost(int argc, char **argv);
 
-void zoo_make_daemon(void); /* sessions.c: one double-forked daemon, in place on return */
-
-/* The keepers of this server: its parent and that one's parent. 0: not there, not visible, or not
- * called killick. For the server's first process only. */
-struct zoo_keepers {
-	pid_t hold, watch;
-};
-struct zoo_keepers zoo_keepers(void); /* fights.c */
-/* Find the keepers and leave ZOO_FIGHT_CHILDREN children to see survive: a daemon, and one in a
- * session of its own. All are in place on return. */
-#define ZOO_FIGHT_CHILDREN 2
-void zoo_fight_begin(void);
-/* Say on stderr that `what` was refused for process `pid`, with errno. */
-void zoo_refused(const char *what, pid_t pid);
-
-/* The directory of our cgroup (v2), false: none. */
-bool zoo_own_cgroup(char *out, size_t size); /* sessions.c */
-/* The same, when killick made it for this server. */
-bool zoo_killick_cgroup(char *out, size_t size); /* fights_places.c */
-/* Make a cgroup beside `of` and tell the auditor; false: not allowed here. */
-bool zoo_sibling_cgroup(const char *of, char *out, size_t size);
-/* Write `text` to the file of that name in directory `dir`. */
-bool zoo_cgroup_write(const char *dir, const char *file, const char *text);
+void zoo_make_daemon(void); /* daemons.c: one double-forked daemon, in place on return */

@@ -19,7 +19,7 @@ const char *killick(void)
 
 const char *zoo(void)
 {
-	return t_program("ZOO", "build/src/zoo/killick-zoo");
+	return t_program("ZOO", "build/tests/zoo/killick-zoo");
 }
 
 /* A directory to be in, with records of its own and no config but ours. */

@@ -18,7 +18,7 @@
 static const char *tree_script(const char *then)
 {
 	static char script[1000];
-	const char *zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
+	const char *zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
 
 	snprintf(script, sizeof(script),
 		 "sleep 120 </dev/null >/dev/null 2>&1 & "

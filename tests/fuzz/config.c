@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "session/config.h"
-#include "session/expand.h"
+#include "config/config.h"
+#include "config/expand.h"
 #include "session/names.h"
 
 static char *const env[] = { "HOME=/home/me", "PATH=/bin", "A=1", "EMPTY=", "TOKEN=${A}", NULL };

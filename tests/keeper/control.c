@@ -201,7 +201,7 @@ static void vanish(const char *mode)
 {
 	struct owner o;
 
-	OWN(&o, t_program("ZOO", "build/src/zoo/killick-zoo"), mode);
+	OWN(&o, t_program("ZOO", "build/tests/zoo/killick-zoo"), mode);
 	EQ(write(o.in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", 48), 48);
 	let_live(&o, true);
 	disown_all(&o);
@@ -233,7 +233,7 @@ TEST(kill_takes_the_daemon_too)
 {
 	struct owner o;
 
-	OWN(&o, t_program("ZOO", "build/src/zoo/killick-zoo"), "daemon");
+	OWN(&o, t_program("ZOO", "build/tests/zoo/killick-zoo"), "daemon");
 	EQ(write(o.in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", 48), 48);
 	let_live(&o, true);
 	say(&o, "kill");
@@ -355,7 +355,7 @@ static void leave_behind(struct owner *o, const char *linger)
 	char script[200];
 
 	snprintf(script, sizeof(script), "exec 5<&0; exec setsid %s ignore <&5 & exit 3",
-		 t_program("ZOO", "build/src/zoo/killick-zoo"));
+		 t_program("ZOO", "build/tests/zoo/killick-zoo"));
 	OWN_AS(o, "--linger", linger, "--", "sh", "-c", script);
 	let_live(o, false);
 	expect(o, EXITED_3);
@@ -415,7 +415,7 @@ static void kill_lingering(const char *level, bool watch, bool hold)
 	pid_t hold_pid;
 
 	snprintf(script, sizeof(script), "exec 5<&0; exec setsid %s ignore <&5 & exit 3",
-		 t_program("ZOO", "build/src/zoo/killick-zoo"));
+		 t_program("ZOO", "build/tests/zoo/killick-zoo"));
 	OWN_AS(&o, "--linger", "1h", "--contain", level, "--", "sh", "-c", script);
 	OK(listen_once(&o));
 	if (strstr(o.line, "\"refused\"")) {

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 
 	killick = t_program("KILLICK", "build/killick");
 	killick_steps = t_program("KILLICK_STEPS", "build/tests/killick-steps");
-	zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
+	zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!read_steps())
 		return fprintf(stderr, "crash: '%s steps' lists nothing\n", killick_steps), 70;

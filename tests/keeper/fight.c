@@ -34,7 +34,7 @@ struct fight {
 static bool fight_start(struct fight *f, const char *level, const char *mode)
 {
 	struct cell_spec spec = { .killick = t_program("KILLICK", "build/killick"),
-				  .zoo = t_program("ZOO", "build/src/zoo/killick-zoo"),
+				  .zoo = t_program("ZOO", "build/tests/zoo/killick-zoo"),
 				  .level = level,
 				  .mode = mode,
 				  .report = f->report,

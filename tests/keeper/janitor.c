@@ -287,7 +287,7 @@ static int few_run(char *const *argv, const char *tree)
  * are a lost tree. */
 static _Noreturn void few_first(struct few *few)
 {
-	char *zoo = (char *)t_program("ZOO", "build/src/zoo/killick-zoo");
+	char *zoo = (char *)t_program("ZOO", "build/tests/zoo/killick-zoo");
 	char *killick = (char *)t_program("KILLICK", "build/killick");
 	char id[] = "00000000000000a0";
 	int fd;

@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 			first_round = atoi(argv[i + 1]), one = true;
 	}
 	killick = t_program("KILLICK", "build/killick");
-	zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
+	zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pool.count = one ? 1 : rounds;
 	t_note("seed %llu, %d rounds", (unsigned long long)seed, pool.count);

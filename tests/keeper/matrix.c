@@ -441,7 +441,7 @@ int main(int argc, char **argv)
 			return fprintf(stderr, "matrix: unknown option '%s'\n", argv[i]), 64;
 	}
 	killick = t_program("KILLICK", "build/killick");
-	zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
+	zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (uid && geteuid() != 0)
 		return printf("1..0 # SKIP not root: the run without --user is that of a user "

@@ -429,7 +429,7 @@ TEST(the_hold_needs_no_help)
 		char line[512];
 		struct held h;
 
-		HELD(&h, "--contain", "keeper", "--", t_program("ZOO", "build/src/zoo/killick-zoo"),
+		HELD(&h, "--contain", "keeper", "--", t_program("ZOO", "build/tests/zoo/killick-zoo"),
 		     modes[i]);
 		OK(write(h.in, init, sizeof(init) - 1) == sizeof(init) - 1);
 		OK(held_line(&h, line, sizeof(line)));

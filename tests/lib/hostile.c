@@ -1,4 +1,4 @@
-/* hostile.c - every way in which a server can misbehave (src/zoo/protocol_ways.c): a defined
+/* hostile.c - every way in which a server can misbehave (tests/zoo/protocol_ways.c): a defined
  * result, no hang, the other server of the session is not disturbed, and the close proves both
  * gone. */
 #include <stdio.h>

@@ -35,7 +35,7 @@ struct killick *lab_open(const struct killick_options *options)
 static void add_server(FILE *f, const struct lab_server *s)
 {
 	fprintf(f, "\"%s\":{\"command\":\"%s\",\"args\":[", s->name,
-		t_program("ZOO", "build/src/zoo/killick-zoo"));
+		t_program("ZOO", "build/tests/zoo/killick-zoo"));
 	if (s->mode)
 		fprintf(f, "\"%s\"", s->mode);
 	else

@@ -131,7 +131,7 @@ TEST(configs_that_are_refused)
 
 TEST(config_from_a_file_and_from_a_command)
 {
-	const char *zoo = t_program("ZOO", "build/src/zoo/killick-zoo");
+	const char *zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
 	char *argv[] = { (char *)zoo, (char *)"mcp", NULL }, file[128];
 	char *config = lab_config(SERVERS({ "zoo" }));
 	struct killick_session_options options = { .command = argv, .label = "by command" };

@@ -124,7 +124,7 @@ TEST(a_variable_may_be_the_executors, .timeout_ms = 60000)
 		 "\"command\":\"%s\",\"args\":[\"mcp\"]," PLACED
 		 ",\"envVars\":[\"ZOO_AUDIT\",\"ZOO_FIFO\",{\"name\":\"MARK_THERE\",\"source\":"
 		 "\"remote\"}]}}}",
-		 o.socket, t_program("ZOO", "build/src/zoo/killick-zoo"));
+		 o.socket, t_program("ZOO", "build/tests/zoo/killick-zoo"));
 	if (outpost_try(k, config, &s, &e))
 		FAIL("%s", e.text);
 	lab_call(s, "a", "env", NULL, 0, text, sizeof(text));

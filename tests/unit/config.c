@@ -1,5 +1,5 @@
 /* config.c - what people write, understood whole or refused whole with the place and the reason. */
-#include "session/config.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "../t.h"
 #include "base/auto.h"
 #include "base/mem.h"
-#include "session/expand.h"
+#include "config/expand.h"
 
 static char *env[] = { "HOME=/home/me",   "PATH=/bin:/usr/bin", "USER=me",      "TOKEN=s3cret",
 		       "EMPTY=",          "SHELL=() { :; }",    "SSH_AUTH=x",   "LANG=C.UTF-8",

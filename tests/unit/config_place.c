@@ -1,5 +1,5 @@
 /* config_place.c - environments of a config, and what is placed in them: never anywhere else. */
-#include "session/config.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "executor/environment.h"
+#include "remote/environment.h"
 #include "net/channel.h"
 #include "rpc/message.h"
 #include "fake_clock.h"

@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "executor/executor.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 #include "link/link.h"
 #include "net/channel.h"
 #include "rpc/message.h"

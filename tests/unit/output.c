@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "executor/wire.h"
+#include "wire/wire.h"
 #include "t.h"
 
 #define EVENTS 40000

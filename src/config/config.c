@@ -1,0 +1,471 @@
+/* config.c - see config.h */
+#include "config/config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "config/config_internal.h"
+#include "config/expand.h"
+
+/* --- messages --- */
+
+unsigned config_line(struct config_job *j, const char *at)
+{
+	if (!j->line_at || at < j->line_at) {
+		j->line_at = j->text;
+		j->line = 1;
+	}
+	j->line += json_line(j->line_at, at) - 1;
+	j->line_at = at;
+	return j->line;
+}
+
+/* "mcp.json:12: server 'files': " and the reason; when that is too long, the file's name is cut:
+ * the reason is what people need. */
+static void message(struct config_job *j, const char *at, const char *reason, char *out,
+		    size_t size)
+{
+	char line[16] = "", server[CONFIG_NAME_MAX + 24] = "";
+	const char *file = j->file, *dots = "";
+	size_t len = strlen(file), fixed;
+
+	if (at)
+		snprintf(line, sizeof(line), ":%u", config_line(j, at));
+	if (j->server)
+		snprintf(server, sizeof(server), "server '%s': ", j->server);
+	else if (j->place)
+		snprintf(server, sizeof(server), "environment '%s': ", j->place);
+	fixed = strlen(line) + 2 + strlen(server) + strlen(reason);
+	if (fixed + len >= size && len > 24) {
+		dots = "...";
+		file += len - (size > fixed + 25 ? size - fixed - 4 : 21);
+		while ((*file & 0xc0) == 0x80) /* not in the middle of a character */
+			file++;
+	}
+	snprintf(out, size, "%s%s%s: %s%s", dots, file, line, server, reason);
+}
+
+int config_refuse(struct config_job *j, const char *at, const char *fmt, ...)
+{
+	char reason[sizeof(j->e->text)], text[sizeof(j->e->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	message(j, at, reason, text, sizeof(text));
+	return err_set(j->e, -EINVAL, "%s", text);
+}
+
+void config_warn(struct config_job *j, const char *at, const char *fmt, ...)
+{
+	char reason[400], text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	message(j, at, reason, text, sizeof(text));
+	j->out->warnings =
+		mem_grow(j->out->warnings, j->warning_count + 2, sizeof(*j->out->warnings));
+	j->out->warnings[j->warning_count++] = mem_text(text, strlen(text));
+	j->out->warnings[j->warning_count] = NULL;
+}
+
+bool config_is_printable(const char *s)
+{
+	for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
+		if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
+			return false;
+	}
+	return true;
+}
+
+const char *config_show(struct json v, char out[CONFIG_SHOW_SIZE])
+{
+	json_string_into(v, out, CONFIG_SHOW_SIZE);
+	if (config_is_printable(out))
+		return out;
+	for (char *p = out; *p; p++) {
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
+			*p = '?';
+	}
+	return out;
+}
+
+const char *config_type(struct json v)
+{
+	static const char *const names[] = {
+		[JSON_ABSENT] = "nothing",   [JSON_NULL] = "null",       [JSON_BOOL] = "a boolean",
+		[JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+		[JSON_OBJECT] = "an object",
+	};
+
+	return names[json_type(v)];
+}
+
+void config_unknown_add(struct config_unknown *u, struct json key)
+{
+	char shown[CONFIG_SHOW_SIZE];
+	size_t len = strlen(u->text);
+
+	if (u->count == 0)
+		u->at = key.at;
+	config_show(key, shown);
+	if (len + strlen(shown) + sizeof(", ''") <= sizeof(u->text))
+		snprintf(u->text + len, sizeof(u->text) - len, "%s'%s'", len ? ", " : "", shown);
+	else
+		u->left_off++;
+	u->count++;
+}
+
+void config_unknown_warn(struct config_job *j, const struct config_unknown *u)
+{
+	if (u->left_off)
+		config_warn(j, u->at, "keys %s and %zu more are not known and not used", u->text,
+			    u->left_off);
+	else if (u->count > 1)
+		config_warn(j, u->at, "keys %s are not known and not used", u->text);
+	else if (u->count)
+		config_warn(j, u->at, "key %s is not known and not used", u->text);
+}
+
+/* --- strings --- */
+
+int config_charge(struct config_job *j, const char *at, size_t len)
+{
+	if (len > j->room)
+		return config_refuse(j, at, "the texts of the config have more than %u bytes",
+				     CONFIG_ROOM);
+	j->room -= len;
+	return 0;
+}
+
+/* A NUL can be written in JSON and cannot be passed to a program. */
+static bool has_nul(struct json v)
+{
+	for (size_t i = 0; i + 1 < v.len; i++) {
+		if (v.at[i] != '\\')
+			continue;
+		if (v.len - i >= 6 && memcmp(v.at + i, "\\u0000", 6) == 0)
+			return true;
+		i++; /* what is escaped begins no escape */
+	}
+	return false;
+}
+
+int config_string(struct config_job *j, const char *key, struct json v, enum config_text how,
+		  char **out)
+{
+	AUTO(buf_done) struct buf b = BUF_INIT(CONFIG_STRING_MAX);
+	AUTO(mem_drop) char *text = NULL;
+	struct err e = ERR_INIT;
+	int r;
+
+	if (!json_string(v, &text))
+		return config_refuse(j, v.at, "'%s' must be a string, found %s", key,
+				     config_type(v));
+	if (has_nul(v))
+		return config_refuse(j, v.at, "'%s' has a NUL character in it", key);
+	if (how == CONFIG_PLAIN || j->plain)
+		r = buf_adds(&b, text);
+	else if (how == CONFIG_PATH)
+		r = expand_path(text, j->env, &b, &e);
+	else
+		r = expand(text, j->env, &b, &e);
+	if (r == -EMSGSIZE)
+		return config_refuse(j, v.at, "'%s' has more than %u bytes", key,
+				     CONFIG_STRING_MAX);
+	if (r < 0)
+		return config_refuse(j, v.at, "'%s': %s", key, e.text);
+	r = config_charge(j, v.at, b.len);
+	if (r == 0)
+		*out = buf_take(&b);
+	return r;
+}
+
+/* --- fingerprint --- */
+
+void config_hash_text(struct sha256 *s, const char *text)
+{
+	unsigned char head[9] = { text != NULL };
+	uint64_t len = text ? strlen(text) : 0;
+
+	for (int i = 0; i < 8; i++)
+		head[i + 1] = (unsigned char)(len >> (8 * i));
+	sha256_add(s, head, sizeof(head));
+	sha256_add(s, text ? text : "", len);
+}
+
+void config_hash_list(struct sha256 *s, char *const *list)
+{
+	for (; list && *list; list++)
+		config_hash_text(s, *list);
+	config_hash_text(s, NULL);
+}
+
+static void fingerprint(struct config_server *s)
+{
+	struct sha256 h;
+	char limits[64];
+
+	static_assert(sizeof(s->fingerprint) == SHA256_HEX_SIZE, "");
+	snprintf(limits, sizeof(limits), "%lu %llu", s->max_procs, s->memory);
+	sha256_init(&h);
+	config_hash_list(&h, s->argv);
+	config_hash_text(&h, s->cwd);
+	config_hash_list(&h, s->envp);
+	if (s->environment) {
+		config_hash_text(&h, s->environment);
+		config_hash_text(&h, s->place ? s->place->fingerprint : NULL);
+		config_hash_list(&h, s->remote_names);
+	} else {
+		config_hash_text(&h, NULL);
+	}
+	config_hash_text(&h, limits);
+	config_hash_text(&h, s->contain);
+	sha256_hex(&h, s->fingerprint);
+}
+
+/* --- the text --- */
+
+static int read_servers(struct config_job *j, struct json servers)
+{
+	struct json_iter it = json_iter(servers);
+	size_t count = json_count(servers);
+	struct config *c = j->out;
+	int r = 0;
+
+	if (count > CONFIG_SERVERS_MAX)
+		return config_refuse(j, servers.at, "%zu servers; at most %u are possible", count,
+				     CONFIG_SERVERS_MAX);
+	c->servers = mem_grow(NULL, count, sizeof(*c->servers));
+	while (r == 0 && json_each(&it)) {
+		struct config_server *s = &c->servers[c->count++];
+
+		memset(s, 0, sizeof(*s));
+		r = config_server_read(j, it.key, it.value, s);
+		for (size_t i = 0; r == 0 && i + 1 < c->count; i++) {
+			if (strcmp(c->servers[i].name, s->name) == 0)
+				r = config_refuse(j, it.key.at,
+						  "the name '%s' is taken since line %u", s->name,
+						  c->servers[i].line);
+		}
+		if (r == 0)
+			fingerprint(s);
+	}
+	return r;
+}
+
+static int read_top(struct config_job *j, struct json top)
+{
+	struct config_unknown unknown = { .count = 0 };
+	struct config_value found = { .key = NULL };
+	struct json places = JSON_NONE;
+	struct json_iter it = json_iter(top);
+	int r;
+
+	if (json_type(top) != JSON_OBJECT)
+		return config_refuse(j, top.at,
+				     "a config must be an object with 'mcpServers', found %s",
+				     config_type(top));
+	while (json_each(&it)) {
+		const char *key = json_is(it.key, "mcpServers") ? "mcpServers"
+				  : json_is(it.key, "servers")  ? "servers"
+								: NULL;
+
+		if (key && found.key)
+			return config_refuse(j, it.key.at, "'%s' comes after '%s': keep one", key,
+					     found.key);
+		if (key)
+			found = (struct config_value){ .key = key, .v = it.value };
+		else if (json_is(it.key, "environments") && places.at)
+			return config_refuse(j, it.key.at, "'environments' is there twice");
+		else if (json_is(it.key, "environments"))
+			places = it.value;
+		else if (!json_is(it.key, "inputs") && !json_is(it.key, "$schema"))
+			config_unknown_add(&unknown, it.key);
+	}
+	if (!found.key)
+		return config_refuse(j, top.at, "there is no 'mcpServers' and no 'servers'%s%s",
+				     unknown.count ? ", but " : "", unknown.text);
+	if (json_type(found.v) != JSON_OBJECT)
+		return config_refuse(j, found.v.at, "'%s' must be an object of servers, found %s",
+				     found.key, config_type(found.v));
+	config_unknown_warn(j, &unknown);
+	r = config_places_read(j, places);
+	return r < 0 ? r : read_servers(j, found.v);
+}
+
+/* A config that has nothing in it yet. */
+static struct config config_new(void)
+{
+	struct config c = { .warnings = mem_grow(NULL, 1, sizeof(char *)) };
+
+	c.warnings[0] = NULL;
+	return c;
+}
+
+int config_parse(const char *text, size_t len, const struct config_source *src, struct config *out,
+		 struct err *e)
+{
+	struct config c = config_new();
+	struct config_job j = {
+		.text = text,
+		.file = src->file ? src->file : "config",
+		.env = src->environ_,
+		.room = CONFIG_ROOM,
+		.out = &c,
+		.e = e,
+	};
+	struct json_fault fault;
+	struct json top;
+	int r;
+
+	if (len > CONFIG_FILE_MAX)
+		r = config_refuse(&j, NULL, "it has more than %u bytes", CONFIG_FILE_MAX);
+	else if (json_check(text, len, JSON_RELAXED, &top, &fault) < 0)
+		r = config_refuse(&j, text + fault.offset, "%s", fault.reason);
+	else
+		r = read_top(&j, top);
+	if (r < 0)
+		config_done(&c);
+	else
+		*out = c;
+	return r;
+}
+
+int config_read(const char *file, char *const *environ_, struct config *out, struct err *e)
+{
+	AUTO(buf_done) struct buf b = BUF_INIT(CONFIG_FILE_MAX);
+	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : 1;
+	int full = 0;
+
+	while (n > 0 && full == 0) {
+		char piece[16384];
+
+		n = read(fd, piece, sizeof(piece));
+		if (n > 0)
+			full = buf_add(&b, piece, (size_t)n);
+		else if (n < 0 && errno == EINTR)
+			n = 1;
+	}
+	if (n < 0) {
+		int r = -errno;
+
+		return err_set(e, r, "cannot read config '%.120s': %s%s", file, strerror(-r),
+			       err_next(r));
+	}
+	if (full < 0)
+		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", file,
+			       CONFIG_FILE_MAX);
+	return config_parse(b.data ? b.data : "", b.len,
+			    &(struct config_source){ .file = file, .environ_ = environ_ }, out, e);
+}
+
+int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
+		   struct err *e)
+{
+	struct config_env vars = { .env.key = "env", .names.key = "envVars" };
+	struct config c = config_new();
+	struct config_job j = {
+		.file = "command", .env = environ_, .room = CONFIG_ROOM, .out = &c, .e = e
+	};
+	struct config_server *s;
+	size_t count = 0;
+	int r;
+
+	if (!*name || strlen(name) > CONFIG_NAME_MAX || !config_is_printable(name))
+		r = config_refuse(&j, NULL, "a server's name is printable and has 1 to %u bytes",
+				  CONFIG_NAME_MAX);
+	else if (!argv || !argv[0] || !*argv[0])
+		r = config_refuse(&j, NULL, "there is no program to start");
+	else
+		r = 0;
+	if (r < 0) {
+		config_done(&c);
+		return r;
+	}
+	assert(argv);
+	while (argv[count])
+		count++;
+	s = c.servers = mem_grow(NULL, 1, sizeof(*s));
+	memset(s, 0, sizeof(*s));
+	c.count = 1;
+	config_server_defaults(s);
+	s->name = mem_text(name, strlen(name));
+	s->argv = mem_grow(NULL, count + 1, sizeof(char *));
+	for (size_t i = 0; i < count; i++)
+		s->argv[i] = mem_text(argv[i], strlen(argv[i]));
+	s->argv[count] = NULL;
+	r = config_env_read(&j, &vars);
+	s->envp = vars.envp;
+	if (r < 0) {
+		config_done(&c);
+		return r;
+	}
+	fingerprint(s);
+	*out = c;
+	return 0;
+}
+
+void config_list_free(char **list)
+{
+	for (char **p = list; p && *p; p++)
+		free(*p);
+	free(list);
+}
+
+void config_done(struct config *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct config_server *s = &c->servers[i];
+
+		free(s->name);
+		config_list_free(s->argv);
+		config_list_free(s->envp);
+		free(s->cwd);
+		free(s->environment);
+		if (s->place)
+			config_place_done(s->place);
+		free(s->place);
+		free(s->problem);
+		config_list_free(s->remote_names);
+		config_list_free(s->enabled_tools);
+		config_list_free(s->disabled_tools);
+		free(s->contain);
+		free(s->stderr_file);
+	}
+	for (size_t i = 0; i < c->place_count; i++)
+		config_place_done(&c->places[i]);
+	free(c->servers);
+	free(c->places);
+	config_list_free(c->warnings);
+	*c = (struct config){ .count = 0 };
+}
+
+static bool has(char *const *list, const char *word)
+{
+	for (; list && *list; list++) {
+		if (strcmp(*list, word) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool config_tool_allowed(const struct config_server *s, const char *tool)
+{
+	if (s->enabled_tools && !has(s->enabled_tools, tool) && !has(s->enabled_tools, "*"))
+		return false;
+	return !has(s->disabled_tools, tool) && !has(s->disabled_tools, "*");
+}

@@ -1,0 +1,512 @@
+/* config_server.c - one server of a config
+ *
+ * Keys are looked up in one table, which also knows how other clients write the same things and
+ * which of their keys are no business of ours. Only when all keys are known are the values read.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "config/config_internal.h"
+
+#define STARTUP_MS  30000
+#define TOOL_MS     300000
+#define SECONDS_MAX 31536000.0 /* a year: more is a mistake */
+#define PROCS_MAX   1000000
+
+enum key {
+	TYPE,
+	COMMAND,
+	ARGS,
+	ENV,
+	ENV_VARS,
+	CWD,
+	DISABLED,
+	ENABLED,
+	REQUIRED,
+	STARTUP,
+	STARTUP_IN_MS,
+	TOOL,
+	ENABLED_TOOLS,
+	DISABLED_TOOLS,
+	ENVIRONMENT,
+	SHARE,
+	LIMITS,
+	ERA,
+	RESTART,
+	CONTAIN,
+	STDERR,
+	URL,
+	ENV_FILE,
+	TIMEOUT,
+	KEY_COUNT,
+	NOT_OURS = KEY_COUNT, /* how a client asks its user, shows a server, or debugs it */
+	UNKNOWN,
+};
+
+static const struct {
+	const char *name;
+	enum key key;
+} table[] = {
+	{ "type", TYPE },
+	{ "transport", TYPE },
+	{ "command", COMMAND },
+	{ "args", ARGS },
+	{ "env", ENV },
+	{ "envVars", ENV_VARS },
+	{ "env_vars", ENV_VARS }, /* codex, and so are the other names with underscores */
+	{ "cwd", CWD },
+	{ "disabled", DISABLED },
+	{ "enabled", ENABLED },
+	{ "required", REQUIRED },
+	{ "startupTimeoutSec", STARTUP },
+	{ "startup_timeout_sec", STARTUP },
+	{ "startup_timeout_ms", STARTUP_IN_MS },
+	{ "toolTimeoutSec", TOOL },
+	{ "tool_timeout_sec", TOOL },
+	{ "enabledTools", ENABLED_TOOLS },
+	{ "enabled_tools", ENABLED_TOOLS },
+	{ "includeTools", ENABLED_TOOLS }, /* Gemini CLI */
+	{ "tools", ENABLED_TOOLS },        /* Copilot CLI; an object of codex is not ours */
+	{ "disabledTools", DISABLED_TOOLS },
+	{ "disabled_tools", DISABLED_TOOLS },
+	{ "excludeTools", DISABLED_TOOLS },
+	{ "environment", ENVIRONMENT },
+	{ "environment_id", ENVIRONMENT },
+	{ "experimental_environment", ENVIRONMENT },
+	{ "share", SHARE },
+	{ "limits", LIMITS },
+	{ "era", ERA },
+	{ "restart", RESTART },
+	{ "contain", CONTAIN },
+	{ "stderr", STDERR },
+	{ "url", URL },
+	{ "httpUrl", URL },
+	{ "serverUrl", URL },
+	{ "envFile", ENV_FILE },
+	{ "timeout", TIMEOUT },
+	{ "alwaysAllow", NOT_OURS },
+	{ "autoApprove", NOT_OURS },
+	{ "default_tools_approval_mode", NOT_OURS },
+	{ "description", NOT_OURS },
+	{ "dev", NOT_OURS },
+	{ "displayName", NOT_OURS },
+	{ "gallery", NOT_OURS },
+	{ "icon", NOT_OURS },
+	{ "name", NOT_OURS },
+	{ "supports_parallel_tool_calls", NOT_OURS },
+	{ "trust", NOT_OURS },
+	{ "version", NOT_OURS },
+};
+
+struct fields {
+	struct config_value of[KEY_COUNT];
+	struct config_unknown unknown;
+};
+
+static int fields_add(struct config_job *j, struct json key, struct json value, struct fields *f)
+{
+	struct config_value *v;
+	size_t i = 0;
+
+	while (i < sizeof(table) / sizeof(table[0]) && !json_is(key, table[i].name))
+		i++;
+	if (i == sizeof(table) / sizeof(table[0])) {
+		config_unknown_add(&f->unknown, key);
+		return 0;
+	}
+	if (table[i].key == NOT_OURS ||
+	    (strcmp(table[i].name, "tools") == 0 && json_type(value) == JSON_OBJECT))
+		return 0;
+	v = &f->of[table[i].key];
+	if (v->key == table[i].name)
+		return config_refuse(j, key.at, "'%s' is there twice", v->key);
+	if (v->key)
+		return config_refuse(j, key.at, "'%s' says the same as '%s': keep one",
+				     table[i].name, v->key);
+	v->key = table[i].name;
+	if (json_type(value) != JSON_NULL)
+		v->v = value;
+	return 0;
+}
+
+/* --- values --- */
+
+static int read_ms(struct config_job *j, const struct config_value *v, double unit_ms, int64_t *out)
+{
+	double n;
+
+	if (!v->v.at)
+		return 0;
+	if (!json_double(v->v, &n) || !(n > 0 && n * unit_ms <= SECONDS_MAX * 1000))
+		return config_refuse(j, v->v.at, "'%s' must be a number above 0, of at most a year",
+				     v->key);
+	*out = n * unit_ms < 1 ? 1 : (int64_t)(n * unit_ms + 0.5);
+	return 0;
+}
+
+/* A string that is one of `words` (NULL at the end); its index. Untouched if absent. */
+static int read_word(struct config_job *j, const struct config_value *v, const char *const *words,
+		     int *out)
+{
+	char choice[120] = "", shown[CONFIG_SHOW_SIZE];
+	size_t len = 0;
+
+	if (!v->v.at)
+		return 0;
+	for (int i = 0; words[i]; i++) {
+		if (json_is(v->v, words[i])) {
+			*out = i;
+			return 0;
+		}
+		len += (size_t)snprintf(choice + len, sizeof(choice) - len, "%s'%s'",
+					i == 0         ? ""
+					: words[i + 1] ? ", "
+						       : " or ",
+					words[i]);
+		assert(len < sizeof(choice));
+	}
+	if (json_type(v->v) != JSON_STRING)
+		return config_refuse(j, v->v.at, "'%s' must be %s, found %s", v->key, choice,
+				     config_type(v->v));
+	return config_refuse(j, v->v.at, "'%s' must be %s, found '%s'", v->key, choice,
+			     config_show(v->v, shown));
+}
+
+static int read_tools(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	const struct config_value *on = &f->of[ENABLED_TOOLS], *off = &f->of[DISABLED_TOOLS];
+	int r = 0;
+
+	if (on->v.at)
+		r = config_value_list(j, on, CONFIG_PLAIN, 0, &s->enabled_tools);
+	if (r == 0 && off->v.at)
+		r = config_value_list(j, off, CONFIG_PLAIN, 0, &s->disabled_tools);
+	return r;
+}
+
+/* --- what a server is --- */
+
+/* "~" is a place on this machine. */
+static enum config_text path_of(const struct config_server *s)
+{
+	return s->environment ? CONFIG_EXPAND : CONFIG_PATH;
+}
+
+static int read_argv(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	const struct config_value *command = &f->of[COMMAND];
+	char *program = NULL;
+	int r;
+
+	if (!command->v.at)
+		return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 0, &s->argv);
+	if (json_type(command->v) != JSON_STRING)
+		return config_refuse(j, command->v.at,
+				     "'command' must be a string, found %s; the arguments go into "
+				     "'args'",
+				     config_type(command->v));
+	r = config_string(j, "command", command->v, path_of(s), &program);
+	if (r < 0)
+		return r;
+	s->argv = mem_grow(NULL, 2, sizeof(char *));
+	s->argv[0] = program;
+	s->argv[1] = NULL;
+	if (!*program)
+		return config_refuse(j, command->v.at, "'command' is empty");
+	return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->argv);
+}
+
+/* "512M": digits and K, M or G with an optional B or iB; 0 if it is nothing of the kind. */
+static unsigned long long parse_size(const char *text)
+{
+	static const char units[] = "KMG";
+	unsigned long long n = 0, unit = 1;
+	const char *u;
+
+	if (*text < '0' || *text > '9')
+		return 0;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		if (n > (INT64_MAX - 9) / 10)
+			return 0;
+		n = n * 10 + (unsigned)(*text - '0');
+	}
+	u = *text ? strchr(units, *text & ~0x20) : NULL;
+	if (u) {
+		unit = 1ULL << (10 * (u - units + 1));
+		text++;
+		if (strcmp(text, "B") == 0 || strcmp(text, "iB") == 0)
+			text = "";
+	}
+	return *text || n > INT64_MAX / unit ? 0 : n * unit;
+}
+
+static int read_limit(struct config_job *j, struct json_iter *it, struct config_server *s)
+{
+	char shown[CONFIG_SHOW_SIZE];
+	int64_t n = 0;
+
+	config_show(it->key, shown);
+	if (strcmp(shown, "maxProcs") == 0 || strcmp(shown, "max_procs") == 0) {
+		if (s->max_procs)
+			return config_refuse(j, it->key.at, "'limits' has '%s' twice", shown);
+		if (!json_int(it->value, &n) || n < 1 || n > PROCS_MAX)
+			return config_refuse(j, it->value.at,
+					     "'limits.%s' must be a whole number from 1 to %d",
+					     shown, PROCS_MAX);
+		s->max_procs = (unsigned long)n;
+		return 0;
+	}
+	/* not known means not limited, and whoever wrote it believes that it is */
+	if (strcmp(shown, "memory") != 0)
+		return config_refuse(j, it->key.at,
+				     "'limits' has 'maxProcs' and 'memory', not '%s'", shown);
+	if (s->memory)
+		return config_refuse(j, it->key.at, "'limits' has 'memory' twice");
+	if (json_type(it->value) == JSON_STRING) {
+		char text[32];
+
+		json_string_into(it->value, text, sizeof(text));
+		s->memory = it->value.len < sizeof(text) ? parse_size(text) : 0;
+	} else if (json_int(it->value, &n) && n > 0) {
+		s->memory = (unsigned long long)n;
+	}
+	if (!s->memory)
+		return config_refuse(j, it->value.at,
+				     "'limits.memory' must be a number of bytes or a size such as "
+				     "\"512M\" or \"2G\"");
+	return 0;
+}
+
+static int read_limits(struct config_job *j, const struct config_value *v, struct config_server *s)
+{
+	struct json_iter it = json_iter(v->v);
+	int r = 0;
+
+	if (v->v.at && json_type(v->v) != JSON_OBJECT)
+		return config_refuse(j, v->v.at, "'limits' must be an object, found %s",
+				     config_type(v->v));
+	while (r == 0 && v->v.at && json_each(&it)) {
+		if (json_type(it.value) != JSON_NULL)
+			r = read_limit(j, &it, s);
+	}
+	return r;
+}
+
+/* Where it runs, which is known before anything else of it is read. An empty name could be meant as
+ * either side, so it is none. */
+static int read_placement(struct config_job *j, const struct config_value *v,
+			  struct config_server *s)
+{
+	int r;
+
+	if (json_type(v->v) == JSON_OBJECT) /* opencode */
+		return config_refuse(
+			j, v->v.at,
+			"'%s' must be a string, found an object; variables go into 'env'", v->key);
+	if (!v->v.at || json_is(v->v, "local"))
+		return 0;
+	if (json_is(v->v, ""))
+		return config_refuse(j, v->v.at, "'%s' is empty; this machine is 'local'", v->key);
+	r = config_value_text(j, v, CONFIG_PLAIN, &s->environment);
+	if (r == 0 && s->environment && !config_is_printable(s->environment))
+		return config_refuse(j, v->v.at, "'%s' must be a printable name", v->key);
+	return r;
+}
+
+static int read_env(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	struct config_env v = { .kind = s->environment ? CONFIG_ENV_PLACED : CONFIG_ENV_SERVER,
+				.env = f->of[ENV],
+				.names = f->of[ENV_VARS] };
+	int r = config_env_read(j, &v);
+
+	s->envp = v.envp;
+	s->remote_names = v.names_there;
+	return r;
+}
+
+static int read_words(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	static const char *const shares[] = { "never", "identical", NULL };
+	static const char *const eras[] = { "legacy", "modern", "auto", NULL };
+	static const char *const restarts[] = { "on-use", "now", "never", NULL };
+	static const char *const levels[] = {
+		"auto", "namespace", "cgroup", "keeper", "group", NULL
+	};
+	int share = 0, era = CONFIG_LEGACY, restart = RESTART_ON_USE, level = 0, r;
+
+	static_assert(CONFIG_MODERN == 1 && CONFIG_AUTO == 2, "as in eras");
+	static_assert(RESTART_NOW == 1 && RESTART_NEVER == 2, "as in restarts");
+	if ((r = read_word(j, &f->of[SHARE], shares, &share)) < 0 ||
+	    (r = read_word(j, &f->of[ERA], eras, &era)) < 0 ||
+	    (r = read_word(j, &f->of[RESTART], restarts, &restart)) < 0 ||
+	    (r = read_word(j, &f->of[CONTAIN], levels, &level)) < 0)
+		return r;
+	s->shared = share == 1;
+	s->era = (enum config_era)era;
+	s->restart = (enum config_restart)restart;
+	if (level > 0)
+		s->contain = mem_text(levels[level], strlen(levels[level]));
+	return 0;
+}
+
+static int read_times(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	const struct config_value *sec = &f->of[STARTUP], *ms = &f->of[STARTUP_IN_MS];
+	int r;
+
+	if (sec->v.at && ms->v.at)
+		return config_refuse(j, ms->v.at, "'%s' says the same as '%s': keep one", ms->key,
+				     sec->key);
+	r = read_ms(j, sec, 1000, &s->startup_ms);
+	if (r == 0)
+		r = read_ms(j, ms, 1, &s->startup_ms);
+	return r < 0 ? r : read_ms(j, &f->of[TOOL], 1000, &s->tool_ms);
+}
+
+static int read_switches(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	const struct config_value *enabled = &f->of[ENABLED];
+	bool on = true;
+	int r;
+
+	if ((r = config_value_bool(j, &f->of[DISABLED], &s->disabled)) < 0 ||
+	    (r = config_value_bool(j, enabled, &on)) < 0 ||
+	    (r = config_value_bool(j, &f->of[REQUIRED], &s->required)) < 0)
+		return r;
+	if (enabled->v.at && f->of[DISABLED].v.at && on == s->disabled)
+		return config_refuse(j, enabled->v.at,
+				     "'enabled' and 'disabled' contradict each "
+				     "other");
+	s->disabled |= !on;
+	return 0;
+}
+
+static int read_rest(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	const struct config_value *env = &f->of[ENVIRONMENT];
+	int r;
+
+	if ((r = read_placement(j, env, s)) < 0 || (r = read_argv(j, f, s)) < 0 ||
+	    (r = read_env(j, f, s)) < 0 ||
+	    (r = config_value_text(j, &f->of[CWD], path_of(s), &s->cwd)) < 0 ||
+	    (r = read_times(j, f, s)) < 0 || (r = read_tools(j, f, s)) < 0 ||
+	    (r = read_limits(j, &f->of[LIMITS], s)) < 0 || (r = read_words(j, f, s)) < 0 ||
+	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
+		return r;
+	return s->environment ? config_place_server(j, env->v.at, s) : 0;
+}
+
+static void warn(struct config_job *j, const struct fields *f)
+{
+	config_unknown_warn(j, &f->unknown);
+	if (f->of[ENV_FILE].v.at)
+		config_warn(j, f->of[ENV_FILE].v.at,
+			    "'envFile' is not read: use 'env' or 'envVars'");
+	if (f->of[TIMEOUT].v.at)
+		config_warn(j, f->of[TIMEOUT].v.at,
+			    "'timeout' is not used, because clients disagree about its unit: use "
+			    "'startupTimeoutSec' and 'toolTimeoutSec'");
+	if (f->of[URL].v.at)
+		config_warn(j, f->of[URL].v.at, "'%s' is not used: the server has a command",
+			    f->of[URL].key);
+}
+
+/* A server that is reached by other means than stdio stays in the list and is not started. */
+static int read_remote(struct config_job *j, struct json key, const struct fields *f,
+		       struct config_server *s)
+{
+	const struct config_value *type = &f->of[TYPE];
+	char shown[CONFIG_SHOW_SIZE] = "url";
+
+	if (type->v.at)
+		config_show(type->v, shown);
+	j->server = NULL;
+	if (s->required && !s->disabled)
+		return config_refuse(j, key.at,
+				     "server '%s' is required, but it is remote (%s) and killick "
+				     "starts only stdio servers",
+				     s->name, shown);
+	if (!s->disabled)
+		config_warn(j, key.at, "server '%s' is remote (%s) and is not started by killick",
+			    s->name, shown);
+	s->disabled = true;
+	s->argv = mem_grow(NULL, 1, sizeof(char *));
+	s->argv[0] = NULL;
+	s->envp = mem_grow(NULL, 1, sizeof(char *));
+	s->envp[0] = NULL;
+	return 0;
+}
+
+static int read_name(struct config_job *j, struct json key, struct config_server *s)
+{
+	char shown[CONFIG_SHOW_SIZE];
+	int r = config_string(j, "name", key, CONFIG_PLAIN, &s->name);
+
+	if (r < 0)
+		return r;
+	if (!*s->name || strlen(s->name) > CONFIG_NAME_MAX || !config_is_printable(s->name))
+		return config_refuse(
+			j, key.at,
+			"server '%s': a name is printable and has 1 to %u bytes, not %zu",
+			config_show(key, shown), CONFIG_NAME_MAX, strlen(s->name));
+	return 0;
+}
+
+void config_server_defaults(struct config_server *s)
+{
+	s->startup_ms = STARTUP_MS;
+	s->tool_ms = TOOL_MS;
+}
+
+/* Is it started at all, and if so, by a command? */
+static int read_kind(struct config_job *j, struct json key, const struct fields *f,
+		     struct config_server *s)
+{
+	const struct config_value *type = &f->of[TYPE];
+	bool command = f->of[COMMAND].v.at != NULL;
+	bool stdio = json_is(type->v, "stdio") || json_is(type->v, "local");
+
+	if (type->v.at && json_type(type->v) != JSON_STRING)
+		return config_refuse(j, type->v.at, "'%s' must be a string, found %s", type->key,
+				     config_type(type->v));
+	if (type->v.at ? !stdio : !command && f->of[URL].v.at)
+		return read_remote(j, key, f, s);
+	if (!command && !s->disabled)
+		return config_refuse(j, key.at, "'command' is missing%s%s",
+				     f->unknown.count ? "; not known: " : "", f->unknown.text);
+	j->plain = s->disabled;
+	warn(j, f);
+	return read_rest(j, f, s);
+}
+
+int config_server_read(struct config_job *j, struct json key, struct json value,
+		       struct config_server *s)
+{
+	struct fields f = { .unknown.count = 0 };
+	struct json_iter it = json_iter(value);
+	int r = read_name(j, key, s);
+
+	if (r < 0)
+		return r;
+	config_server_defaults(s);
+	s->line = config_line(j, key.at);
+	j->server = s->name;
+	j->plain = false;
+	if (json_type(value) != JSON_OBJECT)
+		return config_refuse(j, value.at, "a server must be an object, found %s",
+				     config_type(value));
+	while (r == 0 && json_each(&it))
+		r = fields_add(j, it.key, it.value, &f);
+	if (r == 0)
+		r = read_switches(j, &f, s);
+	if (r == 0)
+		r = read_kind(j, key, &f, s);
+	j->server = NULL;
+	return r;
+}

@@ -1,0 +1,86 @@
+/* lists.c - see lists.h */
+#include "remote/lists.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct list {
+	struct ring in_env;
+	struct pending pending;
+	struct environment *env;
+	environment_list_fn done;
+	void *ctx;
+};
+
+static void finish(struct list *l, const char *result, size_t len, const struct err *e)
+{
+	struct environment *env = l->env;
+
+	ring_remove(&l->in_env);
+	pending_drop(&env->pendings, &l->pending);
+	env->users--;
+	l->done(l->ctx, result, len, e);
+	free(l);
+	environment_review(env);
+}
+
+static void on_answer(struct pending *p, const struct message *m)
+{
+	struct list *l = RING_OF(p, struct list, pending);
+	char text[ENVIRONMENT_TEXT];
+	struct err e;
+
+	if (m->kind == MESSAGE_RESULT) {
+		finish(l, m->result.at, m->result.len, NULL);
+		return;
+	}
+	if (environment_error_code(m) == WIRE_UNKNOWN_METHOD) {
+		err_set(&e, -ENOTSUP,
+			"%s does not tell what it holds: its executor is not killick's",
+			l->env->title);
+	} else {
+		environment_error_text(m, text);
+		err_set(&e, -EIO, "%s does not tell what it holds: %.100s", l->env->title, text);
+	}
+	finish(l, NULL, 0, &e);
+}
+
+static void ask(struct list *l)
+{
+	struct emit j;
+
+	if (!l->pending.id && environment_begin(l->env, &j, &l->pending, "process/list", on_answer))
+		environment_commit(l->env, &j);
+}
+
+void lists_add(struct environment *env, environment_list_fn done, void *ctx)
+{
+	struct list *l = mem_grow(NULL, 1, sizeof(*l));
+
+	*l = (struct list){ .env = env, .done = done, .ctx = ctx };
+	ring_add(&env->lists, &l->in_env);
+	env->users++;
+	ask(l);
+}
+
+void lists_send(struct environment *env)
+{
+	RING_EACH(r, &env->lists)
+		ask(RING_OF(r, struct list, in_env));
+}
+
+/* A handler may ask for another list: it is not one of these. */
+void lists_fail(struct environment *env, const struct err *e)
+{
+	struct ring failed;
+
+	ring_init(&failed);
+	for (struct ring *r; (r = ring_first(&env->lists)) != NULL;) {
+		ring_remove(r);
+		ring_add(&failed, r);
+	}
+	for (struct ring *r; (r = ring_first(&failed)) != NULL;)
+		finish(RING_OF(r, struct list, in_env), NULL, 0, e);
+}

@@ -1,0 +1,572 @@
+/* remote.c - the life of a server on an executor, see remote.h */
+#include "remote/remote.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "remote/remote_internal.h"
+#include "link/end.h"
+
+#define LOST_MS     2000 /* a link that is stopped waits so long for the way back */
+#define KILL_MS     7000 /* for the kill itself and the way of the news, beside both graces */
+#define INTERNAL_MS 1000 /* the same for a sweep */
+#define SETTLE_MS   500  /* from exited to closed, before what holds the pipes is looked for */
+#define STUCK_MS    3000 /* for the answer to terminate, where the executor is not ours */
+
+#define REMOTE_OF(ptr, member) RING_OF(ptr, struct remote, member)
+
+static void send_terminate(struct remote *r);
+static void on_late(struct loop_timer *t);
+
+struct remote *remote_of(struct ring *in_env)
+{
+	return REMOTE_OF(in_env, in_env);
+}
+
+bool remote_is_waiting(const struct remote *r)
+{
+	return r->state == REMOTE_WAITING;
+}
+
+static bool is_ours(const struct remote *r)
+{
+	return r->env->killick || r->internal;
+}
+
+/* --- the end --- */
+
+static void destroy(struct remote *r)
+{
+	free(r->report);
+	free(r);
+}
+
+static void unpause(struct remote *r)
+{
+	if (r->paused)
+		environment_pause(r->env, false);
+	r->paused = false;
+}
+
+/* Nothing is left to do there. r may be no more after it. */
+static void finish(struct remote *r)
+{
+	struct environment *env = r->env;
+	bool told = r->told;
+
+	assert(r->state != REMOTE_DONE);
+	r->state = REMOTE_DONE;
+	r->told = true;
+	ring_remove(&r->in_env);
+	loop_timer_stop(env->loop, &r->late);
+	loop_timer_stop(env->loop, &r->settle);
+	pending_drop(&env->pendings, &r->start);
+	pending_drop(&env->pendings, &r->terminate);
+	pending_drop(&env->pendings, &r->signal);
+	plan_done(&r->plan);
+	remote_in_done(r);
+	remote_out_done(r);
+	if (r->sweep)
+		sweep_cancel(r->sweep);
+	r->sweep = NULL;
+	unpause(r);
+	r->end.report = r->report ? r->report : "";
+	if (!told)
+		r->link.ev->on_ended(r->link.ctx, &r->end);
+	else if (r->freed)
+		destroy(r);
+	environment_review(env);
+}
+
+static void set_proof(struct remote *r, const char *proof)
+{
+	snprintf(r->end.proof, sizeof(r->end.proof), "%s", proof);
+}
+
+static void set_text(struct remote *r, const char *text)
+{
+	if (!r->end.text[0])
+		snprintf(r->end.text, sizeof(r->end.text), "%s", text);
+}
+
+/* It never ran. r may be no more after it. */
+static void refuse(struct remote *r, const char *text)
+{
+	r->end.refused = text != NULL;
+	if (text)
+		set_text(r, text);
+	set_proof(r, "never");
+	finish(r);
+}
+
+/* What was to be looked for was not. r may be no more after it. */
+static void give_up_sweep(struct remote *r)
+{
+	char text[sizeof(r->end.text)];
+
+	sweep_text(&(struct sweep_result){ .ran = false }, text, sizeof(text));
+	set_text(r, text);
+	set_proof(r, "group");
+	finish(r);
+}
+
+/* The connection is lost, and whoever stopped it has waited long enough. The rest is done when the
+ * way back is found. */
+static void tell_lease(struct remote *r)
+{
+	const struct environment *env = r->env;
+
+	snprintf(r->end.text, sizeof(r->end.text),
+		 "environment '%.63s' cannot be reached (%.80s); its executor ends the server by "
+		 "itself within %d s",
+		 env->name, env->why.text, environment_lease_left(env));
+	set_proof(r, "lease");
+	r->end.report = "";
+	r->told = true;
+	r->link.ev->on_ended(r->link.ctx, &r->end);
+}
+
+static void on_late(struct loop_timer *t)
+{
+	struct remote *r = REMOTE_OF(t, late);
+
+	if (r->state == REMOTE_WAITING) {
+		refuse(r, NULL);
+	} else if (r->state == REMOTE_SWEEPING) {
+		give_up_sweep(r);
+	} else if (!environment_is_attached(r->env)) {
+		if (!r->told)
+			tell_lease(r);
+	} else {
+		set_text(r, "its executor did not say that the server has ended");
+		finish(r);
+	}
+}
+
+/* How long the executor may take. */
+static int64_t budget(const struct remote *r)
+{
+	return r->internal ? INTERNAL_MS : 2 * (int64_t)r->grace_ms + KILL_MS;
+}
+
+/* on_ended within so many ms, if nothing else has set an earlier time. A connection that comes and
+ * goes begins it anew, but not for ever. */
+static void limit(struct remote *r, int64_t ms)
+{
+	int64_t now = loop_now_us(), due = now + ms * 1000;
+	int64_t last = r->stop_us + 2 * budget(r) * 1000;
+
+	if (r->stopping && due > last)
+		due = last < now ? now : last;
+	if (!r->late.slot || r->late.due_us > due)
+		loop_timer_set(r->env->loop, &r->late, (due - now + 999) / 1000, on_late);
+}
+
+static void on_swept(void *ctx, const struct sweep_result *result)
+{
+	struct remote *r = ctx;
+	struct buf report = BUF_INIT(BUF_ANY_SIZE);
+	char text[sizeof(r->end.text)];
+
+	r->sweep = NULL;
+	sweep_report(&report, result, r->end.exit_code);
+	free(r->report);
+	r->report = buf_take(&report);
+	sweep_text(result, text, sizeof(text));
+	set_text(r, text);
+	set_proof(r, result->ran && !result->left ? "group,sweep" : "group");
+	r->end.survivors = (int)result->left;
+	if (r->stopping)
+		r->end.stop_ms = (double)(loop_now_us() - r->stop_us) / 1000;
+	finish(r);
+}
+
+/* Its process is gone, as far as the executor knows. r may be no more after it. */
+static void end_process(struct remote *r)
+{
+	if (r->state == REMOTE_SWEEPING)
+		return;
+	loop_timer_stop(r->env->loop, &r->settle);
+	if (is_ours(r)) {
+		finish(r);
+		return;
+	}
+	snprintf(r->end.why, sizeof(r->end.why), "%s", r->stopping ? "signal" : "exit");
+	snprintf(r->end.step, sizeof(r->end.step), "%s", r->stopping ? "kill" : "none");
+	r->state = REMOTE_SWEEPING;
+	remote_out_close(r);
+	limit(r, budget(r));
+	r->sweep = sweep_begin(r->env, r->tag, on_swept, r);
+}
+
+void remote_closed(struct remote *r, const char *report, size_t len)
+{
+	struct json v;
+
+	if (report && json_check(report, len, 0, &v, NULL) == 0 && json_type(v) == JSON_OBJECT) {
+		free(r->report);
+		r->report = mem_text(v.at, v.len);
+		link_end_read(&r->end, v);
+	}
+	end_process(r);
+}
+
+void remote_vanished(struct remote *r)
+{
+	if (r->end.refused) {
+		set_proof(r, "never"); /* the start did not arrive */
+	} else if (!r->exited) {
+		set_text(r, "its executor does not know the server any more");
+	}
+	end_process(r);
+}
+
+static void on_settle(struct loop_timer *t)
+{
+	struct remote *r = REMOTE_OF(t, settle);
+
+	/* Codex's executor handles one request after the other, and one of them may wait for a
+	 * server that does not read. Only another connection brings it back. */
+	if (r->terminate.id && !r->env->program)
+		environment_drop(r->env, CLOSE_LOST, -ETIMEDOUT, "it did not answer within %d s",
+				 STUCK_MS / 1000);
+	else if (r->exited)
+		end_process(r); /* somebody holds its pipes */
+}
+
+void remote_exited(struct remote *r, int code)
+{
+	bool lingers = r->stdio != LINK_PIPES && (r->linger_ms || !is_ours(r));
+
+	r->exited = true;
+	r->end.exit_code = code;
+	if (lingers && !r->told && r->link.ev->on_exited)
+		r->link.ev->on_exited(r->link.ctx, code, 0);
+	if (!is_ours(r))
+		loop_timer_set(r->env->loop, &r->settle,
+			       lingers && r->linger_ms ? r->linger_ms : SETTLE_MS, on_settle);
+}
+
+/* --- stopping --- */
+
+static void on_terminated(struct pending *p, const struct message *m)
+{
+	struct remote *r = REMOTE_OF(p, terminate);
+	bool running = false;
+
+	json_bool(json_get(m->result, "running"), &running);
+	r->denied = !running;
+	/* Is it closed, or was it never there? */
+	if (!running && r->state == REMOTE_RUNNING)
+		remote_read(r);
+}
+
+static void send_terminate(struct remote *r)
+{
+	struct emit j;
+
+	if (r->state != REMOTE_STARTING && r->state != REMOTE_RUNNING)
+		return;
+	pending_drop(&r->env->pendings, &r->terminate);
+	if (!environment_begin(r->env, &j, &r->terminate, "process/terminate", on_terminated))
+		return;
+	emit_str(&j, "processId", r->id);
+	if (r->how != LINK_STOP_KILL && r->env->killick)
+		emit_int(&j, "graceMs", r->grace_ms);
+	if (r->how == LINK_STOP_TERM && r->env->killick)
+		emit_bool(&j, "eof", false);
+	environment_commit(r->env, &j);
+	if (!is_ours(r) && !r->exited)
+		loop_timer_set(r->env->loop, &r->settle, STUCK_MS, on_settle);
+}
+
+static void stop(struct remote *r, enum link_stop how)
+{
+	unpause(r); /* or nobody would hear of the end */
+	r->stopping = true;
+	r->how = how;
+	if (!r->stop_us)
+		r->stop_us = loop_now_us();
+	if (r->state == REMOTE_WAITING) {
+		limit(r, 0);
+	} else if (environment_is_attached(r->env)) {
+		send_terminate(r);
+		limit(r, budget(r));
+	} else {
+		limit(r, LOST_MS);
+	}
+}
+
+static void remote_stop(struct link *link, enum link_stop how, long grace_ms)
+{
+	struct remote *r = REMOTE_OF(link, link);
+
+	if (r->told || (r->stopping && how <= r->how))
+		return;
+	if (grace_ms >= 0)
+		r->grace_ms = (unsigned)grace_ms;
+	remote_out_close(r);
+	stop(r, how);
+}
+
+void remote_break(struct remote *r, const char *text)
+{
+	set_text(r, text);
+	remote_out_close(r);
+	if (!r->stopping || r->how != LINK_STOP_KILL)
+		stop(r, LINK_STOP_KILL);
+}
+
+static void on_signalled(struct pending *p, const struct message *m)
+{
+	(void)p;
+	(void)m;
+}
+
+static void remote_interrupt(struct link *link)
+{
+	struct remote *r = REMOTE_OF(link, link);
+	struct emit j;
+
+	if (r->state != REMOTE_RUNNING || r->signal.id ||
+	    !environment_begin(r->env, &j, &r->signal, "process/signal", on_signalled))
+		return;
+	emit_str(&j, "processId", r->id);
+	emit_str(&j, "signal", "interrupt");
+	environment_commit(r->env, &j);
+}
+
+static void remote_pause(struct link *link, bool paused)
+{
+	struct remote *r = REMOTE_OF(link, link);
+
+	if (r->stopping || r->state == REMOTE_DONE || r->paused == paused)
+		return;
+	r->paused = paused;
+	environment_pause(r->env, paused);
+}
+
+/* --- starting --- */
+
+static void on_start_failed(struct remote *r, const struct message *m)
+{
+	char reason[ENVIRONMENT_TEXT];
+	int64_t status = 0;
+	struct err e;
+
+	environment_error_text(m, reason);
+	if (json_int(json_find(m->error, "data.exitStatus"), &status) && status > 0 && status < 128)
+		r->end.status = (int)status;
+	err_set(&e, -ENOEXEC, "%s: %s", r->env->title, reason);
+	if (r->stopping && !is_ours(r)) { /* "cancelled": perhaps not before it forked */
+		r->end.refused = true;
+		set_text(r, e.text);
+		end_process(r);
+	} else {
+		refuse(r, e.text);
+	}
+}
+
+static void on_start_answered(struct pending *p, const struct message *m)
+{
+	struct remote *r = REMOTE_OF(p, start);
+	char level[16] = "group";
+	int64_t pid = -1; /* not told */
+
+	plan_done(&r->plan);
+	if (m->kind == MESSAGE_ERROR) {
+		on_start_failed(r, m);
+		return;
+	}
+	json_int(json_get(m->result, "pid"), &pid);
+	json_string_into(json_get(m->result, "level"), level, sizeof(level));
+	r->end.pid = (pid_t)pid;
+	r->state = REMOTE_RUNNING;
+	if (!r->told)
+		r->link.ev->on_started(r->link.ctx, r->end.pid, level);
+	if (r->stopping && r->denied) { /* terminate was handled before the start */
+		r->denied = false;
+		send_terminate(r);
+	}
+	remote_pump(r);
+	remote_in_begin(r);
+}
+
+static void send_start(struct remote *r)
+{
+	struct emit j;
+
+	if (!environment_begin(r->env, &j, &r->start, "process/start", on_start_answered))
+		return;
+	r->state = REMOTE_STARTING;
+	emit_str(&j, "processId", r->id);
+	plan_emit(&r->plan, &j, is_ours(r) ? NULL : r->tag);
+	environment_commit(r->env, &j);
+	if (r->env->killick)
+		remote_pump(r); /* handled in order: what was written need not wait */
+}
+
+void remote_attach(struct remote *r)
+{
+	struct err e, why;
+
+	r->lost = false;
+	if (r->state != REMOTE_WAITING || r->stopping)
+		return;
+	if (r->env->killick || plan_check_plain(&r->plan, &e) == 0) {
+		send_start(r);
+		return;
+	}
+	err_set(&why, e.code, "%s: %s", r->env->title, e.text);
+	refuse(r, why.text);
+}
+
+/* --- lost and back --- */
+
+void remote_lose(struct remote *r, const char *why)
+{
+	r->lost = true;
+	r->in.again = false;
+	loop_timer_stop(r->env->loop, &r->settle);
+	remote_out_lost(r);
+	if (r->stopping && r->state != REMOTE_WAITING)
+		limit(r, LOST_MS);
+	if (!r->told && r->link.ev->on_lost)
+		r->link.ev->on_lost(r->link.ctx, why);
+}
+
+/* Nobody knows whether process/start arrived. If it did, it is ended; it is not sent again. */
+static void doubt_start(struct remote *r)
+{
+	char text[sizeof(r->end.text)];
+
+	snprintf(text, sizeof(text), "the connection to %s was lost while it was being started",
+		 r->env->title);
+	plan_done(&r->plan);
+	r->end.refused = true;
+	r->state = REMOTE_RUNNING;
+	remote_break(r, text);
+}
+
+void remote_resume(struct remote *r)
+{
+	if (!r->lost)
+		return;
+	r->lost = false;
+	if (r->state == REMOTE_STARTING)
+		doubt_start(r);
+	if (r->stopping) {
+		loop_timer_stop(r->env->loop, &r->late);
+		limit(r, budget(r));
+	}
+	if (r->state == REMOTE_SWEEPING)
+		return; /* the sweep has a link of its own */
+	r->in.resyncing = true;
+	r->in.rounds = 0;
+	if (r->stopping && !r->terminate.id)
+		send_terminate(r);
+	remote_read(r);
+	remote_out_resume(r);
+	if (r->exited && !is_ours(r))
+		loop_timer_set(r->env->loop, &r->settle, SETTLE_MS, on_settle);
+}
+
+void remote_abandon(struct remote *r, const char *text)
+{
+	if (r->state == REMOTE_WAITING) {
+		refuse(r, text);
+		return;
+	}
+	if (r->state == REMOTE_SWEEPING) {
+		give_up_sweep(r);
+		return;
+	}
+	set_text(r, text);
+	set_proof(r, "lease");
+	finish(r);
+}
+
+/* --- life --- */
+
+static void remote_free(struct link *link)
+{
+	struct remote *r = REMOTE_OF(link, link);
+	struct environment *env = r->env;
+
+	assert(r->told && !r->freed);
+	r->freed = true;
+	if (!r->internal)
+		env->users--;
+	if (r->state == REMOTE_DONE)
+		destroy(r);
+	environment_review(env);
+}
+
+static void make_tag(char out[PLAN_TAG_SIZE])
+{
+	unsigned char bytes[(PLAN_TAG_SIZE - 1) / 2];
+	ssize_t n;
+
+	do {
+		n = getrandom(bytes, sizeof(bytes), 0);
+	} while (n < 0 && errno == EINTR);
+	assert(n == (ssize_t)sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static const struct link_ops ops = {
+	.write = remote_write,
+	.unwritten = remote_unwritten,
+	.stop = remote_stop,
+	.free = remote_free,
+	.interrupt = remote_interrupt,
+	.pause = remote_pause,
+};
+
+int remote_open(struct environment *env, const struct remote_spec *spec, struct link **out,
+		struct err *e)
+{
+	const struct link_spec *link = spec->link;
+	struct plan plan;
+	struct remote *r;
+	int error = plan_copy(&plan, link, spec->where, e);
+
+	if (error == 0 && environment_is_attached(env) && !env->killick && !spec->internal) {
+		error = plan_check_plain(&plan, e);
+		if (error < 0)
+			plan_done(&plan);
+	}
+	if (error < 0)
+		return error;
+	r = mem_grow(NULL, 1, sizeof(*r));
+	*r = (struct remote){
+		.link = { .ops = &ops, .ev = spec->ev, .ctx = spec->ctx },
+		.env = env,
+		.number = ++env->last_number,
+		.plan = plan,
+		.stdio = link->stdio,
+		.grace_ms = link->grace_ms,
+		.linger_ms = link->linger_ms,
+		.internal = spec->internal,
+		.out = { .queue = BUF_INIT(BUF_ANY_SIZE),
+			 .limit = link->write_limit,
+			 .first_id = 1,
+			 .closed = link->stdio == LINK_NO_STDIN },
+		.end = { .exit_code = -1, .why = "executor", .step = "none", .proof = "none" },
+	};
+	snprintf(r->id, sizeof(r->id), "k%llu", (unsigned long long)r->number);
+	make_tag(r->tag);
+	ring_init(&r->in.early);
+	ring_add(&env->remotes, &r->in_env);
+	env->users += !spec->internal;
+	*out = &r->link;
+	if (environment_is_attached(env))
+		send_start(r);
+	return 0;
+}

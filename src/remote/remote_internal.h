@@ -1,0 +1,124 @@
+/* remote_internal.h - the parts of a remote link: remote.c (its life), remote_in.c (what comes),
+ * remote_out.c (what is written).
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "remote/plan.h"
+#include "remote/remote.h"
+#include "remote/sweep.h"
+
+#define REMOTE_WRITES      32u          /* process/write that are not answered */
+#define REMOTE_WRITE_MAX   (256u << 10) /* bytes of one of them */
+#define REMOTE_WRITE_BYTES (1u << 20)   /* of all of them */
+#define REMOTE_EARLY       256u         /* events that came before their turn, */
+#define REMOTE_EARLY_BYTES (1u << 20)   /* and bytes of them */
+
+enum remote_state {
+	REMOTE_WAITING,
+	REMOTE_STARTING,
+	REMOTE_RUNNING,
+	REMOTE_SWEEPING,
+	REMOTE_DONE,
+};
+
+enum event_kind { EVENT_STDOUT, EVENT_STDERR, EVENT_EXITED, EVENT_CLOSED };
+struct event { /* borrowed */
+	uint64_t seq;
+	enum event_kind kind;
+	const char *bytes; /* output; of EVENT_CLOSED the report, NULL: none */
+	size_t len;
+	int exit_code;
+};
+
+struct remote_chunk { /* of input; sent, and not known to have arrived in order */
+	struct pending pending;
+	struct remote *remote;
+	size_t len;
+	bool accepted;
+};
+
+struct remote_out {
+	struct buf queue; /* [gone, sent) is in chunks, [sent, len) waits */
+	size_t limit;     /* of what waits */
+	size_t gone, sent;
+	struct remote_chunk chunks[REMOTE_WRITES]; /* a ring of count, from first on */
+	unsigned first, count;
+	uint64_t first_id; /* writeId of the first */
+	bool closed;       /* nobody reads its stdin */
+	bool full;         /* something waited: on_room is due when nothing does */
+	struct loop_timer retry;
+};
+
+struct remote_in {
+	uint64_t last; /* seq up to which everything was handed on */
+	struct ring early;
+	unsigned early_count;
+	size_t early_bytes;
+	struct pending read;
+	bool again;      /* read once more when that is answered */
+	bool resyncing;  /* on_back is due when a read brings nothing new */
+	unsigned rounds; /* reads in a row */
+	struct loop_timer retry;
+};
+
+struct remote {
+	struct link link;
+	struct environment *env;
+	struct ring in_env; /* until it is done */
+	enum remote_state state;
+	uint64_t number;
+	char id[24];             /* processId */
+	char tag[PLAN_TAG_SIZE]; /* in its environment, where the executor is not ours */
+	struct plan plan;        /* until it is started */
+	enum link_stdio stdio;
+	unsigned grace_ms, linger_ms;
+	bool internal;
+	bool lost;   /* on_lost was told, or would have been */
+	bool told;   /* on_ended was */
+	bool freed;  /* by its owner */
+	bool exited; /* its main process */
+	bool paused;
+
+	bool stopping;
+	enum link_stop how;
+	int64_t stop_us;
+	bool denied; /* terminate was answered: it does not run */
+	struct pending start, terminate, signal;
+	struct loop_timer late;   /* then on_ended, whatever is known */
+	struct loop_timer settle; /* exited, but not closed; or stuck */
+
+	struct remote_in in;
+	struct remote_out out;
+	struct sweep *sweep;
+	struct link_end end;
+	char *report;
+};
+
+/* remote.c */
+void remote_exited(struct remote *r, int code);
+/* It is closed; report: JSON text or NULL. r may be no more after it. */
+void remote_closed(struct remote *r, const char *report, size_t len);
+/* The executor does not know it (any more). r may be no more after it. */
+void remote_vanished(struct remote *r);
+/* Something is wrong that cannot be made good: it is killed, and its end says why. */
+void remote_break(struct remote *r, const char *text);
+
+/* remote_in.c */
+void remote_in_done(struct remote *r);
+/* Take it: now, or in its turn. r may be no more after it. */
+void remote_event(struct remote *r, const struct event *ev);
+/* What came before process/start was answered. r may be no more after it. */
+void remote_in_begin(struct remote *r);
+/* Fetch what came after the last event. */
+void remote_read(struct remote *r);
+
+/* remote_out.c */
+int remote_write(struct link *link, const char *bytes, size_t len);
+size_t remote_unwritten(const struct link *link);
+void remote_out_lost(struct remote *r);
+/* Send again what was not acknowledged. */
+void remote_out_resume(struct remote *r);
+/* Nothing is written any more. */
+void remote_out_close(struct remote *r);
+void remote_out_done(struct remote *r);

@@ -1,0 +1,45 @@
+/* sweep.h - what a server left behind on an executor that is not ours.
+ *
+ * Codex's ends a process group; what has left the group lives on. Every process that we have it
+ * start carries KILLICK_TREE=<128 random bits>, which is inherited, so that a script on the
+ * same machine can find and kill the rest. It proves less than a keeper: a process that cleared its
+ * environment, or belongs to another user, is not found.
+ *
+ * Life: sweep_begin -> done, once, and it is gone; or sweep_cancel.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "remote/environment_internal.h"
+
+struct sweep;
+
+#define SWEEP_FOUND_MAX 64
+struct sweep_result {
+	bool ran;     /* to its end; else nothing is known */
+	size_t found; /* processes, of which so many are kept: */
+	size_t kept;
+	size_t left; /* that could not be killed */
+	struct sweep_process {
+		long pid;
+		char name[32];
+		bool left;
+	} list[SWEEP_FOUND_MAX];
+};
+typedef void (*sweep_fn)(void *ctx, const struct sweep_result *result);
+
+/* Look for the processes with this tag and kill them. Within 3 s, unless the connection is lost. */
+struct sweep *sweep_begin(struct environment *env, const char *tag, sweep_fn done, void *ctx);
+/* Nobody waits for it any more. */
+void sweep_cancel(struct sweep *s);
+
+/* {"executor":"codex","exit":{...},"proof":[...],"swept":[{"pid":1,"name":"x"}],"survivors":[...]}
+ */
+void sweep_report(struct buf *out, const struct sweep_result *result, int exit_code);
+/* "2 processes had left its group and were killed: x (12), y (13)"; "... and 1 could not be killed:
+ * x (12), y (13, alive)"; "" when there were none. */
+void sweep_text(const struct sweep_result *result, char *out, size_t size);
