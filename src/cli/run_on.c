@@ -36,6 +36,7 @@
 #include "base/mem.h"
 #include "base/quiet.h"
 #include "cli.h"
+#include "link/end.h"
 #include "pump.h"
 
 #define VERB          "run"
@@ -177,21 +178,18 @@ static void on_exited(void *ctx, int exit_code, int exit_signal)
 	stop(ctx, LINK_STOP_KILL, 0);
 }
 
-static void say_later(struct run_on *r, const char *text, const char *why)
+static void say_later(struct run_on *r, const char *text, const char *more)
 {
 	char line[400];
-	int len = snprintf(line, sizeof(line), "killick: " VERB ": %s%.300s\n", text, why);
+	int len = snprintf(line, sizeof(line), "killick: " VERB ": %.300s%s\n", text, more);
 
 	pump_add(&r->err, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
 static void on_lost(void *ctx, const char *why)
 {
-	const char *reason = strstr(why, " was lost: "); /* which connection is known here */
-
 	((struct run_on *)ctx)->lost = true;
-	say_later(ctx, "the connection is lost, waiting for it to come back: ",
-		  reason ? reason + 11 : why);
+	say_later(ctx, why, "; waiting for it to come back");
 }
 
 static void on_back(void *ctx)
@@ -451,6 +449,7 @@ static void write_report(const struct run_on *r)
 {
 	AUTO(buf_done) struct buf line = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&line);
+	char proof[LINK_PROOF_TEXT];
 
 	if (r->report_fd < 0)
 		return;
@@ -459,7 +458,7 @@ static void write_report(const struct run_on *r)
 	} else { /* nobody has one: say what we know */
 		emit_open(&j, NULL, '{');
 		emit_str(&j, "environment", r->place.name);
-		emit_str(&j, "proof", r->end.proof);
+		emit_str(&j, "proof", link_proof_text(r->end.proof, proof));
 		emit_str(&j, "text", r->end.text);
 		emit_close(&j);
 		emit_end(&j);
@@ -474,15 +473,11 @@ static int exit_status(const struct run_on *r)
 {
 	const struct link_end *end = &r->end;
 
-	if (end->refused || strcmp(end->proof, "lease") == 0) {
-		/* the likeliest mistake: what is here need not be there */
-		cli_say(VERB, "%s%s", end->text,
-			!r->o.cwd && strstr(end->text, "cannot enter the directory")
-				? "; give another one with '--cwd DIR'"
-				: "");
+	if (end->refused || end->proof == LINK_PROOF_LEASE) {
+		cli_say(VERB, "%s", end->text);
 		return end->refused && end->status ? end->status : EXIT_UNAVAILABLE;
 	}
-	if (strcmp(end->proof, "never") == 0) /* we were told to end before */
+	if (end->proof == LINK_PROOF_NEVER) /* we were told to end before */
 		return r->signal ? EXIT_SIGNAL + r->signal : EXIT_UNAVAILABLE;
 	if (r->out.broken && r->out.broken != EPIPE) { /* of that the server's end says enough */
 		cli_say(VERB, "cannot write to stdout: %s", strerror(r->out.broken));

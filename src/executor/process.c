@@ -15,6 +15,7 @@
 #include "executor/params.h"
 #include "executor/reading.h"
 #include "executor/spec.h"
+#include "link/end.h"
 #include "wire/wire.h"
 
 #define CLOSED_MAX       1024        /* of one owner that are kept after their end, */
@@ -270,12 +271,15 @@ static void on_room(void *ctx)
 
 static void log_end(struct process *p, const struct link_end *end)
 {
+	char proof[LINK_PROOF_TEXT];
+
 	executor_log(executor_of(p),
 		     "event=end process=%s pid=%d client=%s exit=%d why=%s step=%s proof=%s "
 		     "survivors=%d ms=%lld",
 		     executor_quote(p->id), p->pid, executor_quote(p->owner->client),
-		     end->exit_signal ? 128 + end->exit_signal : end->exit_code, end->why,
-		     end->step, end->proof, end->survivors,
+		     end->exit_signal ? 128 + end->exit_signal : end->exit_code,
+		     link_why_name(end->why), link_step_name(end->step),
+		     link_proof_text(end->proof, proof), end->survivors,
 		     (long long)((loop_now_us() - p->started_us) / 1000));
 }
 

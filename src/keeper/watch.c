@@ -397,7 +397,8 @@ static int explain(const struct watch *w)
 						      "'killick doctor'"));
 		return EXIT_UNAVAILABLE;
 	case FAILURE_CWD:
-		keeper_say("cannot enter the directory '%s' for the server (--cwd): %s",
+		keeper_say("cannot enter the directory '%s' for the server: %s; give another "
+			   "directory (--cwd, or cwd in the config)",
 			   w->k->opt.cwd, reason);
 		return EXIT_CANNOT_RUN;
 	case FAILURE_EXEC:

@@ -1,6 +1,7 @@
 /* end.c - see end.h */
 #include "link/end.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,29 +18,85 @@ static int signal_number(const char *name)
 	return strncmp(name, "SIG", 3) == 0 ? atoi(name + 3) : 0;
 }
 
-static void read_proof(struct link_end *end, struct json list)
+static const char *const why_names[] = {
+	[LINK_WHY_EXIT] = "exit",         [LINK_WHY_STDIN] = "stdin",
+	[LINK_WHY_SIGNAL] = "signal",     [LINK_WHY_OWNER] = "owner",
+	[LINK_WHY_WATCH] = "watch",       [LINK_WHY_HOLD] = "hold",
+	[LINK_WHY_FAILED] = "failed",     [LINK_WHY_KEEPER] = "keeper",
+	[LINK_WHY_EXECUTOR] = "executor",
+};
+static const char *const step_names[] = {
+	[LINK_STEP_NONE] = "none",
+	[LINK_STEP_EOF] = "eof",
+	[LINK_STEP_TERM] = "term",
+	[LINK_STEP_KILL] = "kill",
+};
+static const char *const proof_names[] = {
+	/* by bit of enum link_proof */
+	"waitid", "cgroup", "mark", "group", "sweep", "never", "lease",
+};
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+const char *link_why_name(enum link_why why)
+{
+	assert((unsigned)why < COUNT(why_names));
+	return why_names[why];
+}
+
+const char *link_step_name(enum link_step step)
+{
+	assert((unsigned)step < COUNT(step_names));
+	return step_names[step];
+}
+
+const char *link_proof_text(unsigned proof, char out[LINK_PROOF_TEXT])
+{
+	size_t used = 0;
+
+	assert(proof >> COUNT(proof_names) == 0);
+	for (size_t i = 0; i < COUNT(proof_names); i++)
+		if (proof >> i & 1)
+			used += (size_t)snprintf(out + used, LINK_PROOF_TEXT - used, "%s%s",
+						 used ? "," : "", proof_names[i]);
+	if (!used)
+		snprintf(out, LINK_PROOF_TEXT, "none");
+	return out;
+}
+
+/* The place of the word `v` in the list; -1: not a word, or not one of these. */
+static int place_of(struct json v, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (json_is(v, names[i]))
+			return (int)i;
+	return -1;
+}
+
+static unsigned read_proof(struct json list)
 {
 	struct json_iter it = json_iter(list);
-	size_t used = 0;
-	char word[12];
+	unsigned proof = 0;
 
-	for (end->proof[0] = '\0'; json_each(&it) && used < sizeof(end->proof);) {
-		if (!json_string_into(it.value, word, sizeof(word)))
-			continue;
-		used += (size_t)snprintf(end->proof + used, sizeof(end->proof) - used, "%s%s",
-					 used ? "," : "", word);
+	while (json_each(&it)) {
+		int bit = place_of(it.value, proof_names, COUNT(proof_names));
+
+		if (bit >= 0)
+			proof |= 1u << bit;
 	}
-	if (!used)
-		snprintf(end->proof, sizeof(end->proof), "none");
+	return proof;
 }
 
 void link_end_read(struct link_end *end, struct json report)
 {
+	int why = place_of(json_get(report, "why"), why_names, COUNT(why_names));
+	int step = place_of(json_get(report, "step"), step_names, COUNT(step_names));
 	int64_t number;
 	char word[16];
 
-	json_string_into(json_get(report, "why"), end->why, sizeof(end->why));
-	json_string_into(json_get(report, "step"), end->step, sizeof(end->step));
+	if (why >= 0)
+		end->why = (enum link_why)why;
+	if (step >= 0)
+		end->step = (enum link_step)step;
 	json_double(json_get(report, "stop_ms"), &end->stop_ms);
 	if (json_int(json_find(report, "exit.code"), &number))
 		end->exit_code = (int)number;
@@ -48,5 +105,5 @@ void link_end_read(struct link_end *end, struct json report)
 		end->exit_code = -1;
 	}
 	end->survivors = (int)json_count(json_get(report, "survivors"));
-	read_proof(end, json_get(report, "proof"));
+	end->proof = read_proof(json_get(report, "proof"));
 }

@@ -160,7 +160,8 @@ int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *o
 
 int launch_janitor(const char *program, int *out_pidfd)
 {
-	/* without waiting for the keepers of other trees: a thread of the host waits for this one */
+	/* without waiting for the keepers of other trees: a thread of the host waits for this one
+	 */
 	char *const argv[] = { "killick", "reap", "--no-wait", NULL }, *const nothing[] = { NULL };
 	struct spawn job = { .path = program, .argv = argv };
 	AUTO(mem_drop) char **envp = keeper_environment(nothing);

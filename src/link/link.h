@@ -43,21 +43,45 @@ struct link_spec {                  /* borrowed for the time of link_open */
 	const char *arg0;   /* what the program is told it is called; NULL: argv[0] */
 };
 
+enum link_why { /* what began the end of the tree */
+		LINK_WHY_EXIT,
+		LINK_WHY_STDIN,
+		LINK_WHY_SIGNAL,
+		LINK_WHY_OWNER,
+		LINK_WHY_WATCH,
+		LINK_WHY_HOLD,
+		LINK_WHY_FAILED,
+		LINK_WHY_KEEPER,   /* the keeper ended without a report */
+		LINK_WHY_EXECUTOR, /* the executor sent no report */
+};
+
+enum link_step { LINK_STEP_NONE, LINK_STEP_EOF, LINK_STEP_TERM, LINK_STEP_KILL };
+
+enum link_proof { /* bits: how it is known that the tree is empty; 0: nobody could say */
+		  LINK_PROOF_WAITID = 1,
+		  LINK_PROOF_CGROUP = 2,
+		  LINK_PROOF_MARK = 4,
+		  LINK_PROOF_GROUP =
+			  8, /* the process group was ended; processes that left it may live */
+		  LINK_PROOF_SWEEP = 16, /* and nothing with our mark was found on that machine */
+		  LINK_PROOF_NEVER = 32, /* the server never ran */
+		  LINK_PROOF_LEASE = 64, /* the executor could not be reached; it ends the tree by
+					    itself when the lease is over */
+};
+
 struct link_end {        /* borrowed for the time of on_ended */
 	pid_t pid;       /* 0: it never ran */
 	bool refused;    /* it could not be started; text says why, and */
 	int status;      /* `killick run` would exit so: 127 not found, 126 ...; 0: not known */
 	int exit_code;   /* -1: by a signal, or unknown */
 	int exit_signal; /* 0: none */
-	char why[16];    /* the keeper's word: exit, stdin, signal, owner, watch, hold, failed */
-	char step[8];    /* none, eof, term, kill */
-	/* "waitid,cgroup"; "none": nobody could say; "lease": the executor could not be reached,
-	 * and ends the tree by itself when the lease is over */
-	char proof[24];
+	enum link_why why;
+	enum link_step step; /* the furthest step that was needed */
+	unsigned proof;      /* enum link_proof */
 	int survivors;
 	double stop_ms;
 	const char *report; /* the keeper's JSON line without its newline, "" if there was none */
-	char text[240];     /* when refused, or proof is "lease": a sentence */
+	char text[240];     /* when refused, or proof is LINK_PROOF_LEASE: a sentence */
 };
 
 struct link_events {
@@ -96,7 +120,7 @@ struct link { /* first member of each kind */
 	const struct link_events *ev; /* borrowed; must outlive the link */
 	void *ctx;
 	unsigned long long written; /* bytes that link_write has taken */
-	bool disowned; /* the host has closed its descriptors; on_ended follows */
+	bool disowned;              /* the host has closed its descriptors; on_ended follows */
 };
 #define LINK_DISOWNED                                                                              \
 	"this program has closed descriptors that belong to killick (with close_range or the "     \

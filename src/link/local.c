@@ -629,20 +629,18 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
 	int r, pidfd = -1;
 
-	*l = (struct local){
-		.link = { &ops, ev, ctx },
-		.loop = loop,
-		.in.fd = -1,
-		.out.fd = -1,
-		.err.fd = -1,
-		.control.fd = -1,
-		.keeper.fd = -1,
-		.paused_out = -1,
-		.paused_err = -1,
-		.pidfd = -1,
-		.queue = BUF_INIT(2 * spec->write_limit),
-		.end = { .exit_code = -1, .why = "keeper", .step = "none", .proof = "none" }
-	};
+	*l = (struct local){ .link = { &ops, ev, ctx },
+			     .loop = loop,
+			     .in.fd = -1,
+			     .out.fd = -1,
+			     .err.fd = -1,
+			     .control.fd = -1,
+			     .keeper.fd = -1,
+			     .paused_out = -1,
+			     .paused_err = -1,
+			     .pidfd = -1,
+			     .queue = BUF_INIT(2 * spec->write_limit),
+			     .end = { .exit_code = -1, .why = LINK_WHY_KEEPER } };
 	r = ends_make(&ends, spec->stdio);
 	if (r == 0)
 		r = watch_all(l, &ends);

@@ -258,12 +258,11 @@ static void no_luck(struct dial *d, int error)
 		try_next(d);
 		return;
 	}
-	if (d->url.kind == URL_UNIX) {
-		channel_set_why(d->c, error, "cannot connect to %s: %s", d->url.path,
-				strerror(-error));
-	} else {
+	if (d->url.kind == URL_UNIX || d->count == 1) {
+		channel_set_why(d->c, error, "%s", strerror(-error));
+	} else { /* the caller knows the name, but not which address was tried last */
 		address_text(&d->list[d->count - 1], where, sizeof(where));
-		channel_set_why(d->c, error, "cannot connect to %s: %s", where, strerror(-error));
+		channel_set_why(d->c, error, "%s (%s)", strerror(-error), where);
 	}
 	channel_end(d->c);
 }

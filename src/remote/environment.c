@@ -84,14 +84,12 @@ int environment_lease_left(const struct environment *env)
 static void tell_unreachable(const struct environment *env, struct err *out)
 {
 	bool nobody = env->why.code == -ECONNREFUSED || env->why.code == -ENOENT;
-	const char *reason = env->why.text, *colon = strstr(reason, ": "), *next = "";
+	const char *next = "";
 
-	if (strncmp(reason, "cannot connect to ", 18) == 0 && colon)
-		reason = colon + 2;
 	if (!env->program) /* the sentence about a program that did not start has its next step */
 		next = nobody ? "; is `killick exec-server` running there?"
 			      : err_next(env->why.code);
-	err_set(out, env->why.code, "%s cannot be reached: %s%s", env->title, reason, next);
+	err_set(out, env->why.code, "%s cannot be reached: %s%s", env->title, env->why.text, next);
 }
 
 /* What those hear whose server was running. */

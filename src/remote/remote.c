@@ -83,11 +83,6 @@ static void finish(struct remote *r)
 	environment_review(env);
 }
 
-static void set_proof(struct remote *r, const char *proof)
-{
-	snprintf(r->end.proof, sizeof(r->end.proof), "%s", proof);
-}
-
 static void set_text(struct remote *r, const char *text)
 {
 	if (!r->end.text[0])
@@ -100,7 +95,7 @@ static void refuse(struct remote *r, const char *text)
 	r->end.refused = text != NULL;
 	if (text)
 		set_text(r, text);
-	set_proof(r, "never");
+	r->end.proof = LINK_PROOF_NEVER;
 	finish(r);
 }
 
@@ -111,7 +106,7 @@ static void give_up_sweep(struct remote *r)
 
 	sweep_text(&(struct sweep_result){ .ran = false }, text, sizeof(text));
 	set_text(r, text);
-	set_proof(r, "group");
+	r->end.proof = LINK_PROOF_GROUP;
 	finish(r);
 }
 
@@ -125,7 +120,7 @@ static void tell_lease(struct remote *r)
 		 "environment '%.63s' cannot be reached (%.80s); its executor ends the server by "
 		 "itself within %d s",
 		 env->name, env->why.text, environment_lease_left(env));
-	set_proof(r, "lease");
+	r->end.proof = LINK_PROOF_LEASE;
 	r->end.report = "";
 	r->told = true;
 	r->link.ev->on_ended(r->link.ctx, &r->end);
@@ -179,7 +174,7 @@ static void on_swept(void *ctx, const struct sweep_result *result)
 	r->report = buf_take(&report);
 	sweep_text(result, text, sizeof(text));
 	set_text(r, text);
-	set_proof(r, result->ran && !result->left ? "group,sweep" : "group");
+	r->end.proof = LINK_PROOF_GROUP | (result->ran && !result->left ? LINK_PROOF_SWEEP : 0);
 	r->end.survivors = (int)result->left;
 	if (r->stopping)
 		r->end.stop_ms = (double)(loop_now_us() - r->stop_us) / 1000;
@@ -196,8 +191,8 @@ static void end_process(struct remote *r)
 		finish(r);
 		return;
 	}
-	snprintf(r->end.why, sizeof(r->end.why), "%s", r->stopping ? "signal" : "exit");
-	snprintf(r->end.step, sizeof(r->end.step), "%s", r->stopping ? "kill" : "none");
+	r->end.why = r->stopping ? LINK_WHY_SIGNAL : LINK_WHY_EXIT;
+	r->end.step = r->stopping ? LINK_STEP_KILL : LINK_STEP_NONE;
 	r->state = REMOTE_SWEEPING;
 	remote_out_close(r);
 	limit(r, budget(r));
@@ -219,7 +214,7 @@ void remote_closed(struct remote *r, const char *report, size_t len)
 void remote_vanished(struct remote *r)
 {
 	if (r->end.refused) {
-		set_proof(r, "never"); /* the start did not arrive */
+		r->end.proof = LINK_PROOF_NEVER; /* the start did not arrive */
 	} else if (!r->exited) {
 		set_text(r, "its executor does not know the server any more");
 	}
@@ -487,7 +482,7 @@ void remote_abandon(struct remote *r, const char *text)
 		return;
 	}
 	set_text(r, text);
-	set_proof(r, "lease");
+	r->end.proof = LINK_PROOF_LEASE;
 	finish(r);
 }
 
@@ -558,7 +553,7 @@ int remote_open(struct environment *env, const struct remote_spec *spec, struct 
 			 .limit = link->write_limit,
 			 .first_id = 1,
 			 .closed = link->stdio == LINK_NO_STDIN },
-		.end = { .exit_code = -1, .why = "executor", .step = "none", .proof = "none" },
+		.end = { .exit_code = -1, .why = LINK_WHY_EXECUTOR },
 	};
 	snprintf(r->id, sizeof(r->id), "k%llu", (unsigned long long)r->number);
 	make_tag(r->tag);

@@ -252,7 +252,7 @@ static void fill_slots(struct names *n)
 	free(n->slots);
 	n->slots = mem_grow(NULL, n->slot_count, sizeof(size_t));
 	memset(n->slots, 0, n->slot_count * sizeof(size_t));
-	for (size_t i = 0; i < n->count; i++) /* what names_remove freed is behind count */
+	for (size_t i = 0; i < n->count; i++)  /* what names_remove freed is behind count */
 		*slot_of(n, n->list[i].server, /* NOLINT(clang-analyzer-unix.Malloc) */
 			 n->list[i].tool) = i + 1;
 }

@@ -278,8 +278,8 @@ void lease_over(struct lease *l, const struct ending *e)
 
 static const char *left_text(const struct lease *l)
 {
-	return strcmp(l->why, "refresh") == 0 ? "the server was removed or replaced by a refresh"
-					      : "the session was closed";
+	return l->why == ENDING_REFRESH ? "the server was removed or replaced by a refresh"
+					: "the session was closed";
 }
 
 static void lease_part(struct lease *l)
@@ -316,7 +316,7 @@ static void on_drained(struct loop_timer *t)
 	lease_part(RING_OF(t, struct lease, timer));
 }
 
-void lease_leave(struct lease *l, const char *why, unsigned drain_ms, struct job *job)
+void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct job *job)
 {
 	struct server *sv = l->server;
 

@@ -45,7 +45,7 @@ struct lease {
 	bool failed;             /* the latter */
 	bool listed;             /* it is in the session's table */
 	bool replaced;           /* by a refresh: its changes are no news */
-	const char *why;         /* why it leaves; static */
+	enum ending_why why;     /* why it leaves: ENDING_CLOSE or ENDING_REFRESH */
 	struct job *job;         /* to which its ending is told; NULL: nobody */
 	struct loop_timer timer; /* while leaving */
 	unsigned in_flight;      /* calls that the server has, or will have when it runs */
@@ -72,7 +72,7 @@ bool lease_fits(const struct lease *l, const struct config_server *cs);
 /* Take over the rest of cs. A server that had failed is tried again. */
 void lease_adjust(struct lease *l, struct config_server *cs);
 /* Give it back; what is in flight has drain_ms. */
-void lease_leave(struct lease *l, const char *why, unsigned drain_ms, struct job *job);
+void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct job *job);
 /* One more or one less in flight. */
 void lease_count(struct lease *l, int change);
 void lease_free(struct lease *l); /* which is over */

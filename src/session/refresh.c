@@ -23,7 +23,7 @@ static void dismiss(struct killick_session *s, struct lease *l, struct job *j)
 	names_remove(&s->names, lease_name(l));
 	names_settle(&s->names);
 	l->listed = false;
-	lease_leave(l, "refresh", s->drain_ms, j);
+	lease_leave(l, ENDING_REFRESH, s->drain_ms, j);
 }
 
 /* What the session has under this name, taken out of its old table. */

@@ -9,6 +9,7 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "link/end.h"
 #include "session/pack.h"
 #include "session/runtime.h"
 #include "session/server.h"
@@ -25,12 +26,21 @@ static char *copy(const char *text)
 	return text ? mem_text(text, strlen(text)) : NULL;
 }
 
-static bool is_lease(const struct link_end *end)
+const char *ending_why_name(enum ending_why why)
 {
-	return strcmp(end->proof, "lease") == 0;
+	static const char *const names[] = {
+		[ENDING_CLOSE] = "close",     [ENDING_REFRESH] = "refresh",
+		[ENDING_START] = "start",     [ENDING_HANDSHAKE] = "handshake",
+		[ENDING_TIMEOUT] = "timeout", [ENDING_EXIT] = "exit",
+		[ENDING_CRASH] = "crash",     [ENDING_KEEPER] = "keeper",
+		[ENDING_LOST] = "lost",
+	};
+
+	assert(why != ENDING_NOT_YET && (unsigned)why < sizeof(names) / sizeof(*names));
+	return names[why];
 }
 
-void ending_read(struct ending *out, const struct link_end *end, const char *why,
+void ending_read(struct ending *out, const struct link_end *end, enum ending_why why,
 		 const char *environment)
 {
 	ending_done(out);
@@ -40,13 +50,13 @@ void ending_read(struct ending *out, const struct link_end *end, const char *why
 		.exit_signal = end->exit_signal,
 		.survivors = end->survivors,
 		.why = why,
+		.step = end->step,
+		.proof = end->proof,
 		.stop_ms = end->stop_ms,
 		.json = *end->report ? copy(end->report) : NULL,
 		.text = *end->text && !end->refused ? copy(end->text) : NULL,
 		.environment = copy(environment),
 	};
-	snprintf(out->step, sizeof(out->step), "%s", end->step);
-	snprintf(out->proof, sizeof(out->proof), "%s", end->proof);
 }
 
 void ending_done(struct ending *e)
@@ -71,7 +81,7 @@ void endings_add(struct endings *es, const char *session, const char *server,
 {
 	struct ending_note *n = one_more(es);
 
-	assert(e->why);
+	assert(e->why != ENDING_NOT_YET);
 	*n = (struct ending_note){ .session = copy(session), .server = copy(server), .e = *e };
 	n->e.json = copy(e->json);
 	n->e.text = copy(e->text);
@@ -99,21 +109,23 @@ void endings_move(struct endings *to, struct endings *from)
 
 static bool is_proved(const struct ending *e)
 {
-	return e->survivors == 0 && strcmp(e->proof, "none") != 0 && strcmp(e->proof, "lease") != 0;
+	return e->survivors == 0 && e->proof != 0 && e->proof != LINK_PROOF_LEASE;
 }
 
 static void pack_ending(struct pack *p, const struct ending_note *n, struct killick_ending *out)
 {
+	char proof[LINK_PROOF_TEXT];
+
 	*out = (struct killick_ending){
 		.session = pack_text(p, n->session),
 		.server = pack_text(p, n->server),
 		.pid = n->e.pid,
-		.why = n->e.why,
-		.step = pack_text(p, n->e.step),
+		.why = ending_why_name(n->e.why),
+		.step = link_step_name(n->e.step),
 		.exit_code = n->e.exit_code,
 		.exit_signal = n->e.exit_signal,
 		.stop_ms = n->e.stop_ms,
-		.proof = pack_text(p, n->e.proof),
+		.proof = pack_text(p, link_proof_text(n->e.proof, proof)),
 		.survivors = n->e.survivors,
 		.json = pack_text(p, n->e.json),
 		.environment = pack_text(p, n->e.environment),
@@ -168,10 +180,10 @@ static void add_last_words(struct server *sv)
 
 static bool is_keepers_fault(const struct link_end *end)
 {
-	if (is_lease(end))
+	if (end->proof == LINK_PROOF_LEASE)
 		return false;
-	return (end->exit_code < 0 && !end->exit_signal) || strcmp(end->why, "watch") == 0 ||
-	       strcmp(end->why, "hold") == 0;
+	return (end->exit_code < 0 && !end->exit_signal) || end->why == LINK_WHY_WATCH ||
+	       end->why == LINK_WHY_HOLD;
 }
 
 static void describe_exit(struct server *sv, const struct link_end *end)
@@ -180,7 +192,7 @@ static void describe_exit(struct server *sv, const struct link_end *end)
 	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
 	const char *name = sv->recipe.name, *sig = sigabbrev_np(end->exit_signal);
 
-	if (is_lease(end))
+	if (end->proof == LINK_PROOF_LEASE)
 		error_set(&sv->error, KILLICK_ERR_LOST, "server '%s' is lost: %s", name, end->text);
 	else if (sv->link->disowned)
 		error_set(&sv->error, code, "server '%s' was ended%s: " LINK_DISOWNED, name, when);
@@ -196,23 +208,22 @@ static void describe_exit(struct server *sv, const struct link_end *end)
 			  end->exit_code, when);
 }
 
-/* Why it ended, as a report says it. */
-static const char *why_ended(const struct server *sv, const struct link_end *end)
+static enum ending_why why_ended(const struct server *sv, const struct link_end *end)
 {
 	if (end->refused)
-		return "start";
+		return ENDING_START;
 	if (sv->why)
 		return sv->why;
-	if (is_lease(end))
-		return "lost";
+	if (end->proof == LINK_PROOF_LEASE)
+		return ENDING_LOST;
 	if (is_keepers_fault(end))
-		return "keeper";
-	return end->exit_code == 0 ? "exit" : "crash";
+		return ENDING_KEEPER;
+	return end->exit_code == 0 ? ENDING_EXIT : ENDING_CRASH;
 }
 
 static bool is_asked_for(const struct server *sv)
 {
-	return sv->why && (strcmp(sv->why, "close") == 0 || strcmp(sv->why, "refresh") == 0);
+	return sv->why == ENDING_CLOSE || sv->why == ENDING_REFRESH;
 }
 
 /* It did not get ready. If the era may be to blame it is tried once more, at once: without the
@@ -220,7 +231,7 @@ static bool is_asked_for(const struct server *sv)
 static void reconsider_era(struct server *sv)
 {
 	struct eras *eras = &sv->k->eras;
-	bool refused = sv->why && strcmp(sv->why, "handshake") == 0;
+	bool refused = sv->why == ENDING_HANDSHAKE;
 
 	if (sv->assumed) {
 		eras_forget(eras, sv->fingerprint);
@@ -241,14 +252,14 @@ void server_note_end(struct server *sv, const struct link_end *end)
 	if (!end->refused && !is_asked_for(sv))
 		add_last_words(sv);
 	if (!sv->ready_us && !end->refused && !is_asked_for(sv) && !is_keepers_fault(end) &&
-	    !is_lease(end) && !sv->lost)
+	    end->proof != LINK_PROOF_LEASE && !sv->lost)
 		reconsider_era(sv);
 	ending_read(&sv->ending, end, why_ended(sv, end), sv->recipe.environment);
 	if (sv->stop_us) {
 		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;
 		/* Its stdin was closed first of all. It was gone before its keeper heard of it. */
-		if (strcmp(end->step, "none") == 0 && !is_lease(end))
-			memcpy(sv->ending.step, "eof", sizeof("eof"));
+		if (end->step == LINK_STEP_NONE && end->proof != LINK_PROOF_LEASE)
+			sv->ending.step = LINK_STEP_EOF;
 	}
 	sv->has_ended = true;
 }

@@ -10,17 +10,32 @@
 #include "killick/killick.h"
 #include "link/link.h"
 
+enum ending_why {                 /* why a server ended */
+		  ENDING_NOT_YET, /* it has not, and nobody wants it to */
+		  ENDING_CLOSE,   /* the session was closed */
+		  ENDING_REFRESH, /* a refresh removed or replaced it */
+		  ENDING_START,   /* it could not be started */
+		  ENDING_HANDSHAKE,
+		  ENDING_TIMEOUT, /* of its start */
+		  ENDING_EXIT,
+		  ENDING_CRASH,
+		  ENDING_KEEPER, /* its keeper was killed, or does not answer */
+		  ENDING_LOST,   /* the way to its executor */
+};
+const char *ending_why_name(enum ending_why why); /* static; not for ENDING_NOT_YET */
+
 struct ending { /* of one tree */
 	int pid, exit_code, exit_signal, survivors;
-	const char *why; /* static */
-	char step[8], proof[24];
+	enum ending_why why;
+	enum link_step step;
+	unsigned proof; /* enum link_proof */
 	double stop_ms;
 	char *json;        /* NULL: none */
-	char *text;        /* a sentence, when the proof is "lease"; NULL: none */
+	char *text;        /* a sentence, when the proof is LINK_PROOF_LEASE; NULL: none */
 	char *environment; /* NULL: this machine */
 };
 /* As the link told it. environment: where it ran; NULL: here. */
-void ending_read(struct ending *out, const struct link_end *end, const char *why,
+void ending_read(struct ending *out, const struct link_end *end, enum ending_why why,
 		 const char *environment);
 void ending_done(struct ending *e);
 

@@ -132,7 +132,7 @@ static void server_start(struct server *sv)
 	sv->pid = 0;
 	sv->level[0] = '\0';
 	sv->ready_us = sv->stop_us = 0;
-	sv->why = NULL;
+	sv->why = ENDING_NOT_YET;
 	sv->failed_client = sv->deaf = sv->lost = sv->shook = false;
 	sv->has_ended = false;
 	sv->started_us = loop_now_us();
@@ -182,7 +182,7 @@ static void fail_client(struct server *sv, int code, const char *text)
 	client_fail(sv->client, code, text);
 }
 
-static void server_stop(struct server *sv, const char *why, enum link_stop how)
+static void server_stop(struct server *sv, enum ending_why why, enum link_stop how)
 {
 	assert(sv->link && !sv->why);
 	sv->why = why;
@@ -202,7 +202,7 @@ static void server_too_slow(struct server *sv)
 		  "server '%s' did not complete its handshake within %.3g s; "
 		  "raise startupTimeoutSec if it needs longer",
 		  sv->recipe.name, (double)sv->startup_ms / 1000);
-	server_stop(sv, "timeout", LINK_STOP_TERM);
+	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
 
 static void server_linger(struct server *sv)
@@ -242,9 +242,8 @@ static void server_left(struct server *sv)
 
 	assert(first);
 	fail_client(sv, KILLICK_ERR_CLOSED,
-		    strcmp(last->why, "refresh") == 0
-			    ? "the server was removed or replaced by a refresh"
-			    : "the session was closed");
+		    last->why == ENDING_REFRESH ? "the server was removed or replaced by a refresh"
+						: "the session was closed");
 	if (!sv->why)
 		server_stop(sv, last->why, LINK_STOP_EOF);
 }
@@ -255,9 +254,8 @@ static void server_give_up(struct server *sv)
 {
 	const struct link_end nobody_knows = { .pid = sv->pid,
 					       .exit_code = -1,
-					       .why = "keeper",
-					       .step = "kill",
-					       .proof = "none",
+					       .why = LINK_WHY_KEEPER,
+					       .step = LINK_STEP_KILL,
 					       .survivors = 1,
 					       .report = "" };
 
@@ -278,7 +276,7 @@ static void server_escalate(struct server *sv)
 				  : "server '%s' closed its %s and kept running; it was ended",
 			  sv->recipe.name, sv->deaf ? "stdin" : "stdout");
 		fail_client(sv, sv->error.code, sv->error.text);
-		server_stop(sv, "exit", LINK_STOP_EOF);
+		server_stop(sv, ENDING_EXIT, LINK_STOP_EOF);
 		break;
 	case STOP_ASKED:
 		sv->stop = STOP_FORCED;
@@ -351,9 +349,9 @@ static void server_free(struct server *sv)
 	assert(!sv->link && !sv->client && sv->stderr_fd < 0);
 	RING_EACH(r, &sv->leases) {
 		struct lease *l = RING_OF(r, struct lease, on_server);
-		const struct ending never_ran = {
-			.exit_code = -1, .why = l->why, .step = "none", .proof = "never"
-		};
+		const struct ending never_ran = { .exit_code = -1,
+						  .why = l->why,
+						  .proof = LINK_PROOF_NEVER };
 
 		lease_over(l, sv->has_ended ? &sv->ending : &never_ran);
 	}
@@ -396,12 +394,12 @@ void server_step(struct server *sv, enum server_event ev)
 		break;
 	case STATE(KILLICK_STARTING, EV_REFUSED):
 	case STATE(KILLICK_HANDSHAKING, EV_REFUSED):
-		server_stop(sv, "handshake", LINK_STOP_EOF);
+		server_stop(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
 		break;
 	case STATE(KILLICK_STARTING, EV_LOST): /* it would be a guess what has been said */
 	case STATE(KILLICK_HANDSHAKING, EV_LOST):
 		sv->lost = true;
-		server_stop(sv, "handshake", LINK_STOP_EOF);
+		server_stop(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
 		fail_client(sv, sv->error.code, sv->error.text);
 		break;
 	case STATE(KILLICK_READY, EV_LOST):

@@ -94,8 +94,8 @@ struct server {
 	char level[16];
 	int64_t started_us, ready_us, stop_us; /* 0: not */
 	enum server_stop stop;
-	const char *why;        /* why we end it; NULL: we do not */
-	int stderr_fd;          /* -1: none */
+	enum ending_why why; /* why we end it; ENDING_NOT_YET: we do not */
+	int stderr_fd;       /* -1: none */
 	struct own stderr_id;
 	struct buf stderr_part; /* of a line */
 

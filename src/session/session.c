@@ -232,7 +232,7 @@ static void begin_close(struct killick_session *s, struct job *job, unsigned dra
 		struct lease *l = RING_OF(r, struct lease, in_session);
 
 		if (l->state == LEASE_HELD)
-			lease_leave(l, "close", drain_ms, job);
+			lease_leave(l, ENDING_CLOSE, drain_ms, job);
 		else
 			l->job = job;
 	}

@@ -165,7 +165,7 @@ TEST(the_session_is_not_known_any_more)
 	fake_pass(0);
 	EQ(a.ended, 1);
 	EQ(b.ended, 1);
-	STREQ(a.end.proof, "lease");
+	EQ(a.end.proof, LINK_PROOF_LEASE);
 	OK(!a.end.refused);
 	EQ(a.end.pid, 77);
 	OK(strstr(a.end.text, "the connection to environment 'far' (ws://10.0.0.1:9) was lost and "
@@ -179,7 +179,7 @@ TEST(the_session_is_not_known_any_more)
 	OK(json_type(json_get(f.m.params, "resumeSessionId")) == JSON_NULL);
 	fake_break(0, "gone");
 	EQ(a.ended, 1);
-	STREQ(a.end.proof, "never");
+	EQ(a.end.proof, LINK_PROOF_NEVER);
 	far_close(&f);
 }
 
@@ -199,7 +199,7 @@ TEST(it_does_not_come_back)
 			fake_break(-ECONNREFUSED, "Connection refused");
 	}
 	EQ((fake_now_us - began) / 1000, 25000);
-	STREQ(u.end.proof, "lease");
+	EQ(u.end.proof, LINK_PROOF_LEASE);
 	OK(strstr(u.end.text, "or does so within 5 s"));
 	EQ(u.lost, 1);
 	EQ(u.back, 0);
@@ -223,7 +223,7 @@ TEST(it_does_not_answer_any_more)
 	EQ(u.ended, 0);
 	fake_pass(1);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "lease");
+	EQ(u.end.proof, LINK_PROOF_LEASE);
 	/* it may have heard us say who we are, 100 ms after the loss */
 	OK(strstr(u.end.text, "or does so within 6 s"));
 	OK(!fake.channel);
@@ -243,7 +243,7 @@ TEST(another_session_is_none)
 	far_answer(far_asked(&f, "initialize"), "{\"sessionId\":\"S2\"}");
 	fake_pass(0);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "lease");
+	EQ(u.end.proof, LINK_PROOF_LEASE);
 	far_close(&f);
 }
 
@@ -260,7 +260,7 @@ TEST(another_executor_is_none)
 	far_answer(far_asked(&f, "initialize"), FAR_CODEX); /* it knows the session, it says */
 	fake_pass(0);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "lease");
+	EQ(u.end.proof, LINK_PROOF_LEASE);
 	OK(strstr(u.end.text, "it is another executor"));
 	far_close(&f);
 }
@@ -293,7 +293,7 @@ TEST(stop_while_it_is_lost)
 	EQ(u.ended, 0);
 	fake_pass(1);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "lease");
+	EQ(u.end.proof, LINK_PROOF_LEASE);
 	STREQ(u.end.text, "environment 'far' cannot be reached (connection reset); its executor "
 			  "ends the server by itself within 28 s");
 	EQ(environment_users(f.env), 0);
@@ -337,7 +337,7 @@ TEST(stop_while_it_is_lost_and_it_comes_back_soon)
 	far_exited("k1", 1, 0);
 	far_closed("k1", 2, FAR_REPORT);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "waitid,cgroup");
+	EQ(u.end.proof, LINK_PROOF_WAITID | LINK_PROOF_CGROUP);
 	far_close(&f);
 }
 
@@ -358,7 +358,7 @@ TEST(stop_while_it_comes_and_goes)
 		fake_pass(500);
 	}
 	OK(fake_now_us - began <= 2 * (2 * 1500 + 7000) * 1000 + 600000);
-	STREQ(u.end.proof, "none");
+	EQ(u.end.proof, 0);
 	far_close(&f);
 }
 
@@ -378,7 +378,7 @@ TEST(lost_while_it_is_being_stopped)
 		   "{\"chunks\":[],\"nextSeq\":3,\"exited\":true,\"exitCode\":0,\"closed\":true,"
 		   "\"report\":" FAR_REPORT "}");
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "waitid,cgroup");
+	EQ(u.end.proof, LINK_PROOF_WAITID | LINK_PROOF_CGROUP);
 	far_close(&f);
 }
 
@@ -410,7 +410,7 @@ TEST(lost_before_the_start_is_answered)
 		EQ(u.ended, 1);
 		EQ(u.started, 0);
 		OK(u.end.refused);
-		STREQ(u.end.proof, arrived ? "waitid,cgroup" : "never");
+		EQ(u.end.proof, arrived ? LINK_PROOF_WAITID | LINK_PROOF_CGROUP : LINK_PROOF_NEVER);
 		OK(strstr(u.end.text, "was lost while it was being started"));
 		STREQ(far_sent(&f), ""); /* it was not sent again */
 		far_close(&f);
@@ -516,7 +516,7 @@ TEST(a_program_cannot_be_resumed)
 	fake_break(-ECONNRESET, "ssh exited with status 255: Connection closed by host");
 	EQ(u.lost, 0);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "lease");
+	EQ(u.end.proof, LINK_PROOF_LEASE);
 	/* the far side of a line that was cut has not heard of it yet */
 	STREQ(u.end.text, "the connection to environment 'far' (ssh host killick) was lost; its "
 			  "executor has ended the server or does so within 30 s (ssh exited with "

@@ -54,9 +54,9 @@ TEST(what_it_left_behind_is_swept)
 	far_exited("k2", 3, 0);
 	far_closed("k2", 4, NULL);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "group,sweep");
-	STREQ(u.end.why, "signal");
-	STREQ(u.end.step, "kill");
+	EQ(u.end.proof, LINK_PROOF_GROUP | LINK_PROOF_SWEEP);
+	EQ(u.end.why, LINK_WHY_SIGNAL);
+	EQ(u.end.step, LINK_STEP_KILL);
 	EQ(u.end.exit_code, 137);
 	EQ(u.end.survivors, 0);
 	STREQ(u.report, "{\"executor\":\"codex\",\"exit\":{\"code\":137},\"proof\":[\"group\","
@@ -83,8 +83,8 @@ TEST(what_the_sweep_cannot_kill_is_named)
 	far_exited("k2", 2, 0);
 	far_closed("k2", 3, NULL);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "group");
-	STREQ(u.end.why, "exit");
+	EQ(u.end.proof, LINK_PROOF_GROUP);
+	EQ(u.end.why, LINK_WHY_EXIT);
 	EQ(u.end.survivors, 1);
 	OK(strstr(u.report, "\"survivors\":[{\"pid\":13,\"name\":\"b\"}]"));
 	OK(strstr(u.end.text, "b (13, alive)"));
@@ -128,7 +128,7 @@ TEST(a_sweep_that_does_not_run)
 			break;
 		}
 		EQ(u.ended, 1);
-		STREQ(u.end.proof, "group");
+		EQ(u.end.proof, LINK_PROOF_GROUP);
 		OK(strstr(u.end.text, "could not be looked for"));
 		far_close(&f);
 	}
@@ -156,7 +156,7 @@ TEST(lost_while_it_is_swept)
 		}
 		fake_pass(2000);
 		EQ(u.ended, 1);
-		STREQ(u.end.proof, "group");
+		EQ(u.end.proof, LINK_PROOF_GROUP);
 		OK(strstr(u.end.text, "could not be looked for"));
 		far_close(&f);
 	}
@@ -184,7 +184,7 @@ TEST(exited_but_not_closed)
 	far_exited("k2", 2, 0);
 	far_closed("k2", 3, NULL);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "group,sweep");
+	EQ(u.end.proof, LINK_PROOF_GROUP | LINK_PROOF_SWEEP);
 	STREQ(user_out(&u), "last words of all");
 	far_close(&f);
 }
@@ -301,7 +301,7 @@ TEST(a_start_that_was_cancelled)
 	far_exited("k2", 2, 0);
 	far_closed("k2", 3, NULL);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "group,sweep");
+	EQ(u.end.proof, LINK_PROOF_GROUP | LINK_PROOF_SWEEP);
 	far_close(&f);
 }
 
@@ -430,7 +430,7 @@ TEST(nonsense_ends_the_connection)
 		fake_pass(0);
 		EQ(u.ended, 1);
 		EQ(u.lost, 0); /* no attempts to come back */
-		STREQ(u.end.proof, "lease");
+		EQ(u.end.proof, LINK_PROOF_LEASE);
 		OK(strstr(u.end.text, "environment 'far'"));
 		OK(!fake.channel);
 		far_close(&f);
@@ -457,7 +457,7 @@ TEST(what_is_only_strange_is_ignored)
 	STREQ(user_out(&u), "a");
 	far_closed("k1", 2, "\"no report\"");
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "none");
+	EQ(u.end.proof, 0);
 	STREQ(u.report, "");
 	far_close(&f);
 }
@@ -523,7 +523,7 @@ TEST(reads_that_make_no_sense)
 		far_answer(far_asked(&f, "process/read"), answers[i]);
 		fake_pass(0);
 		EQ(u.ended, 1);
-		STREQ(u.end.proof, "lease");
+		EQ(u.end.proof, LINK_PROOF_LEASE);
 		far_close(&f);
 	}
 }

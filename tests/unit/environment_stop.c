@@ -17,7 +17,7 @@ TEST(stop_before_the_connection)
 	EQ(u.ended, 1);
 	EQ(u.end.pid, 0);
 	OK(!u.end.refused);
-	STREQ(u.end.proof, "never");
+	EQ(u.end.proof, LINK_PROOF_NEVER);
 	OK(far_attach(&f, FAR_KILLICK));
 	STREQ(far_sent(&f), ""); /* no start */
 	fake_pass(1000);
@@ -88,7 +88,7 @@ TEST(a_process_that_is_not_known_any_more)
 	far_answer(far_asked(&f, "process/terminate"), "{\"running\":false}");
 	far_refuse(far_asked(&f, "process/read"), -32600, "unknown process id k1");
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "none");
+	EQ(u.end.proof, 0);
 	OK(strstr(u.end.text, "does not know the server"));
 	far_close(&f);
 }
@@ -106,7 +106,7 @@ TEST(a_process_that_was_closed_already)
 		   "{\"chunks\":[],\"nextSeq\":3,\"exited\":true,\"exitCode\":0,\"closed\":true,"
 		   "\"report\":" FAR_REPORT "}");
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "waitid,cgroup");
+	EQ(u.end.proof, LINK_PROOF_WAITID | LINK_PROOF_CGROUP);
 	far_closed("k1", 2, FAR_REPORT); /* and then it comes */
 	far_close(&f);
 }
@@ -129,7 +129,7 @@ TEST(an_end_that_is_not_told)
 	EQ(u.ended, 0);
 	fake_pass(1);
 	EQ(u.ended, 1);
-	STREQ(u.end.proof, "none");
+	EQ(u.end.proof, 0);
 	far_close(&f);
 }
 

@@ -383,9 +383,8 @@ static inline void far_end(struct fake_link *f, int code, int sig)
 	struct link_end end = { .pid = 100 + f->number,
 				.exit_code = sig ? -1 : code,
 				.exit_signal = sig,
-				.why = "exit",
-				.step = "none",
-				.proof = "waitid",
+				.why = LINK_WHY_EXIT,
+				.proof = LINK_PROOF_WAITID,
 				.report = "{\"killick\":\"x\"}" };
 
 	f->ended = true;
@@ -394,7 +393,7 @@ static inline void far_end(struct fake_link *f, int code, int sig)
 
 static inline void far_refuse(struct fake_link *f, const char *text)
 {
-	struct link_end end = { .refused = true, .exit_code = -1, .proof = "none", .report = "" };
+	struct link_end end = { .refused = true, .exit_code = -1, .report = "" };
 
 	snprintf(end.text, sizeof(end.text), "%s", text);
 	f->ended = true;
