@@ -1,6 +1,7 @@
 /* control.c - see control.h */
 #include "control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@ int control_open(int fd)
 		return -1;
 	}
 	fcntl(ours, F_SETFL, O_NONBLOCK);
+	assert(opened < 0 && ours > STDERR_FILENO);
 	close(fd);
 	opened = ours;
 	return ours;
@@ -51,6 +53,7 @@ enum control_word control_read(int fd, unsigned *grace_ms)
 	char word[24];
 	ssize_t n = recv(fd, word, sizeof(word) - 1, MSG_DONTWAIT);
 
+	assert(fd >= 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return CONTROL_NOTHING;
 	if (n <= 0)
@@ -71,6 +74,7 @@ void control_started(int fd, pid_t server, const char *level)
 
 	if (fd < 0)
 		return;
+	assert(level);
 	line_init(&l);
 	line_add(&l, "{\"event\":\"started\",\"pid\":%d,\"level\":\"%s\"}\n", server, level);
 	line_offer(&l, fd, OFFER_MS);

@@ -1,6 +1,7 @@
 /* dir.c - see dir.h */
 #include "dir.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +44,7 @@ static int dir_each_entry(int dirfd, dir_entry_fn fn, void *ctx)
 				if (r)
 					return r;
 			}
+			assert(e->size > 0 && at + e->size <= n);
 			at += e->size;
 		}
 	}
@@ -126,6 +128,7 @@ static int dir_remove_below(int *fd, long long deadline_us)
 				return r;
 			poll(NULL, 0, 1);
 		}
+		assert(depth > 0 || r); /* never above the directory that was given */
 		rose = r == 0;
 		depth += rose ? -1 : 1;
 		r = dir_descend(*fd, rose ? ".." : child.name);

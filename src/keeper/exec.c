@@ -1,6 +1,7 @@
 /* exec.c - see exec.h */
 #include "exec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@ char **exec_room(char **argv)
 {
 	size_t n = 0;
 
+	assert(argv[0]);
 	while (argv[n])
 		n++;
 	return malloc((n + 2) * sizeof(*argv));
@@ -40,6 +42,7 @@ int exec_command(const char *file, char **argv, char **envp, char **room)
 	char path[PATH_MAX];
 	bool denied = false;
 
+	assert(file && argv[0] && room);
 	if (strchr(file, '/'))
 		return try(file, argv, envp, room);
 	for (dir = dir ? dir : "/bin:/usr/bin";; dir++) {

@@ -54,6 +54,8 @@ static void answer_watch(struct hold *h)
 {
 	int left = clock_left_ms(h->deadline_us);
 
+	/* a wait without an end would make the watch wait for ever, too */
+	assert(h->deadline_us || h->state == RUNNING || h->state == KILLING);
 	if (h->state == EOF_WAIT)
 		left += (int)h->k->opt.grace_ms;
 	if (h->state != RUNNING && h->state != LINGERING)
@@ -92,6 +94,7 @@ static void terminate(struct hold *h, unsigned wait_ms)
 /* The main process has exited, and was not asked to: what it left behind may go on for a while. */
 static void linger(struct hold *h)
 {
+	assert(h->k->tree.exited && h->k->tree.level != LEVEL_GROUP);
 	control_exited(h->k->control_fd, h->k->tree.status);
 	go(h, LINGERING, h->k->opt.linger_ms);
 }
@@ -105,6 +108,7 @@ static void end_lingering(struct hold *h, enum event ev)
 		[EV_TIMEOUT] = WHY_EXIT, [EV_EMPTY] = WHY_EXIT
 	};
 
+	assert((size_t)ev < sizeof(whys) / sizeof(*whys));
 	keeper_stopping(h->k, whys[ev], 0);
 	go(h, KILLING, 0);
 }
@@ -114,6 +118,7 @@ static void hasten(struct hold *h, unsigned wait_ms)
 {
 	long long sooner = clock_us() + wait_ms * 1000LL;
 
+	assert(h->deadline_us); /* the end has begun, and every state of the end has a deadline */
 	if (h->deadline_us > sooner)
 		h->deadline_us = sooner;
 }
@@ -129,6 +134,7 @@ static void hold_step(struct hold *h, enum event ev)
 		end_lingering(h, ev);
 		return;
 	}
+	assert(h->state == RUNNING || k->stop_us); /* the record knows of every end that begins */
 	switch (ev) {
 	case EV_STDIN:
 		keeper_stopping(k, WHY_STDIN, 2 * grace);
@@ -190,6 +196,7 @@ static void learn(struct hold *h, int which, int fd, uint32_t events)
 {
 	int r = fd < 0 ? 0 : poller_add(h->poller, which, fd, events);
 
+	assert(which >= 0 && which < FD_COUNT && h->fds[which] < 0);
 	h->fds[which] = r == 0 ? fd : -1;
 	if (r < 0 && !(which == FD_STDIN && r == -EPERM)) /* a file never has news */
 		h->poller_error = -r;
@@ -204,6 +211,7 @@ static void forget(struct hold *h, int which)
 
 static void fail(struct hold *h, enum failure what, int error)
 {
+	assert(error > 0); /* the watch explains the failure with it */
 	h->failed = true;
 	tell_watch(h, MSG_FAILED, what, error);
 }
@@ -215,6 +223,7 @@ static void started(struct hold *h)
 	struct keeper *k = h->k;
 	struct proc_stat st = { .start = 0 };
 
+	assert(!h->failed && k->tree.main > 0);
 	stdio_drop(STDOUT_FILENO);
 	stdio_drop(STDERR_FILENO);
 	if (k->control_fd >=
@@ -236,6 +245,7 @@ static void on_news(struct hold *h)
 	struct tree_word w;
 	ssize_t n;
 
+	assert(fd >= 0);
 	while ((n = read(fd, &w, sizeof(w))) == sizeof(w)) {
 		switch (w.news) {
 		case NEWS_PID:
@@ -476,6 +486,7 @@ static void spawn(struct hold *h)
  * cgroup): it has been named; we stay until it is gone, because nobody else will. */
 static void outlast_survivors(struct hold *h)
 {
+	assert(h->k->stop_us);
 	record_add(h->k->record_fd, "survivors", "%d", 1);
 	forget(h, FD_CTL);
 	control_close(h->k->control_fd);
@@ -548,6 +559,7 @@ static void part_from_watch(struct hold *h)
 	uint32_t got[POLLER_MAX];
 	unsigned grace_ms;
 
+	assert(h->fds[FD_CTL] >= 0 && !h->k->tree.pidns);
 	forget(h, FD_SIGNALS);
 	forget(h, FD_STDIN);
 	forget(h, FD_NEWS);
@@ -627,6 +639,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 		leave_clients_group(k); /* now that the server was born in it */
 	if (k->tree.main)
 		loop(&h);
+	assert(k->stop_us); /* nothing is killed that nobody wanted to end */
 	survivors = keeper_kill(k);
 	STEP(HOLD_PROVED);
 	answer_watch(&h);

@@ -1,6 +1,7 @@
 /* line.c - see line.h */
 #include "line.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@ void line_vadd(struct line *l, const char *fmt, va_list ap)
 	size_t room = sizeof(l->text) - l->len;
 	int n = vsnprintf(l->text + l->len, room, fmt, ap);
 
+	assert(l->len < sizeof(l->text));
 	if (n < 0) {
 		l->text[l->len] = '\0';
 		l->cut = true;
@@ -105,6 +107,7 @@ static bool line_has_room(int fd, int timeout_ms)
 	struct timeval wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
 	fd_set set;
 
+	assert(fd >= 0);
 	if (fd >= FD_SETSIZE)
 		return true;
 	FD_ZERO(&set);

@@ -1,6 +1,7 @@
 /* namespace.c - see namespace.h */
 #include "namespace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -39,6 +40,7 @@ int namespace_settle(const struct namespace *ns)
 	char text[64];
 	int r;
 
+	assert(getpid() == 1); /* of the new namespace, and its only process */
 	if (!ns->user)
 		return 0;
 	r = proc_write_file(AT_FDCWD, "/proc/self/setgroups",

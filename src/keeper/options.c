@@ -1,6 +1,7 @@
 /* options.c - see options.h */
 #include "options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@ static const char *const level_names[] = {
 
 const char *level_name(enum level l)
 {
+	assert((unsigned)l < sizeof(level_names) / sizeof(*level_names));
 	return level_names[l];
 }
 

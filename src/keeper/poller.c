@@ -24,11 +24,13 @@ void poller_change(int poller, int index, int fd, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.u32 = (uint32_t)index };
 
+	assert(index >= 0 && index < POLLER_MAX);
 	epoll_ctl(poller, EPOLL_CTL_MOD, fd, &ev);
 }
 
 void poller_remove(int poller, int fd)
 {
+	assert(fd >= 0);
 	epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL);
 }
 
@@ -38,6 +40,8 @@ void poller_wait(int poller, int timeout_ms, uint32_t out_events[POLLER_MAX])
 	int n = epoll_wait(poller, got, POLLER_MAX, timeout_ms);
 
 	memset(out_events, 0, POLLER_MAX * sizeof(out_events[0]));
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		assert(got[i].data.u32 < POLLER_MAX);
 		out_events[got[i].data.u32] = got[i].events;
+	}
 }

@@ -1,6 +1,7 @@
 /* relay.c - see relay.h */
 #include "relay.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,6 +30,7 @@ static void relay_signals(int signals, pid_t watch)
 	struct signalfd_siginfo si[SIGNALS_BATCH];
 	int n = signals_read(signals, si, SIGNALS_BATCH);
 
+	assert(watch > 1);
 	for (int i = 0; i < n; i++) {
 		if (si[i].ssi_signo != SIGCHLD && si[i].ssi_code != SI_KERNEL)
 			kill(watch, (int)si[i].ssi_signo);
@@ -76,6 +78,7 @@ int relay_start(bool ends_with_parent)
 	pid_t parent = getppid(), self = getpid(), watch;
 	int signals = signals_fd();
 
+	assert(parent >= 0 && self > 0);
 	if (signals < 0)
 		return -errno;
 	watch = fork();

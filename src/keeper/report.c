@@ -1,6 +1,7 @@
 /* report.c - see report.h */
 #include "report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ const char *report_why(enum why why)
 		[WHY_FAILED] = "failed",
 	};
 
+	assert((unsigned)why < sizeof(names) / sizeof(*names));
 	return names[why];
 }
 

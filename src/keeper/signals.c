@@ -1,6 +1,7 @@
 /* signals.c - see signals.h */
 #include "signals.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -42,6 +43,7 @@ int signals_read(int fd, struct signalfd_siginfo *out, int max)
 {
 	ssize_t n = read(fd, out, (size_t)max * sizeof(*out));
 
+	assert(max > 0 && (n <= 0 || (size_t)n % sizeof(*out) == 0));
 	return n > 0 ? (int)((size_t)n / sizeof(*out)) : 0;
 }
 
@@ -57,6 +59,7 @@ void stdio_drop(int fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	assert(fd >= STDIN_FILENO && fd <= STDERR_FILENO);
 	if (null < 0) {
 		close(fd);
 		return;
@@ -73,6 +76,7 @@ static void close_between(unsigned first, unsigned last, bool at_exec)
 	struct rlimit lim;
 	unsigned max;
 
+	assert(first > STDERR_FILENO && first <= last);
 #ifdef SYS_close_range
 	if (syscall(SYS_close_range, first, last, at_exec ? close_range_cloexec : 0u) == 0)
 		return;

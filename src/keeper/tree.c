@@ -113,6 +113,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 {
 	int r;
 
+	assert(parent > 0 && fd > STDERR_FILENO);
 	STEP(CHILD_BOTH);
 	if (spec->terminal) {
 		setsid();
@@ -157,7 +158,8 @@ int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *o
 	bool inside = false;
 	int fds[2];
 
-	assert(t->main == 0);
+	assert(t->main == 0 && t->level != LEVEL_AUTO);
+	assert(spec->file && spec->argv && spec->envp && spec->sh_argv);
 	*out_clone_errno = 0;
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
@@ -189,6 +191,7 @@ void tree_ready(struct tree *t)
 {
 	char text[32];
 
+	assert(t->level != LEVEL_AUTO);
 	t->children_fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	t->place_fd =
 		t->cg.fd < 0 ? -1 : open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -203,6 +206,7 @@ void tree_signal(const struct tree *t, int sig, bool group)
 {
 	if (t->main == 0 || t->exited)
 		return;
+	assert(t->main > 1); /* kill(-1) would reach every process of this user */
 	/* before its setpgid there is no such group yet; the process itself is always there until
 	 * we reap it */
 	if (!group || t->shares_group || kill(-t->main, sig) < 0)
@@ -227,7 +231,8 @@ bool tree_reap(struct tree *t)
 		}
 		if (si.si_pid == 0)
 			return false;
-		if (si.si_pid == t->main) {
+		/* once reaped, the number may be that of another process, of a lingering tree */
+		if (si.si_pid == t->main && !t->exited) {
 			/* a server's end is the end of its tree; not yet reaped, its group is still
 			 * its own */
 			if (!t->lingers && !t->shares_group)
@@ -299,7 +304,9 @@ static void kill_children(const struct tree *t)
 	pid_t pids[1024] = { 0 };
 	int n = tree_survivors(t, pids, (int)(sizeof(pids) / sizeof(pids[0])));
 
+	assert(t->level != LEVEL_GROUP && !t->pidns);
 	for (int i = 0; i < n; i++) {
+		assert(pids[i] > 1);
 		if (getpgid(pids[i]) == pids[i])
 			kill(-pids[i], SIGKILL);
 		kill(pids[i], SIGKILL);

@@ -1,6 +1,7 @@
 /* watch.c - see watch.h */
 #include "watch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -66,6 +67,8 @@ struct watch {
 
 static bool watch_send(struct watch *w, const struct msg *m)
 {
+	assert(m->kind == MSG_SIGNALS || m->kind == MSG_STDIN || m->kind == MSG_OWNER ||
+	       m->kind == MSG_SEEN);
 	if (send(w->ctl, m, sizeof(*m), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*m))
 		return true;
 	w->out_waits = w->out_waits || errno == EAGAIN;
@@ -113,6 +116,7 @@ static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 	bool from_terminal = si->ssi_code == SI_KERNEL;
 	bool stops = sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
+	assert(sig >= 1 && sig <= 64);
 	STEP(WATCH_SIGNAL);
 	if (from_terminal && w->k->tree.shares_group) {
 		/* the server is in that group and has it already */
@@ -162,6 +166,7 @@ static void watch_sweep(struct watch *w)
 	long long started_us = w->sweep_us - SWEEP_DELAY_MS * 1000LL;
 	pid_t watch = getpid();
 
+	assert(w->sweep_us);
 	w->sweep_us = 0;
 	if (janitor_swept_since(w->k->record_dirfd, started_us))
 		return;
@@ -206,7 +211,7 @@ static void on_started(struct watch *w, pid_t server)
 {
 	w->started = true;
 	w->k->server = server;
-	if (!w->k->tree.pidns)
+	if (!w->k->tree.pidns && server > 1)
 		w->k->tree.main = server; /* ours to wait for, should the hold die */
 	/* all of this can wait until here, and the server's way to its first answer is shorter by
 	 * it */
@@ -229,7 +234,8 @@ static bool on_ctl(struct watch *w)
 	while ((n = recv(w->ctl, &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
 		switch (m.kind) {
 		case MSG_FORKED:
-			w->k->tree.main = m.a;
+			if (m.a > 1) /* a server that is root can write to this socket, too */
+				w->k->tree.main = m.a;
 			break;
 		case MSG_STARTED:
 			on_started(w, m.a);
@@ -268,6 +274,7 @@ static bool hold_lives(const struct watch *w)
 {
 	siginfo_t si = { .si_pid = 0 };
 
+	assert(w->hold > 0); /* 0 and -1 would name other processes */
 	if (waitid(P_PID, (id_t)w->hold, &si, WEXITED | WSTOPPED | WNOHANG | __WALL) < 0)
 		return errno == EINTR;
 	if (si.si_pid == 0)
@@ -297,6 +304,7 @@ static bool watch_give_up_hold(struct watch *w)
 		w->deadline_us = clock_us() + HOLD_ANSWER_MS * 1000LL;
 		return true;
 	}
+	assert(w->hold > 0 && w->extended <= HOLD_EXTENSIONS);
 	w->gave_up = true;
 	keeper_note(w->k, "hold: did not answer in time and was killed; the watch ended the tree");
 	keeper_log(w->k, "event=hold-silent pid=%d", w->hold);
@@ -361,6 +369,7 @@ static void adopt(struct watch *w)
 	keeper_stopping(k, w->asked_us ? w->asked_why : WHY_HOLD, 0);
 	if (w->asked_us)
 		k->stop_us = w->asked_us;
+	assert(k->stop_us);
 	k->tree.pidns = false; /* it was the hold's, and died with it */
 	w->survivors = keeper_kill(k);
 	report_end(k, w->survivors);
@@ -436,6 +445,7 @@ static int fork_hold(struct watch *w)
 	struct keeper *k = w->k;
 	int r;
 
+	assert(!w->hold && w->ctl >= 0 && w->ctl_of_hold >= 0);
 	k->tree.pidns = k->tree.level == LEVEL_NAMESPACE;
 	if (!k->tree.pidns) /* there the hold has to write to files of its own in /proc first */
 		keeper_seal();
@@ -486,6 +496,7 @@ static int watch_get_ready(struct watch *w)
 	struct keeper *k = w->k;
 	int pair[2], r;
 
+	assert(k->tree.level != LEVEL_AUTO); /* keeper_prepare has chosen */
 	w->signals = signals_fd();
 	if (w->signals < 0)
 		return keeper_lacks("signalfd4", errno);
@@ -523,6 +534,7 @@ static int watch_begin(struct watch *w)
 {
 	int r = keeper_find_owner(w->k);
 
+	assert(!w->hold);
 	if (r)
 		return r;
 	STEP(WATCH_OWNER);

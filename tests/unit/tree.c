@@ -1,8 +1,11 @@
 /* tree.c - what the subreaper sees: every child, however it was made. */
 #include "keeper/tree.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -123,5 +126,45 @@ TEST(tree_keeps_the_status_of_main)
 	EQ(WEXITSTATUS(t.status), 7);
 	EQ(tree_kill(&t, 5000),
 	   0); /* the grandchild went to whoever is our subreaper: the harness's own test process */
+	close_all(&t);
+}
+
+/* A process with that pid, which exits with status 3. -errno: not allowed here. */
+static pid_t clone_as(pid_t pid)
+{
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls,
+			set_tid, set_tid_size;
+	} args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
+	long r = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (r == 0)
+		_exit(3);
+	return r < 0 ? -errno : (pid_t)r;
+}
+
+/* In a tree that lingers, a later process may get the number that the main process had. */
+TEST(tree_keeps_the_status_of_main_when_its_pid_is_used_again)
+{
+	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE, .lingers = true };
+	sigset_t all;
+	pid_t again;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	tree_ready(&t);
+	OK((t.main = fork()) >= 0);
+	if (t.main == 0)
+		_exit(7);
+	while (!tree_reap(&t))
+		usleep(1000);
+	OK(t.exited);
+	again = clone_as(t.main);
+	if (again < 0)
+		SKIP("a process with a pid of our choice: %s", strerror(-again));
+	EQ(again, t.main);
+	while (!tree_reap(&t))
+		usleep(1000);
+	EQ(t.status, 7 << 8);
 	close_all(&t);
 }
