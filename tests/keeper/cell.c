@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -492,15 +493,30 @@ static bool litter(struct cell *c)
 	return *c->text != '\0';
 }
 
+/* Keep the end of what `reap` printed: it explains a tree that is still there. */
+static void note_reap(struct cell *c, int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_CUR), room = (off_t)sizeof(c->reap) - 1;
+	ssize_t n = pread(fd, c->reap, (size_t)room, size > room ? size - room : 0);
+
+	c->reap[n > 0 ? n : 0] = '\0';
+	for (char *p = c->reap; *p; p++)
+		if (*p == '\n')
+			*p = ';';
+}
+
 static bool run_reap(struct cell *c)
 {
 	char *const argv[] = { (char *)(c->spec.reaper ? c->spec.reaper : c->spec.killick),
 			       (char *)"reap", NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int stdio[3] = { null, null, -1 };
+	int said = memfd_create("reap", MFD_CLOEXEC);
+	int stdio[3] = { null, said, -1 };
 	int pidfd = cell_pidfd(t_spawn(argv, stdio));
 	bool ended = pidfd < 0 || t_wait_fd(pidfd, POLLIN, REAP_MS);
 
+	note_reap(c, said);
+	close(said);
 	close(null);
 	if (pidfd >= 0)
 		close(pidfd);
@@ -533,6 +549,11 @@ enum cell_verdict cell_judge(struct cell *c, int deadline_ms, bool janitor)
 		}
 	}
 	used = strlen(c->text);
+	if (*c->reap)
+		used += (size_t)snprintf(c->text + used, sizeof(c->text) - used, "reap said '%s' ",
+					 c->reap);
+	if (used >= sizeof(c->text))
+		return CELL_ESCAPE;
 	audit_describe(&c->audit, c->text + used, (int)(sizeof(c->text) - used));
 	return CELL_ESCAPE;
 }

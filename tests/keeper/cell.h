@@ -60,6 +60,7 @@ struct cell {
 	bool ready;                                 /* initialize was answered */
 	int status; /* wait status of the watch, once the owner has it; else -1 */
 	char text[400];
+	char reap[160]; /* the end of what `killick reap` printed */
 	double ms;       /* from the ending to empty */
 	double ended_at; /* when the ending was done */
 };

@@ -42,7 +42,7 @@ struct row { /* one mode at one level */
 	char expect[END_COUNT + 1];
 	char got[END_COUNT + 1];
 	double ms[END_COUNT];
-	char text[END_COUNT][200];
+	char text[END_COUNT][400];
 	int left;    /* cells still to come */
 	bool fights; /* its keepers */
 };
@@ -50,7 +50,7 @@ struct row { /* one mode at one level */
 struct result {
 	char verdict;
 	double ms;
-	char text[200];
+	char text[400];
 };
 
 static struct row rows[MAX_MODES * LEVELS];
@@ -247,7 +247,7 @@ static void run_cell(int index, void *result)
 		}
 	}
 	out->ms = c.ms;
-	snprintf(out->text, sizeof(out->text), "%.190s", c.text);
+	snprintf(out->text, sizeof(out->text), "%s", c.text);
 	cell_done(&c);
 }
 
