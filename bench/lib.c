@@ -34,6 +34,7 @@ size_t lib_talkers(const struct lib *b, const struct talker **out)
 	out[n++] = &talker_raw_again;
 	out[n++] = &talker_blocking;
 	out[n++] = &talker_callback;
+	out[n++] = &talker_host_loop;
 	if (b->sdk)
 		out[n++] = &talker_sdk;
 	return n;

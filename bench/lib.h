@@ -38,11 +38,11 @@ struct talker { /* one client; all numbers are negative when it failed */
 	bool no_crowd;              /* launch is another's */
 };
 extern const struct talker talker_raw, talker_raw_again, talker_blocking, talker_callback,
-	talker_sdk;
+	talker_host_loop, talker_sdk;
 
 size_t lib_rounds(const struct lib *b, size_t rounds);
 /* The talkers that can run here: how many; indexes are the same in every measure. */
-#define LIB_TALKERS 5
+#define LIB_TALKERS 6
 size_t lib_talkers(const struct lib *b, const struct talker **out);
 _Noreturn void lib_die(const char *who, const char *what);
 

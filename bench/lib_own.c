@@ -1,6 +1,8 @@
-/* lib_own.c - libkillick's client, through its blocking calls and through its callbacks. */
+/* lib_own.c - libkillick's client: blocking calls, callbacks on the library's thread, and callbacks
+ * that the host's own loop dispatches (killick_fd, killick_dispatch). */
 #include "lib.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +10,14 @@
 
 #include <killick/killick.h>
 
+#include "server.h"
+
+enum own_mode { OWN_BLOCKING, OWN_CALLBACKS, OWN_HOST_LOOP };
+
 struct own {
 	struct killick *k;
 	struct killick_session *s;
-	bool callback;
+	enum own_mode mode;
 };
 
 struct flight { /* calls under way, for the callbacks */
@@ -44,11 +50,15 @@ static bool own_open(struct own *o, const struct lib *b, size_t count)
 {
 	char *config = own_config(b->echo, count);
 	struct killick_session_options options = { .config = config };
+	struct killick_options runtime = {
+		.keeper = b->killick,
+		.dispatch = o->mode == OWN_HOST_LOOP ? KILLICK_DISPATCH_HOST : 0,
+	};
 	struct killick_error e = { 0 };
 	int r = 0;
 
 	if (!o->k)
-		r = killick_open(&(struct killick_options){ .keeper = b->killick }, &o->k, &e);
+		r = killick_open(&runtime, &o->k, &e);
 	if (!r)
 		r = killick_session_open(o->k, &options, &o->s, &e);
 	if (r)
@@ -103,6 +113,25 @@ static void fly(struct flight *f)
 		exit(70);
 }
 
+/* The loop of a host that waits for one descriptor. */
+static bool own_dispatch(struct flight *f)
+{
+	struct pollfd p = { .fd = killick_fd(f->own->k), .events = POLLIN };
+
+	while (f->to_end > 0)
+		if (poll(&p, 1, SERVER_DEADLINE_MS) <= 0 || killick_dispatch(f->own->k) < 0)
+			return false;
+	return true;
+}
+
+static void own_await(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	while (f->to_end > 0)
+		pthread_cond_wait(&f->over, &f->lock);
+	pthread_mutex_unlock(&f->lock);
+}
+
 static bool by_callbacks(struct own *o, const struct burst *u, const char *args)
 {
 	struct flight f = {
@@ -118,10 +147,10 @@ static bool by_callbacks(struct own *o, const struct burst *u, const char *args)
 	f.rq.on_done = landed;
 	for (size_t i = 0; i < u->window; i++)
 		fly(&f);
-	pthread_mutex_lock(&f.lock);
-	while (f.to_end > 0)
-		pthread_cond_wait(&f.over, &f.lock);
-	pthread_mutex_unlock(&f.lock);
+	if (o->mode == OWN_CALLBACKS)
+		own_await(&f);
+	else if (!own_dispatch(&f))
+		return false;
 	return !f.failed;
 }
 
@@ -151,7 +180,7 @@ static double own_burst(void *state, const struct burst *u)
 	memset(args + 9, 'x', u->len);
 	memcpy(args + 9 + u->len, "\"}", 3);
 	t0 = now_us();
-	ok = o->callback ? by_callbacks(o, u, args) : one_by_one(o, u, args);
+	ok = o->mode == OWN_BLOCKING ? one_by_one(o, u, args) : by_callbacks(o, u, args);
 	t0 = now_us() - t0;
 	free(args);
 	return ok ? t0 : -1;
@@ -190,7 +219,8 @@ static double own_end(void *state)
 	return proved ? ms : -1;
 }
 
-static struct own blocking, callback = { .callback = true };
+static struct own blocking, callback = { .mode = OWN_CALLBACKS },
+			    host_loop = { .mode = OWN_HOST_LOOP };
 
 const struct talker talker_blocking = {
 	.name = "libkillick",
@@ -205,6 +235,14 @@ const struct talker talker_blocking = {
 const struct talker talker_callback = {
 	.name = "libkillick, callbacks",
 	.state = &callback,
+	.start = own_start,
+	.burst = own_burst,
+	.stop = own_stop,
+	.no_crowd = true,
+};
+const struct talker talker_host_loop = {
+	.name = "libkillick, host's loop",
+	.state = &host_loop,
 	.start = own_start,
 	.burst = own_burst,
 	.stop = own_stop,
