@@ -25,3 +25,8 @@ char *mem_text(const char *s, size_t len)
 	copy[len] = '\0';
 	return copy;
 }
+
+char *mem_dup(const char *s)
+{
+	return s ? mem_text(s, strlen(s)) : NULL;
+}

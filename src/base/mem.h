@@ -12,3 +12,5 @@ void *mem_grow(void *p, size_t count, size_t size);
 
 /* A copy of the first len bytes of s, with a NUL behind. */
 char *mem_text(const char *s, size_t len);
+/* A copy of s; NULL stays NULL. */
+char *mem_dup(const char *s);

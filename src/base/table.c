@@ -16,7 +16,7 @@ void table_add(struct table *t, const char *cell)
 {
 	if ((t->count & (t->count + 1)) == 0)
 		t->cells = mem_grow(t->cells, (t->count + 1) * 2, sizeof(*t->cells));
-	t->cells[t->count++] = mem_text(cell, strlen(cell));
+	t->cells[t->count++] = mem_dup(cell);
 }
 
 void table_addf(struct table *t, const char *fmt, ...)

@@ -203,7 +203,7 @@ static void on_ended(void *ctx, const struct link_end *end)
 	struct run_on *r = ctx;
 
 	r->end = *end;
-	r->report = mem_text(end->report, strlen(end->report));
+	r->report = mem_dup(end->report);
 	r->end.report = r->report;
 	r->ended = true;
 }

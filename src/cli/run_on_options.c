@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/strings.h"
 #include "cli.h"
 #include "run_on.h"
 
@@ -38,7 +39,6 @@ struct reader {
 	int i;
 	int rest_count;
 	struct run_on_options *out;
-	size_t env_count;
 };
 
 /* --env NAME=VALUE, or NAME for the value it has here. */
@@ -53,7 +53,7 @@ static bool add_env(struct reader *r, const char *text)
 		return false;
 	}
 	if (text[len] == '=') {
-		entry = mem_text(text, strlen(text));
+		entry = mem_dup(text);
 	} else if (value) {
 		size_t size = len + strlen(value) + 2;
 
@@ -64,9 +64,7 @@ static bool add_env(struct reader *r, const char *text)
 			  text);
 		return false;
 	}
-	r->out->envp = mem_grow(r->out->envp, r->env_count + 2, sizeof(char *));
-	r->out->envp[r->env_count++] = entry;
-	r->out->envp[r->env_count] = NULL;
+	strings_add(&r->out->envp, entry);
 	return true;
 }
 
@@ -148,8 +146,6 @@ bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_
 	struct line why;
 
 	*out = (struct run_on_options){ .cwd = NULL };
-	out->envp = mem_grow(NULL, 1, sizeof(char *));
-	out->envp[0] = NULL;
 	out->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
 	*out_status = EXIT_USAGE;
 	for (; r.i < argc && strcmp(argv[r.i], "--") != 0; r.i++) {

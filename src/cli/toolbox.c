@@ -50,8 +50,8 @@ static bool resolve(struct talk *t, const struct toolbox *b, const char *listed,
 {
 	if (!b->server)
 		return killick_tool_find(t->s, listed, &out->server, &out->name) == KILLICK_OK;
-	out->server = mem_text(b->server, strlen(b->server));
-	out->name = mem_text(listed, strlen(listed));
+	out->server = mem_dup(b->server);
+	out->name = mem_dup(listed);
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/strings.h"
 #include "config/config_internal.h"
 #include "config/expand.h"
 
@@ -75,10 +76,7 @@ void config_warn(struct config_job *j, const char *at, const char *fmt, ...)
 	vsnprintf(reason, sizeof(reason), fmt, ap);
 	va_end(ap);
 	message(j, at, reason, text, sizeof(text));
-	j->out->warnings =
-		mem_grow(j->out->warnings, j->warning_count + 2, sizeof(*j->out->warnings));
-	j->out->warnings[j->warning_count++] = mem_text(text, strlen(text));
-	j->out->warnings[j->warning_count] = NULL;
+	strings_add(&j->out->warnings, mem_dup(text));
 }
 
 bool config_is_printable(const char *s)
@@ -382,7 +380,6 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 		.file = "command", .env = environ_, .room = CONFIG_ROOM, .out = &c, .e = e
 	};
 	struct config_server *s;
-	size_t count = 0;
 	int r;
 
 	if (!*name || strlen(name) > CONFIG_NAME_MAX || !config_is_printable(name))
@@ -396,18 +393,12 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 		config_done(&c);
 		return r;
 	}
-	assert(argv);
-	while (argv[count])
-		count++;
 	s = c.servers = mem_grow(NULL, 1, sizeof(*s));
 	memset(s, 0, sizeof(*s));
 	c.count = 1;
 	config_server_defaults(s);
-	s->name = mem_text(name, strlen(name));
-	s->argv = mem_grow(NULL, count + 1, sizeof(char *));
-	for (size_t i = 0; i < count; i++)
-		s->argv[i] = mem_text(argv[i], strlen(argv[i]));
-	s->argv[count] = NULL;
+	s->name = mem_dup(name);
+	s->argv = strings_copy(argv);
 	r = config_env_read(&j, &vars);
 	s->envp = vars.envp;
 	if (r < 0) {
@@ -419,30 +410,23 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	return 0;
 }
 
-void config_list_free(char **list)
-{
-	for (char **p = list; p && *p; p++)
-		free(*p);
-	free(list);
-}
-
 void config_done(struct config *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		struct config_server *s = &c->servers[i];
 
 		free(s->name);
-		config_list_free(s->argv);
-		config_list_free(s->envp);
+		strings_free(s->argv);
+		strings_free(s->envp);
 		free(s->cwd);
 		free(s->environment);
 		if (s->place)
 			config_place_done(s->place);
 		free(s->place);
 		free(s->problem);
-		config_list_free(s->remote_names);
-		config_list_free(s->enabled_tools);
-		config_list_free(s->disabled_tools);
+		strings_free(s->remote_names);
+		strings_free(s->enabled_tools);
+		strings_free(s->disabled_tools);
 		free(s->contain);
 		free(s->stderr_file);
 	}
@@ -450,22 +434,14 @@ void config_done(struct config *c)
 		config_place_done(&c->places[i]);
 	free(c->servers);
 	free(c->places);
-	config_list_free(c->warnings);
+	strings_free(c->warnings);
 	*c = (struct config){ .count = 0 };
-}
-
-static bool has(char *const *list, const char *word)
-{
-	for (; list && *list; list++) {
-		if (strcmp(*list, word) == 0)
-			return true;
-	}
-	return false;
 }
 
 bool config_tool_allowed(const struct config_server *s, const char *tool)
 {
-	if (s->enabled_tools && !has(s->enabled_tools, tool) && !has(s->enabled_tools, "*"))
+	if (s->enabled_tools && !strings_have(s->enabled_tools, tool) &&
+	    !strings_have(s->enabled_tools, "*"))
 		return false;
-	return !has(s->disabled_tools, tool) && !has(s->disabled_tools, "*");
+	return !strings_have(s->disabled_tools, tool) && !strings_have(s->disabled_tools, "*");
 }

@@ -21,7 +21,6 @@ struct config_job {
 	size_t room;         /* bytes that strings may still have */
 	const char *line_at; /* a place in the text whose line is known, */
 	unsigned line;       /* so that lines are counted once and not for each server */
-	size_t warning_count;
 	struct config *out;
 	struct err *e;
 };
@@ -97,4 +96,3 @@ int config_place_server(struct config_job *j, const char *at, struct config_serv
 /* Every field has its length in front, so that no two things give the same bytes. */
 void config_hash_text(struct sha256 *h, const char *text);
 void config_hash_list(struct sha256 *h, char *const *list);
-void config_list_free(char **list);

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "config/config_internal.h"
 #include "config/expand.h"
 #include "net/url.h"
@@ -43,11 +44,6 @@ struct fields {
 	struct config_unknown unknown;
 };
 
-static char *copy(const char *text)
-{
-	return text ? mem_text(text, strlen(text)) : NULL;
-}
-
 static const char *way_name(unsigned way)
 {
 	return keys[way == BY_URL ? URL : way == BY_SSH ? SSH : PROGRAM].name;
@@ -72,8 +68,8 @@ void config_place_done(struct config_place *p)
 {
 	free(p->name);
 	free(p->url);
-	config_list_free(p->program);
-	config_list_free(p->program_env);
+	strings_free(p->program);
+	strings_free(p->program_env);
 	free(p->far_killick);
 	free(p->token);
 	free(p->ca_file);
@@ -129,18 +125,16 @@ static void set_ssh(struct config_place *p, const char *host, char *const *args,
 	static const char *const ours[] = { "-T", "-oBatchMode=yes", "-oServerAliveInterval=5",
 					    "-oServerAliveCountMax=3", "--" };
 	struct buf line = BUF_INIT(BUF_ANY_SIZE);
-	size_t count = 0, n = 0;
+	size_t n = 0, most = strings_count(args) + sizeof(ours) / sizeof(ours[0]) + 4;
 
-	while (args && args[count])
-		count++;
 	p->far_killick = quote(killick);
-	p->program = mem_grow(NULL, count + sizeof(ours) / sizeof(ours[0]) + 4, sizeof(char *));
-	p->program[n++] = copy("ssh");
-	for (size_t i = 0; args && args[i]; i++)
-		p->program[n++] = copy(args[i]);
+	p->program = mem_grow(NULL, most, sizeof(char *));
+	p->program[n++] = mem_dup("ssh");
+	for (; args && *args; args++)
+		p->program[n++] = mem_dup(*args);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		p->program[n++] = copy(ours[i]);
-	p->program[n++] = copy(host);
+		p->program[n++] = mem_dup(ours[i]);
+	p->program[n++] = mem_dup(host);
 	buf_addf(&line, "%s exec-server --listen stdio --quiet", p->far_killick);
 	p->program[n++] = buf_take(&line);
 	p->program[n] = NULL;
@@ -225,7 +219,7 @@ __attribute__((format(printf, 2, 3))) static void set_problem(struct config_plac
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	free(p->problem);
-	p->problem = copy(text);
+	p->problem = mem_dup(text);
 }
 
 /* It is sent in a line of a header. */
@@ -250,7 +244,7 @@ static void set_token(struct config_place *p, const char *name, char *const *env
 			    "characters that are not ASCII",
 			    name);
 	else
-		p->token = copy(value);
+		p->token = mem_dup(value);
 }
 
 static int read_token(struct config_job *j, const struct config_value *v, struct config_place *p)
@@ -298,7 +292,7 @@ static int read_ssh(struct config_job *j, const struct fields *f, struct config_
 		assert(host);
 		set_ssh(p, host, args, killick ? killick : "killick");
 	}
-	config_list_free(args);
+	strings_free(args);
 	return r;
 }
 
@@ -447,22 +441,6 @@ static size_t size_of(const struct config_place *p)
 	return size;
 }
 
-static char **copy_list(char *const *list)
-{
-	size_t count = 0;
-	char **out;
-
-	if (!list)
-		return NULL;
-	while (list[count])
-		count++;
-	out = mem_grow(NULL, count + 1, sizeof(char *));
-	for (size_t i = 0; i < count; i++)
-		out[i] = copy(list[i]);
-	out[count] = NULL;
-	return out;
-}
-
 /* A server's own copy, because it may be used for longer than the rest of the config. */
 static int copy_place(struct config_job *j, const char *at, const struct config_place *from,
 		      struct config_place **out)
@@ -476,13 +454,13 @@ static int copy_place(struct config_job *j, const char *at, const struct config_
 		return r;
 	p = *out = mem_grow(NULL, 1, sizeof(*p));
 	*p = (struct config_place){
-		.name = copy(from->name),
-		.url = copy(from->url),
-		.program = copy_list(from->program),
-		.program_env = copy_list(from->program_env),
-		.far_killick = copy(from->far_killick),
-		.token = copy(from->token),
-		.ca_file = copy(from->ca_file),
+		.name = mem_dup(from->name),
+		.url = mem_dup(from->url),
+		.program = strings_copy(from->program),
+		.program_env = strings_copy(from->program_env),
+		.far_killick = mem_dup(from->far_killick),
+		.token = mem_dup(from->token),
+		.ca_file = mem_dup(from->ca_file),
 		.line = from->line,
 	};
 	memcpy(p->fingerprint, from->fingerprint, sizeof(p->fingerprint));
@@ -531,7 +509,7 @@ int config_place_server(struct config_job *j, const char *at, struct config_serv
 	snprintf(text, sizeof(text),
 		 "server '%s' is placed in environment '%.100s' and cannot be started: %s", s->name,
 		 s->environment, why);
-	s->problem = copy(text);
+	s->problem = mem_dup(text);
 	return 0;
 }
 
@@ -545,7 +523,7 @@ bool config_place_is_way(const char *text)
 int config_place_from(const struct config_way *way, char *const *environ_, struct config_place *out,
 		      struct err *e)
 {
-	struct config_place p = { .name = copy(way->text) };
+	struct config_place p = { .name = mem_dup(way->text) };
 	struct config none = { .count = 0 };
 	struct err why = ERR_INIT;
 	struct config_job j = {
@@ -567,7 +545,7 @@ int config_place_from(const struct config_way *way, char *const *environ_, struc
 	} else {
 		r = check_url(way->text, (struct url_rules){ .token = way->token_env != NULL },
 			      &why);
-		p.url = copy(way->text);
+		p.url = mem_dup(way->text);
 	}
 	if (r == 0 && way->token_env)
 		set_token(&p, way->token_env, environ_);

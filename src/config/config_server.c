@@ -351,7 +351,7 @@ static int read_words(struct config_job *j, const struct fields *f, struct confi
 	s->era = (enum config_era)era;
 	s->restart = (enum config_restart)restart;
 	if (level > 0)
-		s->contain = mem_text(levels[level], strlen(levels[level]));
+		s->contain = mem_dup(levels[level]);
 	return 0;
 }
 

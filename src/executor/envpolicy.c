@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "executor/params.h"
 #include "wire/wire.h"
 
@@ -211,9 +212,7 @@ static int filter_list(struct list *l, const struct param *p, bool keep, struct 
 	patterns[n] = NULL;
 	if (r == 0)
 		filter(l, patterns, keep);
-	for (size_t i = 0; i < n; i++)
-		free(patterns[i]);
-	free(patterns);
+	strings_free(patterns);
 	return r;
 }
 
@@ -234,7 +233,7 @@ static int inherit(struct list *l, char *const *from, struct json how, struct er
 		size_t len = name_length(*from);
 
 		if (len && (*from)[len] == '=' && !is_forbidden(*from, len))
-			r = list_put(l, mem_text(*from, strlen(*from)), e);
+			r = list_put(l, mem_dup(*from), e);
 	}
 	if (json_is(how, "core"))
 		filter(l, core, true);
@@ -297,11 +296,4 @@ int envpolicy_apply(struct json policy, struct json env, char *const *inherited,
 	l.all = NULL;
 	l.count = 0;
 	return 0;
-}
-
-void envpolicy_free(char **list)
-{
-	for (char **v = list; v && *v; v++)
-		free(*v);
-	free(list);
 }

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/json.h"
 
-/* policy may be JSON_NONE: `env` alone. *out is a list with NULL at the end, for envpolicy_free. */
+/* policy may be JSON_NONE: `env` alone. *out is a list with NULL at the end, for strings_free. */
 int envpolicy_apply(struct json policy, struct json env, char *const *inherited, char ***out,
 		    struct err *e);
-void envpolicy_free(char **list);

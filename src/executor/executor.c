@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/strings.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
 #include "executor/files.h"
@@ -60,26 +61,12 @@ const char *executor_quote(const char *text)
 
 /* --- life --- */
 
-static char **copy_list(char *const *list)
-{
-	size_t count = 0;
-	char **copy;
-
-	while (list[count])
-		count++;
-	copy = mem_grow(NULL, count + 1, sizeof(*copy));
-	for (size_t i = 0; i < count; i++)
-		copy[i] = mem_text(list[i], strlen(list[i]));
-	copy[count] = NULL;
-	return copy;
-}
-
 static void take_options(struct executor *x, const struct executor_options *o)
 {
 	x->o = *o;
-	x->o.keeper = mem_text(o->keeper, strlen(o->keeper));
-	x->o.contain = o->contain ? mem_text(o->contain, strlen(o->contain)) : NULL;
-	x->o.envp = copy_list(o->envp);
+	x->o.keeper = mem_dup(o->keeper);
+	x->o.contain = mem_dup(o->contain);
+	x->o.envp = strings_copy(o->envp);
 	if (!x->o.lease_ms)
 		x->o.lease_ms = WIRE_LEASE_MS;
 	if (!x->o.retain_ms)
@@ -96,9 +83,7 @@ static void take_options(struct executor *x, const struct executor_options *o)
 
 static void drop_options(struct executor *x)
 {
-	for (char *const *v = x->o.envp; *v; v++)
-		free(*v);
-	free((void *)x->o.envp);
+	strings_free((char **)x->o.envp);
 	free((void *)x->o.keeper);
 	free((void *)x->o.contain);
 }

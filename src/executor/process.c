@@ -307,7 +307,7 @@ static void on_ended(void *ctx, const struct link_end *end)
 	if (p->pid)
 		log_end(p, end);
 	if (end->report[0])
-		p->report = mem_text(end->report, strlen(end->report));
+		p->report = mem_dup(end->report);
 	if (p->state == PROCESS_STARTING)
 		refuse_start(p, end);
 	if (p->state == PROCESS_RUNNING)

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/emit.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "executor/envpolicy.h"
 #include "executor/input.h"
 #include "executor/params.h"
@@ -113,7 +114,7 @@ static char *label(struct json v, const char *otherwise)
 
 	if (!json_string(v, &text) || !*text) {
 		free(text);
-		text = mem_text(otherwise, strlen(otherwise));
+		text = mem_dup(otherwise);
 	}
 	len = strlen(text);
 	if (len > LABEL_MAX)
@@ -268,10 +269,8 @@ int spec_read(struct spec *s, struct json params, char *const *envp, struct err 
 
 void spec_done(struct spec *s)
 {
-	for (char **a = s->argv; a && *a; a++)
-		free(*a);
-	free(s->argv);
-	envpolicy_free(s->envp);
+	strings_free(s->argv);
+	strings_free(s->envp);
 	free(s->id);
 	free(s->argv_json);
 	free(s->cwd);

@@ -39,17 +39,17 @@ int link_keeper_path(const char *given, char **out, struct err *e)
 				e, -ENOENT,
 				"the keeper '%s' is not a program; give the path of 'killick'",
 				named);
-		*out = mem_text(named, strlen(named));
+		*out = mem_dup(named);
 		return 0;
 	}
 	if (is_program(KILLICK_BINDIR "/killick")) {
-		*out = mem_text(KILLICK_BINDIR "/killick", strlen(KILLICK_BINDIR "/killick"));
+		*out = mem_dup(KILLICK_BINDIR "/killick");
 		return 0;
 	}
 	if (!in_path(path, sizeof(path)))
 		return err_set(e, -ENOENT,
 			       "the program 'killick' is neither in " KILLICK_BINDIR
 			       " nor in PATH; install it or set KILLICK_KEEPER to its path");
-	*out = mem_text(path, strlen(path));
+	*out = mem_dup(path);
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 
 #define LOW_FDS (SPAWN_FDS + 1)
 
@@ -108,12 +109,9 @@ static void keeper_words(const struct link_spec *spec, struct words *w)
 /* One list of words after another, NULL at the end; to be given to free(). */
 static char **join(const char *const *first, size_t first_count, char *const *second)
 {
-	size_t count = 0;
-	char **all;
+	size_t count = strings_count(second);
+	char **all = mem_grow(NULL, first_count + count + 1, sizeof(*all));
 
-	while (second[count])
-		count++;
-	all = mem_grow(NULL, first_count + count + 1, sizeof(*all));
 	memcpy(all, first, first_count * sizeof(*all));
 	memcpy(all + first_count, second, (count + 1) * sizeof(*all));
 	return all;
@@ -125,19 +123,18 @@ static char **keeper_environment(char *const *envp)
 {
 	static const char name[] = "KILLICK_RUNTIME_DIR=";
 	const char *dir = getenv("KILLICK_RUNTIME_DIR");
-	size_t count = 0, text = dir ? sizeof(name) + strlen(dir) : 0;
+	size_t count = strings_count(envp), text = dir ? sizeof(name) + strlen(dir) : 0;
 	char **all, *variable;
 
-	while (envp[count])
-		count++;
 	all = mem_grow(NULL, (count + 2) * sizeof(*all) + text, 1);
-	memcpy(all, envp, (count + 1) * sizeof(*all));
+	for (size_t i = 0; i < count; i++)
+		all[i] = envp[i];
 	if (dir) {
 		variable = (char *)(all + count + 2);
 		snprintf(variable, text, "%s%s", name, dir);
-		all[count] = variable;
-		all[count + 1] = NULL;
+		all[count++] = variable;
 	}
+	all[count] = NULL;
 	return all;
 }
 

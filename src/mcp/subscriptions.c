@@ -136,7 +136,7 @@ void subscriptions_forget(struct client *c, struct party *owner)
 		next = n->next;
 		if (w->owner != owner)
 			continue;
-		uri = mem_text(w->uri, strlen(w->uri));
+		uri = mem_dup(w->uri);
 		drop(c, w);
 		tell_end(c, uri);
 	}

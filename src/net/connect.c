@@ -404,7 +404,7 @@ int channel_connect(struct loop *loop, const struct channel_target *to,
 			    .request = BUF_INIT(BUF_ANY_SIZE),
 			    .head = BUF_INIT(2 * HTTP_HEAD_MAX) };
 	if (to->token)
-		d->token = mem_text(to->token, strlen(to->token));
+		d->token = mem_dup(to->token);
 	channel_listen(c, ev, ctx);
 	if (to->url->kind == URL_UNIX)
 		snprintf(c->peer, sizeof(c->peer), "%.60s", to->url->path);

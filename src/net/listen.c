@@ -242,7 +242,7 @@ static int bind_unix(struct listener *l, int fd, const char *path, struct err *e
 	}
 	if (r < 0)
 		return err_set(e, -errno, "cannot listen on unix:%s: %s", path, strerror(errno));
-	l->made = mem_text(path, strlen(path));
+	l->made = mem_dup(path);
 	/* nobody can connect before we listen */
 	if (chmod(path, 0600) < 0 || lstat(path, &st) < 0)
 		return err_set(e, -errno, "cannot set up unix:%s: %s", path, strerror(errno));

@@ -25,6 +25,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "remote/environment_internal.h"
 #include "remote/lists.h"
 #include "remote/remote.h"
@@ -136,12 +137,8 @@ static void destroy(struct environment *env)
 	loop_timer_stop(env->loop, &env->recovery);
 	loop_timer_stop(env->loop, &env->beat);
 	loop_timer_stop(env->loop, &env->idle);
-	for (char **p = env->program; p && *p; p++)
-		free(*p);
-	for (char **p = env->program_env; p && *p; p++)
-		free(*p);
-	free(env->program);
-	free(env->program_env);
+	strings_free(env->program);
+	strings_free(env->program_env);
 	free(env->name);
 	free(env->token);
 	free(env->ca_file);
@@ -482,25 +479,6 @@ void environment_pause(struct environment *env, bool paused)
 
 /* --- life --- */
 
-static char *copy(const char *text)
-{
-	return text ? mem_text(text, strlen(text)) : NULL;
-}
-
-static char **copy_list(char *const *list)
-{
-	size_t count = 0;
-	char **out;
-
-	while (list && list[count])
-		count++;
-	out = mem_grow(NULL, count + 1, sizeof(*out));
-	for (size_t i = 0; i < count; i++)
-		out[i] = copy(list[i]);
-	out[count] = NULL;
-	return out;
-}
-
 /* "environment 'far' (ssh user@host ...)": of a program the words that are no options. One without
  * a name of its own is called by its address, and that is said once. */
 static void make_title(struct environment *env, const struct environment_spec *spec)
@@ -527,13 +505,13 @@ struct environment *environment_new(struct loop *loop, const struct environment_
 	assert(!spec->url != !spec->program);
 	*env = (struct environment){
 		.loop = loop,
-		.name = copy(spec->name),
-		.token = copy(spec->token),
-		.ca_file = copy(spec->ca_file),
-		.keeper = copy(spec->keeper),
-		.label = copy(spec->label),
-		.program = spec->program ? copy_list(spec->program) : NULL,
-		.program_env = spec->program ? copy_list(spec->program_env) : NULL,
+		.name = mem_dup(spec->name),
+		.token = mem_dup(spec->token),
+		.ca_file = mem_dup(spec->ca_file),
+		.keeper = mem_dup(spec->keeper),
+		.label = mem_dup(spec->label),
+		.program = strings_copy(spec->program),
+		.program_env = strings_copy(spec->program_env),
 		.why = { .code = -ENOTCONN, .text = "it was not connected" },
 		.lease_ms = WIRE_LEASE_MS,
 		.decoded = BUF_INIT(WIRE_MESSAGE_MAX),

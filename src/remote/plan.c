@@ -7,39 +7,12 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "wire/wire.h"
 
 /* What the protocol calls the core variables, for when others are inherited beside them. */
 static const char *const core[] = { "PATH", "SHELL",  "TMPDIR",   "TEMP",    "TMP",  "HOME",
 				    "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER", NULL };
-
-/* --- copies --- */
-
-static char *copy_text(const char *text)
-{
-	return text ? mem_text(text, strlen(text)) : NULL;
-}
-
-static char **copy_list(char *const *list)
-{
-	size_t count = 0;
-	char **copy;
-
-	while (list && list[count])
-		count++;
-	copy = mem_grow(NULL, count + 1, sizeof(*copy));
-	for (size_t i = 0; i < count; i++)
-		copy[i] = copy_text(list[i]);
-	copy[count] = NULL;
-	return copy;
-}
-
-static void free_list(char **list)
-{
-	for (char **p = list; p && *p; p++)
-		free(*p);
-	free(list);
-}
 
 /* Would a reader get the same bytes back? Only UTF-8 comes through. */
 static bool can_be_sent(const char *text)
@@ -53,7 +26,7 @@ static bool can_be_sent(const char *text)
 
 static int check_list(char *const *list, const char *what, struct err *e)
 {
-	for (char *const *p = list; *p; p++)
+	for (char *const *p = list; p && *p; p++)
 		if (!can_be_sent(*p))
 			return err_set(e, -EILSEQ,
 				       "%s %zu is not UTF-8, and nothing else can be sent to an "
@@ -74,18 +47,18 @@ int plan_copy(struct plan *out, const struct link_spec *spec, const struct place
 	if (!spec->cwd || spec->cwd[0] != '/')
 		return err_set(e, -EINVAL,
 			       "a server on an environment needs a cwd, an absolute path there");
-	p.name = copy_text(spec->name);
-	p.session = copy_text(spec->session);
-	p.cwd = copy_text(spec->cwd);
-	p.contain = copy_text(spec->contain);
-	p.arg0 = copy_text(spec->arg0);
-	p.argv = copy_list(spec->argv);
-	p.envp = copy_list(spec->envp);
-	p.remote_names = copy_list(where ? where->remote_names : NULL);
+	p.name = mem_dup(spec->name);
+	p.session = mem_dup(spec->session);
+	p.cwd = mem_dup(spec->cwd);
+	p.contain = mem_dup(spec->contain);
+	p.arg0 = mem_dup(spec->arg0);
+	p.argv = strings_copy(spec->argv);
+	p.envp = strings_copy(spec->envp);
+	p.remote_names = strings_copy(where ? where->remote_names : NULL);
 	r = check_list(p.argv, "argument", e);
 	if (r == 0)
 		r = check_list(p.envp, "variable", e);
-	if (r == 0 && !p.argv[0])
+	if (r == 0 && strings_count(p.argv) == 0)
 		r = err_set(e, -EINVAL, "there is no command");
 	if (r < 0)
 		plan_done(&p);
@@ -101,9 +74,9 @@ void plan_done(struct plan *p)
 	free(p->cwd);
 	free(p->contain);
 	free(p->arg0);
-	free_list(p->argv);
-	free_list(p->envp);
-	free_list(p->remote_names);
+	strings_free(p->argv);
+	strings_free(p->envp);
+	strings_free(p->remote_names);
 	*p = (struct plan){ .name = NULL };
 }
 
@@ -134,7 +107,7 @@ static void emit_names(struct emit *j, const char *key, const char *const *names
 /* Of the executor's own environment the core variables, and those that were named. */
 static void emit_policy(const struct plan *p, struct emit *j)
 {
-	bool named = p->remote_names[0] != NULL;
+	bool named = strings_count(p->remote_names) > 0;
 
 	emit_open(j, "envPolicy", '{');
 	emit_str(j, "inherit", named ? "all" : "core");
@@ -145,7 +118,7 @@ static void emit_policy(const struct plan *p, struct emit *j)
 	emit_open(j, "includeOnly", '[');
 	for (const char *const *name = core; named && *name; name++)
 		emit_str(j, NULL, *name);
-	for (char **name = p->remote_names; *name; name++)
+	for (char **name = p->remote_names; name && *name; name++)
 		emit_str(j, NULL, *name);
 	emit_close(j);
 	emit_close(j);
@@ -165,7 +138,7 @@ static bool is_repeated(char *const *envp, char *const *at)
 static void emit_env(const struct plan *p, struct emit *j, const char *tag)
 {
 	emit_open(j, "env", '{');
-	for (char **at = p->envp; *at; at++) {
+	for (char **at = p->envp; at && *at; at++) {
 		const char *value = strchr(*at, '=');
 		AUTO(mem_drop) char *key = NULL;
 

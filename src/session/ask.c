@@ -9,9 +9,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "mcp/client.h"
 #include "session/call.h"
-#include "session/pack.h"
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "session/call.h"
-#include "session/pack.h"
 #include "session/pool.h"
 #include "session/session.h"
 

@@ -282,8 +282,8 @@ int names_add(struct names *n, const char *server, const char *tool)
 	if (*slot)
 		return 1;
 	name = &n->list[n->count++];
-	name->server = mem_text(server, strlen(server));
-	name->tool = mem_text(tool, strlen(tool));
+	name->server = mem_dup(server);
+	name->tool = mem_dup(tool);
 	name->qualified[0] = '\0';
 	*slot = n->count;
 	return 0;

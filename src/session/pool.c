@@ -181,7 +181,7 @@ static void take_config(struct lease *l, struct config_server *cs)
 
 static void refuse(struct lease *l, const char *text)
 {
-	l->error = mem_text(text, strlen(text));
+	l->error = mem_dup(text);
 	l->settled = l->failed = true;
 }
 

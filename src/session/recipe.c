@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "session/pack.h"
+#include "base/pack.h"
 
 static size_t count_words(char *const *list)
 {

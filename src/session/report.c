@@ -9,8 +9,8 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "link/end.h"
-#include "session/pack.h"
 #include "session/runtime.h"
 #include "session/server.h"
 
@@ -20,11 +20,6 @@ struct ending_note {
 	char *session, *server;
 	struct ending e;
 };
-
-static char *copy(const char *text)
-{
-	return text ? mem_text(text, strlen(text)) : NULL;
-}
 
 const char *ending_why_name(enum ending_why why)
 {
@@ -53,9 +48,9 @@ void ending_read(struct ending *out, const struct link_end *end, enum ending_why
 		.step = end->step,
 		.proof = end->proof,
 		.stop_ms = end->stop_ms,
-		.json = *end->report ? copy(end->report) : NULL,
-		.text = *end->text && !end->refused ? copy(end->text) : NULL,
-		.environment = copy(environment),
+		.json = *end->report ? mem_dup(end->report) : NULL,
+		.text = *end->text && !end->refused ? mem_dup(end->text) : NULL,
+		.environment = mem_dup(environment),
 	};
 }
 
@@ -82,10 +77,12 @@ void endings_add(struct endings *es, const char *session, const char *server,
 	struct ending_note *n = one_more(es);
 
 	assert(e->why != ENDING_NOT_YET);
-	*n = (struct ending_note){ .session = copy(session), .server = copy(server), .e = *e };
-	n->e.json = copy(e->json);
-	n->e.text = copy(e->text);
-	n->e.environment = copy(e->environment);
+	*n = (struct ending_note){ .session = mem_dup(session),
+				   .server = mem_dup(server),
+				   .e = *e };
+	n->e.json = mem_dup(e->json);
+	n->e.text = mem_dup(e->text);
+	n->e.environment = mem_dup(e->environment);
 }
 
 void endings_done(struct endings *es)

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "session/call.h"
-#include "session/pack.h"
 
 struct killick_result {
 	int code;

@@ -481,7 +481,7 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 		.answers = answers,
 		.shared = cs->shared,
 		.grace_ms = grace_ms,
-		.label = label ? mem_text(label, strlen(label)) : NULL,
+		.label = mem_dup(label),
 		.stderr_fd = -1,
 		.spec = { .name = k->client_name,
 			  .version = k->client_version,
@@ -511,8 +511,7 @@ void server_adjust(struct server *sv, const struct config_server *cs)
 	sv->startup_ms = cs->startup_ms;
 	sv->restart = cs->restart;
 	free(sv->stderr_file); /* used when it starts the next time */
-	sv->stderr_file =
-		cs->stderr_file ? mem_text(cs->stderr_file, strlen(cs->stderr_file)) : NULL;
+	sv->stderr_file = mem_dup(cs->stderr_file);
 }
 
 int server_use(struct server *sv, struct killick_error *e)

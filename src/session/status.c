@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "session/pack.h"
+#include "base/pack.h"
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"

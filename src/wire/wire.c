@@ -148,6 +148,6 @@ int wire_file_path(struct json uri, char **out)
 	if (*path != '/' || strpbrk(path, "?#") || !unescape((char *)path) ||
 	    strstr(path, "\xef\xbf\xbd"))
 		return -EINVAL;
-	*out = mem_text(path, strlen(path));
+	*out = mem_dup(path);
 	return 0;
 }
