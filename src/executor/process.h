@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/hash.h"
 #include "base/loop.h"
 #include "base/ring.h"
 #include "executor/input.h"
@@ -42,8 +43,7 @@ enum process_state {
 
 struct process {
 	struct owner *owner;
-	struct process *next; /* in the roster */
-	uint32_t hash;
+	struct hash_node in_roster;
 	enum process_state state;
 	struct ring in_owner, due, closed;
 	struct link *link; /* NULL: it has ended */

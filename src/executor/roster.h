@@ -1,20 +1,18 @@
 /* roster.h - the processes of all owners, found by owner and id.
  *
- * A hash table; a process is in it until it is forgotten. Life: roster_init -> ... -> roster_done,
+ * A process is in it until it is forgotten. Life: roster_init -> ... -> roster_done,
  * when it is empty. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/hash.h"
 
 struct owner;
 struct process;
 
 struct roster {
-	struct process **heads;
-	size_t cap, count; /* cap is a power of two, or 0 */
-	uint64_t seed;     /* nobody outside can choose what collides */
+	struct hash table;
+	uint64_t seed; /* nobody outside can choose what collides */
 };
 
 void roster_init(struct roster *r, uint64_t seed);

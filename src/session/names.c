@@ -15,6 +15,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/ring.h"
 #include "base/sha256.h"
 
 static const size_t digits_of_level[] = { 0, 12, 40 };
@@ -158,50 +159,45 @@ struct server_part {
 	char text[NAME_SERVER_MAX + 1];
 };
 
-/* The parts of all servers; of[i] is that of list[i]. */
-static struct server_part *settle_servers(const struct names *n, size_t *of)
+/* The parts of all servers; sorts the list by server, and of[i] is the part of list[i]. */
+static struct server_part *settle_servers(struct names *n, size_t *of)
 {
-	struct name **sorted = mem_grow(NULL, n->count, sizeof(struct name *));
 	struct draft *drafts = mem_grow(NULL, n->count, sizeof(*drafts));
 	struct server_part *parts = mem_grow(NULL, n->count, sizeof(*parts));
 	size_t count = 0;
 
-	for (size_t i = 0; i < n->count; i++)
-		sorted[i] = &n->list[i];
-	qsort(sorted, n->count, sizeof(struct name *), by_server);
+	if (n->count)
+		qsort(n->list, n->count, sizeof(struct name *), by_server);
 	for (size_t i = 0; i < n->count; i++) {
-		if (i == 0 || by_server(&sorted[i - 1], &sorted[i]) != 0) {
-			drafts[count] = (struct draft){ .server = sorted[i]->server,
+		if (i == 0 || by_server(&n->list[i - 1], &n->list[i]) != 0) {
+			drafts[count] = (struct draft){ .server = n->list[i]->server,
 							.max = NAME_SERVER_MAX,
 							.text = parts[count].text };
 			count++;
 		}
-		of[sorted[i] - n->list] = count - 1;
+		of[i] = count - 1;
 	}
 	drafts_settle(drafts, count);
 	free(drafts);
-	free(sorted);
 	return parts;
 }
 
-static int by_qualified(const void *a, const void *b, void *list)
+static int by_qualified(const void *a, const void *b)
 {
-	const struct name *l = list;
-
-	return strcmp(l[*(const size_t *)a].qualified, l[*(const size_t *)b].qualified);
+	return strcmp((*(struct name *const *)a)->qualified, (*(struct name *const *)b)->qualified);
 }
 
 /* Those that have a name, in the order of the names. */
 static void put_in_order(struct names *n)
 {
-	n->order = mem_grow(n->order, n->count, sizeof(size_t));
+	n->order = mem_grow(n->order, n->count, sizeof(struct name *));
 	n->settled = 0;
 	for (size_t i = 0; i < n->count; i++) {
-		if (n->list[i].qualified[0])
-			n->order[n->settled++] = i;
+		if (n->list[i]->qualified[0])
+			n->order[n->settled++] = n->list[i];
 	}
 	if (n->settled)
-		qsort_r(n->order, n->settled, sizeof(size_t), by_qualified, n->list);
+		qsort(n->order, n->settled, sizeof(struct name *), by_qualified);
 }
 
 void names_settle(struct names *n)
@@ -211,11 +207,11 @@ void names_settle(struct names *n)
 	struct server_part *parts = settle_servers(n, of);
 
 	for (size_t i = 0; i < n->count; i++)
-		drafts[i] = (struct draft){ .server = n->list[i].server,
-					    .tool = n->list[i].tool,
+		drafts[i] = (struct draft){ .server = n->list[i]->server,
+					    .tool = n->list[i]->tool,
 					    .prefix = parts[of[i]].text,
 					    .max = NAME_MAX_LEN,
-					    .text = n->list[i].qualified };
+					    .text = n->list[i]->qualified };
 	drafts_settle(drafts, n->count);
 	free(parts);
 	free(drafts);
@@ -224,68 +220,60 @@ void names_settle(struct names *n)
 	assert(n->settled == n->count);
 }
 
-/* The slot where (server, tool) is, or would be. */
-static size_t *slot_of(const struct names *n, const char *server, const char *tool)
+static uint64_t names_key(const struct names *n, const char *server, const char *tool)
 {
 	unsigned char digest[SHA256_SIZE];
 	struct sha256 s;
-	uint64_t at;
+	uint64_t key;
 
 	sha256_init(&s);
 	sha256_add(&s, n->seed, sizeof(n->seed));
 	sha256_add(&s, server, strlen(server) + 1);
 	sha256_add(&s, tool, strlen(tool));
 	sha256_end(&s, digest);
-	memcpy(&at, digest, sizeof(at));
-	for (;; at++) {
-		size_t *slot = &n->slots[at & (n->slot_count - 1)];
-		const struct name *there = *slot ? &n->list[*slot - 1] : NULL;
-
-		if (!there ||
-		    (strcmp(there->server, server) == 0 && strcmp(there->tool, tool) == 0))
-			return slot;
-	}
+	memcpy(&key, digest, sizeof(key));
+	return key;
 }
 
-static void fill_slots(struct names *n)
+static struct name *names_get(const struct names *n, uint64_t key, const char *server,
+			      const char *tool)
 {
-	free(n->slots);
-	n->slots = mem_grow(NULL, n->slot_count, sizeof(size_t));
-	memset(n->slots, 0, n->slot_count * sizeof(size_t));
-	for (size_t i = 0; i < n->count; i++)  /* what names_remove freed is behind count */
-		*slot_of(n, n->list[i].server, /* NOLINT(clang-analyzer-unix.Malloc) */
-			 n->list[i].tool) = i + 1;
+	for (struct hash_node *at = hash_find(&n->table, key); at; at = hash_next(at)) {
+		struct name *name = RING_OF(at, struct name, in_table);
+
+		if (strcmp(name->server, server) == 0 && strcmp(name->tool, tool) == 0)
+			return name;
+	}
+	return NULL;
 }
 
-static void make_room(struct names *n)
+static void name_free(struct name *name)
 {
-	if (!n->slots && getrandom(n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
-		memset(n->seed, 0, sizeof(n->seed)); /* early at boot: slower at worst */
-	if (n->count == n->room) {
-		n->room = n->room ? n->room * 2 : 16;
-		n->list = mem_grow(n->list, n->room, sizeof(*n->list));
-	}
-	if (2 * n->room > n->slot_count) {
-		n->slot_count = 2 * n->room; /* a power of two, at most half full */
-		fill_slots(n);
-	}
+	free(name->server);
+	free(name->tool);
+	free(name);
 }
 
 int names_add(struct names *n, const char *server, const char *tool)
 {
 	struct name *name;
-	size_t *slot;
+	uint64_t key;
 
 	assert(server && tool);
-	make_room(n);
-	slot = slot_of(n, server, tool);
-	if (*slot)
+	if (!n->room && getrandom(n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
+		memset(n->seed, 0, sizeof(n->seed)); /* early at boot: slower at worst */
+	key = names_key(n, server, tool);
+	if (names_get(n, key, server, tool))
 		return 1;
-	name = &n->list[n->count++];
-	name->server = mem_dup(server);
-	name->tool = mem_dup(tool);
-	name->qualified[0] = '\0';
-	*slot = n->count;
+	if (n->count == n->room) {
+		n->room = n->room ? n->room * 2 : 16;
+		n->list = mem_grow(n->list, n->room, sizeof(struct name *));
+	}
+	name = mem_grow(NULL, 1, sizeof(*name));
+	*name = (struct name){ .server = mem_text(server, strlen(server)),
+			       .tool = mem_text(tool, strlen(tool)) };
+	hash_add(&n->table, &name->in_table, key);
+	n->list[n->count++] = name;
 	return 0;
 }
 
@@ -294,25 +282,26 @@ void names_remove(struct names *n, const char *server)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n->count; i++) {
-		if (strcmp(n->list[i].server, server) == 0) {
-			free(n->list[i].server);
-			free(n->list[i].tool);
+		struct name *name = n->list[i];
+
+		if (strcmp(name->server, server) == 0) {
+			hash_remove(&n->table, &name->in_table);
+			name_free(name);
 		} else {
-			n->list[kept++] = n->list[i];
+			n->list[kept++] = name;
 		}
 	}
 	if (kept == n->count)
 		return;
 	n->count = kept;
-	fill_slots(n);
 	put_in_order(n);
 }
 
 const char *names_of(const struct names *n, const char *server, const char *tool)
 {
-	size_t slot = n->slots ? *slot_of(n, server, tool) : 0;
+	const struct name *name = names_get(n, names_key(n, server, tool), server, tool);
 
-	return slot && n->list[slot - 1].qualified[0] ? n->list[slot - 1].qualified : NULL;
+	return name && name->qualified[0] ? name->qualified : NULL;
 }
 
 const struct name *names_find(const struct names *n, const char *qualified)
@@ -321,11 +310,10 @@ const struct name *names_find(const struct names *n, const char *qualified)
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct name *name = &n->list[n->order[middle]];
-		int r = strcmp(qualified, name->qualified);
+		int r = strcmp(qualified, n->order[middle]->qualified);
 
 		if (r == 0)
-			return name;
+			return n->order[middle];
 		if (r < 0)
 			high = middle;
 		else
@@ -336,12 +324,10 @@ const struct name *names_find(const struct names *n, const char *qualified)
 
 void names_done(struct names *n)
 {
-	for (size_t i = 0; i < n->count; i++) {
-		free(n->list[i].server);
-		free(n->list[i].tool);
-	}
+	for (size_t i = 0; i < n->count; i++)
+		name_free(n->list[i]);
 	free(n->list);
-	free(n->slots);
 	free(n->order);
+	hash_done(&n->table);
 	*n = (struct names)NAMES_INIT;
 }

@@ -17,20 +17,24 @@
 
 #include <stddef.h>
 
+#include "base/hash.h"
+
 #define NAME_MAX_LEN    128
 #define NAME_SERVER_MAX 64
 
 struct name {
+	struct hash_node in_table;
 	char *server, *tool;              /* as they are */
 	char qualified[NAME_MAX_LEN + 1]; /* "" until settled */
 };
 struct names {
-	struct name *list; /* in no promised order */
+	struct name **list; /* in no promised order */
 	size_t count, room;
 	/* private */
-	size_t *slots, slot_count; /* a hash table over server and tool: index in list + 1 */
-	size_t *order, settled;    /* indexes in list, by qualified name */
-	unsigned char seed[16];    /* of the table: a server cannot fill one slot */
+	struct hash table;      /* by server and tool */
+	struct name **order;    /* by qualified name */
+	size_t settled;         /* how many are in order */
+	unsigned char seed[16]; /* of the table: a server cannot fill one chain */
 };
 #define NAMES_INIT                                                                                 \
 	{                                                                                          \

@@ -55,7 +55,7 @@ static void check_config(const struct config *c)
 	}
 	names_settle(&names);
 	for (size_t i = 0; i < names.count; i++)
-		assert(names_find(&names, names.list[i].qualified) == &names.list[i]);
+		assert(names_find(&names, names.list[i]->qualified) == names.list[i]);
 	names_done(&names);
 }
 

@@ -157,8 +157,8 @@ TEST(names_that_are_too_long_are_cut_and_get_a_hash)
 	STREQ(of(&n, "s", most) + 3, most);
 	EQ(strlen(of(&n, "s", tool)), NAME_MAX_LEN);
 	for (size_t i = 0; i < n.count; i++) {
-		EQ(strlen(n.list[i].qualified), NAME_MAX_LEN);
-		OK(names_find(&n, n.list[i].qualified) == &n.list[i]);
+		EQ(strlen(n.list[i]->qualified), NAME_MAX_LEN);
+		OK(names_find(&n, n.list[i]->qualified) == n.list[i]);
 	}
 }
 
@@ -201,7 +201,7 @@ TEST(names_nobody_can_choose_the_name_another_gets)
 	names_settle(&n);
 	EQ(strlen(of(&n, "0123456789ab_0123456789ab", "0123456789ab")), 25 + 13 + 2 + 12 + 13);
 	for (size_t i = 0; i < n.count; i++)
-		OK(names_find(&n, n.list[i].qualified) == &n.list[i]);
+		OK(names_find(&n, n.list[i]->qualified) == n.list[i]);
 }
 
 TEST(names_added_later_are_found_once_settled)
@@ -283,7 +283,7 @@ static void random_name(char *out, size_t size)
 static void check_all(const struct names *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
-		const struct name *name = &n->list[i];
+		const struct name *name = n->list[i];
 		size_t len = strlen(name->qualified);
 
 		OK(len > 0 && len <= NAME_MAX_LEN);
