@@ -226,7 +226,9 @@ TEST(dropped_during_the_handshake)
 
 TEST(dropped_before_the_handshake)
 {
-	char *config = lab_config(SERVERS({ "a" }, { "b" }, { "c" }, { "d" }));
+	/* mute: a handshake that could succeed sometimes does, on a machine that is busy enough */
+	char *config = lab_config(
+		SERVERS({ "a", "mute" }, { "b", "mute" }, { "c", "mute" }, { "d", "mute" }));
 	struct killick_session_options options = { .config = config };
 	struct killick_error e = { 0 };
 
