@@ -4,30 +4,30 @@
 #include <assert.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at s of at most len bytes, or 0 when there is none. */
-static size_t utf8_len(const unsigned char *s, size_t len)
-{
-	size_t n = s[0] < 0x80   ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-		   : s[0] < 0xf5 ? 4
-				 : 0;
+#include "base/json_scan.h"
+#include "base/utf8.h"
 
-	if (n > len)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
+/* How many bytes of text can be copied as they are, looking at whole blocks only. */
+static size_t plain_len(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	for (; len - i >= JSON_BLOCK; i += JSON_BLOCK) {
+		uint64_t bits = json_escaped(text + i);
+
+		if (bits && (unsigned char)text[i + (size_t)__builtin_ctzll(bits)] >= 0x80)
+			bits &= ~json_characters(text + i, (unsigned)__builtin_ctzll(bits));
+		if (bits)
+			return i + (size_t)__builtin_ctzll(bits);
+	}
+	return i;
 }
 
 /* The escape of the character at s, n bytes long; NULL when it stands for itself. */
-static const char *escape_of(const unsigned char *s, size_t n, char out[8])
+static const char *escape_of(const char *text, size_t n, char out[8])
 {
+	const unsigned char *s = (const unsigned char *)text;
+
 	if (n == 0)
 		return "\\ufffd";
 	if (*s == '"')
@@ -42,22 +42,23 @@ static const char *escape_of(const unsigned char *s, size_t n, char out[8])
 
 int emit_quoted(struct buf *b, const char *text, size_t len)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	size_t before = b->len, run = 0;
 	int r = buf_add(b, "\"", 1);
 
-	for (size_t i = 0; i < len && r == 0;) {
-		size_t n = utf8_len(s + i, len - i);
+	for (size_t i = plain_len(text, len); i < len && r == 0;) {
+		size_t n = utf8_len(text + i, len - i);
 		char numbered[8];
-		const char *escape = escape_of(s + i, n, numbered);
+		const char *escape = escape_of(text + i, n, numbered);
 
+		i += n ? n : 1;
 		if (escape) {
-			r = buf_add(b, text + run, i - run);
+			r = buf_add(b, text + run, i - (n ? n : 1) - run);
 			if (r == 0)
 				r = buf_adds(b, escape);
-			run = i + (n ? n : 1);
+			run = i;
 		}
-		i += n ? n : 1;
+		if (escape || n > 1)
+			i += plain_len(text + i, len - i);
 	}
 	if (r == 0)
 		r = buf_add(b, text + run, len - run);

@@ -8,8 +8,10 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json_internal.h"
+#include "json_scan.h"
 #include "mem.h"
 
 enum json_type json_type(struct json v)
@@ -62,7 +64,7 @@ static const char *skip_space(const char *p, const char *end)
 /* p is at its opening quote. */
 static const char *skip_string(const char *p, const char *end)
 {
-	for (p++; (p = json_run(p, end, false)) < end; p += 2) {
+	for (p++; (p = json_find_quote(p, end)) < end; p += 2) {
 		if (*p == '"')
 			return p + 1;
 		if (end - p < 2)

@@ -1,30 +1,52 @@
 /* json_check.c - is a text JSON? One pass, no recursion, no memory but a bit per level.
  *
- * Every message passes here whole, so the common case comes first everywhere: strings in runs of
- * eight bytes, no space between tokens, no escapes. A function that reads something takes the place
- * where it begins and returns the place behind it, or NULL when walk.fault is set.
+ * Every message passes here whole, so the common case comes first everywhere: no space between
+ * tokens, few escapes. A function that reads something takes the place where it begins and returns
+ * the place behind it, or NULL when walk.fault is set.
+ *
+ * Strings are found by blocks of 64 bytes (json_scan.h): walk.special has a bit for each byte of
+ * the block that is no plain character of a string. The end of a string is then the lowest bit
+ * behind its beginning, and one look serves all strings of the block. A block never reaches behind
+ * the text: the last one ends where the text ends, and a text that is shorter than a block is
+ * copied.
  */
 #include "json.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "json_internal.h"
+#include "json_scan.h"
 
 struct walk {
 	const char *text, *end;
+	const char *block; /* where the bits of `special` begin */
+	uint64_t special;  /* bytes that end a run of plain characters: see string() */
+	const char *bytes; /* those of the block; `small` when the text is shorter than a block */
+	unsigned told;     /* the depth at which members are told; 0 when nobody asks for them */
 	bool relaxed;
-	unsigned depth;
-	uint64_t objects[JSON_DEPTH / 64]; /* bit per level: an object, else an array */
-	struct json_fault fault;
 	int error;
-	json_member_fn fn; /* NULL: nobody asks for the members */
+	json_member_fn fn;
 	void *ctx;
 	struct json key;   /* of the member of the outermost object that is being read */
 	const char *value; /* and where its value begins */
+	struct json_fault fault;
+	uint64_t outer[JSON_DEPTH / 64]; /* levels.bits before each 64th level was pushed */
+	char small[JSON_BLOCK];
 };
 
-static_assert(JSON_DEPTH % 64 == 0, "the stack is made of words");
+/* The containers that are open. Not in struct walk, so that they stay in registers. */
+struct levels {
+	uint64_t bits; /* 1 for an object, 0 for an array; the innermost is the lowest */
+	unsigned depth;
+};
+
+static_assert(JSON_DEPTH % 64 == 0, "the levels are saved in words");
+
+/* Part of the loop in value(): a call of its own would cost as much as a short string. */
+#define HOT       static inline __attribute__((always_inline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 __attribute__((cold, noinline)) static const char *fault(struct walk *w, const char *at,
 							 const char *reason)
@@ -65,6 +87,11 @@ static const char *long_space(struct walk *w, const char *p)
 	}
 }
 
+static inline bool is_at(const struct walk *w, const char *p, char c)
+{
+	return LIKELY(p < w->end) && *p == c;
+}
+
 static inline const char *space(struct walk *w, const char *p)
 {
 	if (p < w->end && (unsigned char)*p > ' ' && *p != '/')
@@ -72,96 +99,170 @@ static inline const char *space(struct walk *w, const char *p)
 	return long_space(w, p);
 }
 
-static inline bool is_tail(char c)
+/* Look at a text that is shorter than a block: the zeros behind the text are special. */
+static void look_small(struct walk *w)
 {
-	return (c & 0xc0) == 0x80;
+	memset(w->small, 0, sizeof(w->small));
+	memcpy(w->small, w->text, (size_t)(w->end - w->text));
+	w->block = w->text;
+	w->bytes = w->small;
+	w->special = json_special(w->bytes);
 }
 
-/* Characters beyond ASCII, as many as there are. Overlong forms, surrogates and what is beyond
- * U+10FFFF are no UTF-8. */
-static const char *utf8(struct walk *w, const char *p)
+/* Look at the block that begins at p, or at the last one of the text, which p is in. The text is
+ * not shorter than a block. */
+static inline void look(struct walk *w, const char *p)
 {
-	static const char broken[] = "a character is not UTF-8";
+	w->block = w->end - p >= JSON_BLOCK ? p : w->end - JSON_BLOCK;
+	w->bytes = w->block;
+	w->special = json_special(w->bytes);
+}
 
-	while (p < w->end && (unsigned char)*p >= 0x80) {
-		unsigned char c = (unsigned char)*p;
-		unsigned v;
+/* At a character beyond ASCII. One alone is stepped over. Where more follow, all those of the block
+ * are taken off the special bytes at once. */
+static inline const char *beyond_ascii(struct walk *w, const char *p)
+{
+	size_t n = utf8_len(p, (size_t)(w->end - p));
 
-		if (c < 0xe0) {
-			if (c < 0xc2 || w->end - p < 2 || !is_tail(p[1]))
-				return fault(w, p, broken);
-			p += 2;
-		} else if (c < 0xf0) {
-			if (w->end - p < 3 || !is_tail(p[1]) || !is_tail(p[2]))
-				return fault(w, p, broken);
-			v = (c & 0xfu) << 6 | (p[1] & 0x3fu); /* its upper ten bits */
-			if (v < 0x800 >> 6 || (v >= 0xd800 >> 6 && v < 0xe000 >> 6))
-				return fault(w, p, broken);
-			p += 3;
-		} else {
-			if (c > 0xf4 || w->end - p < 4 || !is_tail(p[1]) || !is_tail(p[2]) ||
-			    !is_tail(p[3]))
-				return fault(w, p, broken);
-			v = (c & 0x7u) << 6 | (p[1] & 0x3fu); /* its upper nine bits */
-			if (v < 0x10000 >> 12 || v > 0x10ffff >> 12)
-				return fault(w, p, broken);
-			p += 4;
-		}
-	}
+	if (!n)
+		return fault(w, p, "a character is not UTF-8");
+	p += n;
+	if (p < w->end && (unsigned char)*p >= 0x80 && p - w->block < JSON_BLOCK)
+		w->special &= ~json_characters(w->bytes, (unsigned)(p - w->block));
 	return p;
 }
 
-static bool is_hex(char c)
+/* What a character is in an escape. */
+enum escape_kind {
+	ESCAPE_PLAIN = 1,   /* may follow a backslash */
+	ESCAPE_SPECIAL = 2, /* may follow a backslash, and is a special byte itself */
+	ESCAPE_CODE = 4,    /* four hexadecimal digits follow */
+	ESCAPE_DIGIT = 8,   /* a hexadecimal digit */
+};
+
+static const unsigned char escape_kinds[256] = {
+	['"'] = ESCAPE_SPECIAL,
+	['\\'] = ESCAPE_SPECIAL,
+	['/'] = ESCAPE_PLAIN,
+	['b'] = ESCAPE_PLAIN | ESCAPE_DIGIT,
+	['f'] = ESCAPE_PLAIN | ESCAPE_DIGIT,
+	['n'] = ESCAPE_PLAIN,
+	['r'] = ESCAPE_PLAIN,
+	['t'] = ESCAPE_PLAIN,
+	['u'] = ESCAPE_CODE,
+	['0' ... '9'] = ESCAPE_DIGIT,
+	['a'] = ESCAPE_DIGIT,
+	['c' ... 'e'] = ESCAPE_DIGIT,
+	['A' ... 'F'] = ESCAPE_DIGIT,
+};
+
+static inline unsigned escape_kind(char c)
 {
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+	return escape_kinds[(unsigned char)c];
 }
 
+static inline bool is_code(const char *p)
+{
+	return escape_kind(p[0]) & escape_kind(p[1]) & escape_kind(p[2]) & escape_kind(p[3]) &
+	       ESCAPE_DIGIT;
+}
+
+/* `rest` are special bytes of a string in the block. Take the escapes before the first of another
+ * kind off them; an escape that is wrong or reaches into the next block is left.
+ *
+ * The next special byte is found without waiting for where the last escape ended: its bit, and that
+ * of a quote or backslash behind it, are the lowest ones. */
+static inline uint64_t skip_escapes(const char *bytes, uint64_t rest)
+{
+	while (rest) {
+		unsigned at = (unsigned)__builtin_ctzll(rest), kind;
+
+		if (bytes[at] != '\\' || at > JSON_BLOCK - 2)
+			break;
+		kind = escape_kind(bytes[at + 1]);
+		if (kind & ESCAPE_SPECIAL)
+			rest &= rest - 1;
+		else if (!(kind & ESCAPE_PLAIN) &&
+			 !(kind & ESCAPE_CODE && at <= JSON_BLOCK - 6 && is_code(bytes + at + 2)))
+			break;
+		rest &= rest - 1;
+	}
+	return rest;
+}
+
+/* An escape, byte by byte. */
 static const char *escape(struct walk *w, const char *p)
 {
 	static const char ends[] = "a string is not closed";
+	unsigned kind;
 
 	if (++p == w->end)
 		return fault(w, p, ends);
-	switch (*p) {
-	case '"':
-	case '\\':
-	case '/':
-	case 'b':
-	case 'f':
-	case 'n':
-	case 'r':
-	case 't':
+	kind = escape_kind(*p);
+	if (kind & (ESCAPE_PLAIN | ESCAPE_SPECIAL))
 		return p + 1;
-	case 'u':
-		for (int i = 0; i < 4; i++) {
-			if (++p == w->end)
-				return fault(w, p, ends);
-			if (!is_hex(*p))
-				return fault(w, p, "\\u needs four hexadecimal digits");
-		}
-		return p + 1;
-	default:
+	if (!(kind & ESCAPE_CODE))
 		return fault(w, p, "no such escape");
+	for (int i = 0; i < 4; i++) {
+		if (++p == w->end)
+			return fault(w, p, ends);
+		if (!(escape_kind(*p) & ESCAPE_DIGIT))
+			return fault(w, p, "\\u needs four hexadecimal digits");
 	}
+	return p + 1;
 }
 
-static inline const char *string(struct walk *w, const char *p)
+/* What is no plain character of a string, and not its end. */
+static inline const char *special(struct walk *w, const char *p)
 {
-	p++;
+	if (p == w->end)
+		return fault(w, p, "a string is not closed");
+	if ((unsigned char)*p >= 0x80)
+		return beyond_ascii(w, p);
+	if (*p == '\\')
+		return escape(w, p);
+	return fault(w, p, "a control character in a string");
+}
+
+/* The rest of a string that has more than plain characters, or goes on in the next block. */
+__attribute__((noinline)) static const char *long_string(struct walk *w, const char *p)
+{
 	do {
-		p = json_run(p, w->end, true);
-		if (p == w->end)
-			return fault(w, p, "a string is not closed");
-		if (*p == '"')
-			return p + 1;
-		if (*p == '\\')
-			p = escape(w, p);
-		else if ((unsigned char)*p >= 0x80)
-			p = utf8(w, p);
-		else
-			return fault(w, p, "a control character in a string");
+		size_t at = (size_t)(p - w->block);
+		uint64_t rest = at < JSON_BLOCK ? w->special & ~0ull << at : 0;
+
+		rest = skip_escapes(w->bytes, rest);
+		if (rest) {
+			at = (size_t)__builtin_ctzll(rest);
+			if (w->bytes[at] == '"')
+				return w->block + at + 1;
+			p = special(w, w->block + at);
+			continue;
+		}
+		if (at < JSON_BLOCK)
+			p = w->block + JSON_BLOCK;
+		if (p >= w->end)
+			return fault(w, w->end, "a string is not closed");
+		look(w, at < 2 * JSON_BLOCK ? w->block + JSON_BLOCK : p);
 	} while (p);
 	return NULL;
+}
+
+/* p is at its opening quote. */
+HOT const char *string(struct walk *w, const char *p)
+{
+	size_t at = (size_t)(++p - w->block);
+
+	if (LIKELY(at < JSON_BLOCK)) {
+		uint64_t rest = w->special >> at;
+
+		if (LIKELY(rest)) {
+			at += (unsigned)__builtin_ctzll(rest);
+			if (LIKELY(w->bytes[at] == '"'))
+				return w->block + at + 1;
+		}
+	}
+	return long_string(w, p);
 }
 
 static inline bool is_digit(char c)
@@ -202,140 +303,189 @@ static const char *number(struct walk *w, const char *p)
 	return p;
 }
 
-static const char *literal(struct walk *w, const char *p, const char *word)
+__attribute__((cold, noinline)) static const char *misspelt(struct walk *w, const char *p,
+							    const char *word)
 {
-	for (; *word; word++, p++)
-		if (p == w->end || *p != *word)
-			return fault(w, p, "true, false or null is misspelt");
-	return p;
+	while (p < w->end && *p == *word)
+		p++, word++;
+	return fault(w, p, "true, false or null is misspelt");
 }
 
-static inline const char *scalar(struct walk *w, const char *p)
+static inline const char *literal(struct walk *w, const char *p, const char *word, size_t len)
 {
+	if ((size_t)(w->end - p) >= len && memcmp(p, word, len) == 0)
+		return p + len;
+	return misspelt(w, p, word);
+}
+
+HOT const char *scalar(struct walk *w, const char *p)
+{
+	if (p == w->end)
+		return fault(w, p, "a value is expected");
 	switch (*p) {
-	case '"':
-		return string(w, p);
 	case '-':
 	case '0' ... '9':
 		return number(w, p);
 	case 't':
-		return literal(w, p, "true");
+		return literal(w, p, "true", 4);
 	case 'f':
-		return literal(w, p, "false");
+		return literal(w, p, "false", 5);
 	case 'n':
-		return literal(w, p, "null");
+		return literal(w, p, "null", 4);
 	default:
 		return fault(w, p, "a value is expected");
 	}
 }
 
-static inline bool in_object(const struct walk *w)
+static inline bool push(struct walk *w, struct levels *l, const char *p)
 {
-	unsigned top = w->depth - 1;
-
-	return w->depth && (w->objects[top / 64] >> top % 64 & 1);
-}
-
-static bool push(struct walk *w, const char *p)
-{
-	uint64_t bit = 1ull << w->depth % 64, *word = &w->objects[w->depth / 64];
-
-	if (w->depth == JSON_DEPTH) {
-		fault(w, p, "nested too deep");
-		w->error = -E2BIG;
-		return false;
+	if (l->depth % 64 == 0) {
+		if (l->depth == JSON_DEPTH) {
+			fault(w, p, "nested too deep");
+			w->error = -E2BIG;
+			return false;
+		}
+		w->outer[l->depth / 64] = l->bits;
 	}
-	*word = *p == '{' ? *word | bit : *word & ~bit;
-	w->depth++;
+	l->bits = l->bits << 1 | (*p == '{');
+	l->depth++;
 	return true;
 }
 
-/* A key and its colon, up to its value. */
-static inline const char *key(struct walk *w, const char *p)
+static inline void pop(const struct walk *w, struct levels *l)
 {
-	const char *begin = p;
+	l->depth--;
+	l->bits = l->depth % 64 ? l->bits >> 1 : w->outer[l->depth / 64];
+}
 
-	if (p == w->end || *p != '"')
+static inline bool in_object(const struct levels *l)
+{
+	return l->bits & 1;
+}
+
+/* A key and its colon. */
+HOT const char *key(struct walk *w, struct levels *l, const char *p)
+{
+	const char *begin;
+
+	if (!is_at(w, p, '"') && !(p = space(w, p)))
+		return NULL;
+	if (!is_at(w, p, '"'))
 		return fault(w, p, "a key in quotes is expected");
+	begin = p;
 	if (!(p = string(w, p)))
 		return NULL;
-	if (w->depth == 1)
+	if (l->depth == w->told)
 		w->key = (struct json){ begin, (size_t)(p - begin) };
-	if (!(p = space(w, p)))
+	if (!is_at(w, p, ':') && !(p = space(w, p)))
 		return NULL;
-	if (p == w->end || *p != ':')
+	if (!is_at(w, p, ':'))
 		return fault(w, p, "':' is expected behind a key");
-	return space(w, p + 1);
+	return p + 1;
+}
+
+/* No comma follows a value at p, or a text that is relaxed may have one too many: a container must
+ * end here. Returns the place behind it. */
+HOT const char *closed(struct walk *w, struct levels *l, const char *p)
+{
+	if (!is_at(w, p, in_object(l) ? '}' : ']'))
+		return fault(w, p,
+			     in_object(l) ? "',' or '}' is expected" : "',' or ']' is expected");
+	pop(w, l);
+	return p + 1;
 }
 
 /* A value has ended at p. Step over the ends of the containers that end with it and the comma
- * behind; returns the beginning of the next item, or the end of the outermost value, when depth is
+ * behind; returns the place behind the comma, or the end of the outermost value, when depth is
  * 0. */
-static inline const char *ended(struct walk *w, const char *p)
+HOT const char *ended(struct walk *w, struct levels *l, const char *p)
 {
-	while (w->depth) {
-		bool object = in_object(w);
-		char closer = object ? '}' : ']';
-
-		if (w->fn && w->depth == 1 && object)
+	while (l->depth) {
+		if (l->depth == w->told && in_object(l))
 			w->fn(w->ctx, w->key, (struct json){ w->value, (size_t)(p - w->value) });
-		if (!(p = space(w, p)))
-			return NULL;
-		if (p < w->end && *p == ',') {
-			if (!(p = space(w, p + 1)))
+		if (p < w->end && (unsigned char)*p <= '/') { /* no bracket: a comma, or space */
+			if (*p != ',' && !(p = space(w, p)))
 				return NULL;
-			if (!w->relaxed || p == w->end || *p != closer)
-				return p;
+			if (is_at(w, p, ',')) {
+				p++;
+				if (LIKELY(!w->relaxed))
+					return p;
+				if (!(p = space(w, p)) || !is_at(w, p, in_object(l) ? '}' : ']'))
+					return p;
+			}
 		}
-		if (p == w->end || *p != closer)
-			return fault(w, p,
-				     object ? "',' or '}' is expected" : "',' or ']' is expected");
-		p++;
-		w->depth--;
+		if (!(p = closed(w, l, p)))
+			return NULL;
 	}
 	return p;
+}
+
+/* The opening bracket of a container is at p. Returns the place of its first item, or when it is
+ * empty the place behind it. */
+HOT const char *opened(struct walk *w, struct levels *l, const char *p, bool *out_empty)
+{
+	char closer = *p == '{' ? '}' : ']';
+
+	*out_empty = false;
+	if (!push(w, l, p++) || (!is_at(w, p, '"') && !(p = space(w, p))))
+		return NULL;
+	if (!is_at(w, p, closer))
+		return p;
+	*out_empty = true;
+	pop(w, l);
+	return p + 1;
 }
 
 /* The value at p; returns the place behind it. */
 static const char *value(struct walk *w, const char *p)
 {
-	do {
-		if (in_object(w) && !(p = key(w, p)))
-			return NULL;
-		if (w->depth == 1)
-			w->value = p;
-		if (p == w->end)
-			return fault(w, p, "a value is expected");
-		if (*p == '{' || *p == '[') {
-			char closer = *p == '{' ? '}' : ']';
+	struct levels l = { 0, 0 };
 
-			if (!push(w, p) || !(p = space(w, p + 1)))
-				return NULL;
-			if (p == w->end || *p != closer)
-				continue;
-			p++;
-			w->depth--;
-		} else if (!(p = scalar(w, p))) {
+	do {
+		bool empty;
+
+		if (in_object(&l) && !(p = key(w, &l, p)))
 			return NULL;
+		if (!is_at(w, p, '"') && !(p = space(w, p)))
+			return NULL;
+		if (l.depth == w->told)
+			w->value = p;
+		if (is_at(w, p, '"')) {
+			p = string(w, p);
+		} else if (is_at(w, p, '{') || is_at(w, p, '[')) {
+			p = opened(w, &l, p, &empty);
+			if (p && !empty)
+				continue;
+		} else {
+			p = scalar(w, p);
 		}
-		p = ended(w, p);
-	} while (p && w->depth);
+		if (p)
+			p = ended(w, &l, p);
+	} while (p && l.depth);
 	return p;
 }
 
 int json_check_members(const char *text, size_t len, unsigned flags, json_member_fn fn, void *ctx,
 		       struct json *out, struct json_fault *out_fault)
 {
-	struct walk w = { .text = len ? text : "", .fn = fn, .ctx = ctx };
-	const char *p = w.text, *begin, *behind;
+	struct walk w; /* its arrays are not set: that would cost as much as a short text */
+	const char *p, *begin, *behind;
 
-	w.end = w.text + len;
+	w.text = p = len ? text : "";
+	w.end = p + len;
 	w.relaxed = flags & JSON_RELAXED;
+	w.told = fn != NULL;
+	w.fn = fn;
+	w.ctx = ctx;
+	if (len >= JSON_BLOCK)
+		look(&w, p);
+	else
+		look_small(&w);
 	if (w.relaxed && len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3;
 	begin = space(&w, p);
 	behind = begin ? value(&w, begin) : NULL;
-	p = behind ? space(&w, behind) : NULL;
+	p = behind && behind < w.end ? space(&w, behind) : behind;
 	if (p && p < w.end)
 		p = fault(&w, p, "something follows the value");
 	if (!p) {

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/utf8.h"
+
 static bool utf8_out;
 
 void text_set_utf8(bool on)
@@ -22,28 +24,10 @@ bool text_is_utf8(void)
  */
 static size_t next_char(const char *s, size_t len, int *c)
 {
-	const unsigned char *u = (const unsigned char *)s;
-	static const int least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = u[0] < 0x80   ? 1
-		   : u[0] < 0xc2 ? 0
-		   : u[0] < 0xe0 ? 2
-		   : u[0] < 0xf0 ? 3
-		   : u[0] < 0xf5 ? 4
-				 : 0;
-	int v = n < 2 ? u[0] : u[0] & (0x7f >> n);
+	size_t n = utf8_len(s, len);
 
-	*c = -1;
-	if (n == 0 || n > len)
-		return 1;
-	for (size_t i = 1; i < n; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return 1;
-		v = v << 6 | (u[i] & 0x3f);
-	}
-	if (v < least[n] || (v >= 0xd800 && v < 0xe000) || v > 0x10ffff)
-		return 1;
-	*c = v;
-	return n;
+	*c = n ? utf8_code(s, n) : -1;
+	return n ? n : 1;
 }
 
 static int char_width(int c)

@@ -63,6 +63,13 @@ static const struct good {
 	{ T("\"\xef\xbb\xbf\"") }, /* a BOM in a string is a character */
 	{ T("\"\xe2\x80\xa8\xe2\x80\xa9\"") },
 	{ T("\"aaaaaaa\xc3\xa4\xe2\x9a\x93\xf0\x9f\x9a\xa2zzzzzzzzzzzz\"") },
+	{ T("\"\xef\xbf\xbf\xf0\x9b\xbf\xbf\xf4\x8f\xbf\xbf\"") }, /* no character has these codes
+								    */
+	{ T("\"\\uFFFF\\uDBFF\\uDFFF\\u00A0\\u2028\\u0012\"") },
+	{ T("\"\\\\u0000\\\\a\"") }, /* a backslash, then plain characters */
+	{ T("\"\\ud800\\n\\ud834x\"") },
+	{ T("[\"a\" ]") },
+	{ T("[null,1,\"1\",{}]\n") },
 	/* arrays and objects */
 	{ T("[[[[[]]]],[[]]]") },
 	{ T("[null,true,false,0,\"\",[],{}]") },
@@ -135,6 +142,28 @@ static const struct bad {
 	{ T("{null:1}"), 1, "a key in quotes is expected" },
 	{ T("{[]:1}"), 1, "a key in quotes is expected" },
 	{ T("['a']"), 1, "a value is expected" },
+	{ T("[1,2"), 4, "',' or ']' is expected" },
+	{ T("[\"\",\n"), 5, "a value is expected" },
+	{ T("[\"a\" \"b\"]"), 5, "',' or ']' is expected" },
+	{ T("[\"a\"]x"), 5, "something follows the value" },
+	{ T("[][]"), 2, "something follows the value" },
+	{ T("[{\"a\":1]"), 7, "',' or '}' is expected" },
+	{ T("[{\"\":[{\"\":"), 10, "a value is expected" },
+	{ T("{\"a\":1,\"b\"]"), 10, "':' is expected behind a key" },
+	{ T("{\"a\":1#}"), 6, "',' or '}' is expected" },
+	{ T("{\"a\":null null}"), 10, "',' or '}' is expected" },
+	{ T("{\"a\":1}#"), 7, "something follows the value" },
+	{ T("{\"a\":\"b"), 7, "a string is not closed" },
+	{ T("{\"a\":'b'}"), 5, "a value is expected" },
+	{ T("{\xf0\x9f\x87\xa8:1}"), 1, "a key in quotes is expected" },
+	{ T("<a>"), 0, "a value is expected" },
+	{ T("*"), 0, "a value is expected" },
+	{ T("[*]"), 1, "a value is expected" },
+	{ T("[\xe2\x81\xa0]"), 1, "a value is expected" }, /* a word joiner */
+	{ T("[\\n\"\"]"), 1, "a value is expected" },
+	{ T("\xef\xbb\xbf"), 0, "a value is expected" }, /* a BOM, and half of one */
+	{ T("\xef\xbb{}"), 0, "a value is expected" },
+	{ T("\xe5"), 0, "a value is expected" },
 	/* words */
 	{ T("nul"), 3, "true, false or null is misspelt" },
 	{ T("nulL"), 3, "true, false or null is misspelt" },
@@ -169,6 +198,18 @@ static const struct bad {
 	{ T("1 000"), 2, "something follows the value" },
 	{ T("1,5"), 1, "something follows the value" },
 	{ T("\xef\xbc\x91"), 0, "a value is expected" }, /* a wide digit */
+	{ T("- 1"), 1, "a digit is expected behind '-'" },
+	{ T("-a"), 1, "a digit is expected behind '-'" },
+	{ T("1+2"), 1, "something follows the value" },
+	{ T("0.3e"), 4, "a digit is expected in the exponent" },
+	{ T("0E"), 2, "a digit is expected in the exponent" },
+	{ T("1eE2"), 2, "a digit is expected in the exponent" },
+	{ T("2.e+3"), 2, "a digit is expected behind the decimal point" },
+	{ T("-2."), 3, "a digit is expected behind the decimal point" },
+	{ T("1.2a"), 3, "something follows the value" },
+	{ T("-0x1"), 2, "something follows the value" },
+	{ T("[1\xe5]"), 2, "',' or ']' is expected" },
+	{ T("[1e1\xe5]"), 4, "',' or ']' is expected" },
 	/* strings */
 	{ T("\""), 1, "a string is not closed" },
 	{ T("\"a"), 2, "a string is not closed" },
@@ -195,7 +236,20 @@ static const struct bad {
 	{ T("\"\\u12G4\""), 5, "\\u needs four hexadecimal digits" },
 	{ T("\"\\u-123\""), 3, "\\u needs four hexadecimal digits" },
 	{ T("\"\\u{41}\""), 3, "\\u needs four hexadecimal digits" },
+	{ T("\"\\ud800\\\""), 9, "a string is not closed" },
+	{ T("\"\\ud800\\u\""), 9, "\\u needs four hexadecimal digits" },
+	{ T("\"\\ud800\\u1x\""), 10, "\\u needs four hexadecimal digits" },
+	{ T("\"\\\t\""), 2, "no such escape" },
+	{ T("\"\\\0\""), 2, "no such escape" },
+	{ T("\"\\\xe5\""), 2, "no such escape" },
+	{ T("\"\\\xf0\x9f\x8c\x80\""), 2, "no such escape" },
+	{ T("\"a\"x"), 3, "something follows the value" },
 	/* not UTF-8 */
+	{ T("\"\\u\xe5\""), 3, "\\u needs four hexadecimal digits" },
+	{ T("\"\xfc\x83\xbf\xbf\xbf\xbf\""), 1, "a character is not UTF-8" }, /* six bytes */
+	{ T("\"\xfc\x80\x80\x80\x80\x80\""), 1, "a character is not UTF-8" },
+	{ T("\"\xf4\xbf\xbf\xbf\""), 1, "a character is not UTF-8" },
+	{ T("\"\xe0\xff\""), 1, "a character is not UTF-8" },
 	{ T("\"\x80\""), 1, "a character is not UTF-8" },
 	{ T("\"ab\xbf\""), 3, "a character is not UTF-8" },
 	{ T("\"\xc0\xaf\""), 1, "a character is not UTF-8" }, /* overlong */
