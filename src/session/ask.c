@@ -1,33 +1,18 @@
-/* ask.c - what a server asks of the host: sampling, elicitation, roots.
- *
- * An ask is the host's from on_ask until it is answered or declined, whatever becomes of the server
- * meanwhile; then the answer has nowhere to go and is dropped.
- */
+/* ask.c - see ask.h */
+#include "session/ask.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/pack.h"
 #include "mcp/client.h"
-#include "session/call.h"
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"
 
 #define ASKS_MAX 64 /* of one server, not answered yet: more are declined */
-
-struct killick_ask {
-	struct outbox_item item;
-	struct killick_session *session;
-	struct ring in_session, in_lease;
-	struct lease *lease; /* NULL: nobody waits for the answer (any more) */
-	uint64_t id;
-	bool in_outbox, told, over;
-	const char *server, *method, *params;
-	size_t params_len;
-};
 
 static void ask_free(struct killick_ask *a)
 {
@@ -37,8 +22,7 @@ static void ask_free(struct killick_ask *a)
 	free(a);
 }
 
-/* It is answered. With the lock. */
-static void ask_over(struct killick_ask *a)
+void ask_over(struct killick_ask *a)
 {
 	a->over = true;
 	a->lease = NULL;
@@ -47,7 +31,7 @@ static void ask_over(struct killick_ask *a)
 		ask_free(a);
 }
 
-static void decline(struct killick_ask *a, const char *reason)
+void ask_decline(struct killick_ask *a, const char *reason)
 {
 	if (a->lease)
 		client_decline(a->lease->server->client, a->id, reason);
@@ -79,7 +63,7 @@ static void done(struct outbox_item *i)
 	if (a->over)
 		ask_free(a);
 	else if (!a->told)
-		decline(a, "nobody is there to answer");
+		ask_decline(a, "nobody is there to answer");
 }
 
 static unsigned kind_of(const char *method)
@@ -164,62 +148,4 @@ void asks_free(struct killick_session *s)
 		assert(!a->lease && !a->in_outbox);
 		ask_free(a);
 	}
-}
-
-/* --- for the host --- */
-
-const char *killick_ask_server(const struct killick_ask *a)
-{
-	return a ? a->server : "";
-}
-
-const char *killick_ask_method(const struct killick_ask *a)
-{
-	return a ? a->method : "";
-}
-
-const char *killick_ask_params(const struct killick_ask *a, size_t *out_len)
-{
-	if (out_len)
-		*out_len = a ? a->params_len : 0;
-	return a ? a->params : "";
-}
-
-int killick_answer(struct killick_ask *a, const char *result_json)
-{
-	size_t len = result_json ? strlen(result_json) : 0;
-	struct json_fault fault;
-	struct killick *k;
-	struct json json;
-	int r;
-
-	if (!a)
-		return KILLICK_ERR_USAGE;
-	k = a->session->k;
-	r = runtime_enter(k, NULL);
-	if (r < 0)
-		return r;
-	if (len == 0 || json_check(result_json, len, 0, &json, &fault) < 0 ||
-	    json_type(json) != JSON_OBJECT) {
-		decline(a, "the client has no valid answer");
-		r = KILLICK_ERR_USAGE;
-	} else {
-		if (a->lease)
-			client_answer(a->lease->server->client, a->id, json.at, json.len);
-		ask_over(a);
-	}
-	runtime_leave(k);
-	return r;
-}
-
-int killick_decline(struct killick_ask *a, const char *reason)
-{
-	struct killick *k = a ? a->session->k : NULL;
-	int r = a ? runtime_enter(k, NULL) : KILLICK_ERR_USAGE;
-
-	if (r < 0)
-		return r;
-	decline(a, reason ? reason : "declined");
-	runtime_leave(k);
-	return 0;
 }

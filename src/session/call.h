@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "mcp/client.h"
 #include "session/outbox.h"
+#include "session/result.h"
 #include "base/ring.h"
 
 struct lease;
@@ -41,6 +42,10 @@ struct killick_call {
 	bool held, over, told, waited, cancelled;
 };
 
+/* A request of the host, with its args checked; then hand it to its server, or to all of them. */
+struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
+			      struct json args);
+void call_begin(struct killick_call *c);
 /* The server runs: a parked call goes its way. */
 void call_unpark(struct killick_call *c);
 /* It never will. */
@@ -51,14 +56,6 @@ void call_free_if_forgotten(struct killick_call *c); /* by the host, and over */
 /* route.c: the server that it is for; the tool's own name is put into rq. NULL: e says why. */
 struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e);
 
-/* result.c */
-struct result_spec {
-	int code;
-	const char *server, *error; /* NULL is "" */
-	struct json json;
-};
-struct killick_result *result_new(const struct result_spec *spec);
-
 /* tools.c: what the host gets of a list of tools. */
 struct buf;
 /* A list of one server: learn its names. *out stays empty when the list can be given as it is, else
@@ -67,9 +64,3 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out);
 /* The lists of several, under qualified names. */
 int tools_of_all(struct killick_session *s, const struct part *parts, size_t count,
 		 struct buf *out);
-
-/* ask.c: a server asks something; true if the host will answer. */
-bool ask_put(struct lease *l, uint64_t id, const char *method, struct json params);
-/* The lease leaves or its client is gone: answers have nowhere to go. */
-void asks_orphan(struct lease *l);
-void asks_free(struct killick_session *s);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "session/ask.h"
 #include "session/call.h"
 #include "session/server.h"
 #include "session/session.h"

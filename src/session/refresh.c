@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "session/event.h"
 #include "session/pool.h"
@@ -130,91 +129,4 @@ void refresh_abandon(struct killick_session *s, struct job *j)
 	error_set(&j->error, KILLICK_ERR_CLOSED,
 		  "the session was closed before the refresh was done");
 	job_finish(j);
-}
-
-/* --- for the host --- */
-
-static int begin_refresh(struct killick_session *s, struct config *c, struct job **out,
-			 struct killick_error *e)
-{
-	struct job *j;
-
-	assert(s); /* without a session its config would not have been read */
-	if (s->state != SESSION_OPEN)
-		return error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
-	j = job_new(s, JOB_REFRESH);
-	j->config = *c;
-	*c = (struct config){ .count = 0 };
-	ring_add(&s->jobs, &j->in_session);
-	session_poke(s);
-	*out = j;
-	return 0;
-}
-
-static int read_config(struct killick_session *s, const char *config, const char *config_file,
-		       struct config *out, struct killick_error *e)
-{
-	if (!s)
-		return error_set(e, KILLICK_ERR_USAGE, "no session");
-	return session_read_config(
-		&(struct config_from){ .text = config, .file = config_file, .only = s->only }, out,
-		e);
-}
-
-int killick_session_refresh(struct killick_session *s, const char *config, const char *config_file,
-			    struct killick_report **out_report, struct killick_error *e)
-{
-	AUTO(config_done) struct config c = { .count = 0 };
-	struct outcome o;
-	struct killick *k = s ? s->k : NULL;
-	struct job *j = NULL;
-	int r = read_config(s, config, config_file, &c, e);
-
-	if (r == 0)
-		r = runtime_enter_blocking(k, e);
-	if (r < 0)
-		return r;
-	r = begin_refresh(s, &c, &j, e);
-	if (r == 0) {
-		assert(j);
-		session_pin(s);
-		job_tell(j, &o);
-		waiter_wait(s->k, &o.waiter);
-		r = o.error.code;
-		if (r < 0)
-			error_set(e, r, "%s", o.error.text);
-		else if (out_report)
-			*out_report = o.report;
-		if (!out_report)
-			killick_report_free(o.report);
-		session_unpin(s);
-	}
-	runtime_save(k);
-	runtime_leave(k);
-	return r;
-}
-
-int killick_session_refresh_start(struct killick_session *s, const char *config,
-				  const char *config_file, killick_ended_fn done, void *ctx,
-				  struct killick_error *e)
-{
-	AUTO(config_done) struct config c = { .count = 0 };
-	struct job *j = NULL;
-	int r = read_config(s, config, config_file, &c, e);
-
-	if (r == 0)
-		r = runtime_enter(s->k, e);
-	if (r < 0)
-		return r;
-	r = runtime_want(s->k, done, e);
-	if (r == 0)
-		r = begin_refresh(s, &c, &j, e);
-	if (r == 0) {
-		assert(j);
-		j->on_ended = done;
-		j->ctx = ctx;
-		runtime_attend(s->k);
-	}
-	runtime_leave(s->k);
-	return r;
 }

@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
 #include "session/pool.h"

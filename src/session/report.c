@@ -156,11 +156,6 @@ struct killick_report *report_new(struct endings *es, int64_t began_us)
 	return r;
 }
 
-void killick_report_free(struct killick_report *r)
-{
-	free(r);
-}
-
 /* --- what is said of a server's end --- */
 
 static void add_last_words(struct server *sv)

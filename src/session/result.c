@@ -1,21 +1,10 @@
-/* result.c - what came of a request, as one block of memory. */
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
+/* result.c - see result.h */
+#include "session/result.h"
 
-#include "base/auto.h"
-#include "base/buf.h"
-#include "base/json.h"
+#include <assert.h>
+
 #include "base/mem.h"
 #include "base/pack.h"
-#include "session/call.h"
-
-struct killick_result {
-	int code;
-	const char *server, *error;
-	struct json json; /* of ours, NUL-terminated */
-	char *text;       /* once somebody asked for it */
-};
 
 static void pack_result(struct pack *p, const struct result_spec *spec, struct killick_result *out)
 {
@@ -37,71 +26,4 @@ struct killick_result *result_new(const struct result_spec *spec)
 	p = (struct pack){ .base = (char *)(r + 1) };
 	pack_result(&p, spec, r);
 	return r;
-}
-
-int killick_result_code(const struct killick_result *r)
-{
-	return r ? r->code : KILLICK_ERR_USAGE;
-}
-
-const char *killick_result_error(const struct killick_result *r)
-{
-	return r ? r->error : "";
-}
-
-const char *killick_result_server(const struct killick_result *r)
-{
-	return r ? r->server : "";
-}
-
-const char *killick_result_json(const struct killick_result *r, size_t *out_len)
-{
-	if (out_len)
-		*out_len = r ? r->json.len : 0;
-	return r ? r->json.at : "";
-}
-
-static struct json result_of(const struct killick_result *r)
-{
-	return r && r->code == 0 ? r->json : JSON_NONE;
-}
-
-const char *killick_result_text(struct killick_result *r)
-{
-	AUTO(buf_done) struct buf all = BUF_INIT(BUF_ANY_SIZE);
-	struct json_iter it = json_iter(json_get(result_of(r), "content"));
-	bool first = true;
-
-	if (r && r->text)
-		return r->text;
-	while (json_each(&it)) {
-		AUTO(mem_drop) char *text = NULL;
-
-		if (!json_is(json_get(it.value, "type"), "text") ||
-		    !json_string(json_get(it.value, "text"), &text))
-			continue;
-		if (!first)
-			buf_adds(&all, "\n");
-		buf_adds(&all, text);
-		first = false;
-	}
-	if (!r || !all.len)
-		return "";
-	r->text = buf_take(&all);
-	return r->text;
-}
-
-bool killick_result_is_error(const struct killick_result *r)
-{
-	bool failed = false;
-
-	return json_bool(json_get(result_of(r), "isError"), &failed) && failed;
-}
-
-void killick_result_free(struct killick_result *r)
-{
-	if (!r)
-		return;
-	free(r->text);
-	free(r);
 }

@@ -47,6 +47,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "session/ask.h"
 #include "session/call.h"
 #include "session/pool.h"
 #include "session/relay.h"

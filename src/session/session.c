@@ -10,16 +10,13 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
 #include "session/pool.h"
 #include "session/server.h"
 
-#define GRACE_MS     2000
-#define GRACE_MAX_MS 3600000 /* what `killick run --grace` takes */
-#define LABEL_MAX    63      /* and --session */
-#define NEWS_US      1000000 /* for the handlers to take what happened before the end */
-#define HANDLER_US   1000000 /* and for the one that runs then to return */
+#define GRACE_MS 2000
 
 /* --- jobs --- */
 
@@ -342,9 +339,8 @@ static struct killick_session *session_new(struct killick *k,
 	return s;
 }
 
-/* With the lock. The config's servers are moved out. */
-static struct job *begin_open(struct killick *k, const struct killick_session_options *o,
-			      struct config *c)
+struct job *session_begin(struct killick *k, const struct killick_session_options *o,
+			  struct config *c)
 {
 	struct killick_session *s = session_new(k, o);
 	struct job *j = job_new(s, JOB_OPEN);
@@ -359,161 +355,4 @@ static struct job *begin_open(struct killick *k, const struct killick_session_op
 		event_warning(s, NULL, c->warnings[i]);
 	session_poke(s);
 	return j;
-}
-
-/* --- for the host --- */
-
-static bool is_label(const char *text)
-{
-	return strlen(text) <= LABEL_MAX && config_is_printable(text);
-}
-
-/* Read the config and take the lock; without it and with a reason if that cannot be. */
-static int enter_open(struct killick *k, const struct killick_session_options *o, bool blocking,
-		      struct config *out, struct killick_error *e)
-{
-	bool given = !blocking || (o && (o->handlers.on_event || o->handlers.on_ask));
-	int r;
-
-	if (!k || !o)
-		return error_set(e, KILLICK_ERR_USAGE, "no runtime, or no options");
-	if (o->label && !is_label(o->label))
-		return error_set(e, KILLICK_ERR_USAGE,
-				 "the label is not one printable line of at most %d bytes",
-				 LABEL_MAX);
-	if (o->grace_ms > GRACE_MAX_MS)
-		return error_set(e, KILLICK_ERR_USAGE, "grace_ms is more than an hour");
-	r = session_read_config(
-		&(struct config_from){ o->config, o->config_file, o->command, o->only }, out, e);
-	if (r == 0)
-		r = blocking ? runtime_enter_blocking(k, e) : runtime_enter(k, e);
-	if (r < 0)
-		return r;
-	if (k->state != RUNTIME_OPEN)
-		r = error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed");
-	else
-		r = runtime_want(k, given, e);
-	if (r < 0)
-		runtime_leave(k);
-	return r;
-}
-
-int killick_session_open(struct killick *k, const struct killick_session_options *options,
-			 struct killick_session **out, struct killick_error *e)
-{
-	AUTO(config_done) struct config c = { .count = 0 };
-	struct outcome o;
-	int r = out ? enter_open(k, options, true, &c, e)
-		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put the session: out is NULL");
-
-	if (r < 0)
-		return r;
-	assert(out);
-	job_tell(begin_open(k, options, &c), &o);
-	waiter_wait(k, &o.waiter);
-	r = o.error.code;
-	if (r < 0)
-		error_set(e, r, "%s", o.error.text);
-	else
-		*out = o.session;
-	runtime_save(k);
-	runtime_leave(k);
-	return r;
-}
-
-int killick_session_open_start(struct killick *k, const struct killick_session_options *options,
-			       killick_opened_fn done, void *ctx, struct killick_error *e)
-{
-	AUTO(config_done) struct config c = { .count = 0 };
-	struct job *j;
-	int r = done ? enter_open(k, options, false, &c, e)
-		     : error_set(e, KILLICK_ERR_USAGE,
-				 "nobody to tell of the session: done is NULL");
-
-	if (r < 0)
-		return r;
-	j = begin_open(k, options, &c);
-	j->on_opened = done;
-	j->ctx = ctx;
-	runtime_attend(k);
-	runtime_leave(k);
-	return 0;
-}
-
-static bool is_told_all(void *ctx)
-{
-	return ((struct killick_session *)ctx)->news == 0;
-}
-
-/* Its handlers are not called after this. Where our own thread calls them they hear of everything
- * that has happened. A handler that blocks does not hold us up: KILLICK_ERR_TIMEOUT says that it
- * still runs. */
-static int session_silence(struct killick_session *s)
-{
-	struct killick *k = s->k;
-
-	if (k->outbox.fd < 0 && s->news > 0 && !s->muted)
-		runtime_wait_for_callbacks(k, is_told_all, s, loop_now_us() + NEWS_US);
-	s->muted = true;
-	return runtime_quiet(k, s, loop_now_us() + HANDLER_US) ? 0 : KILLICK_ERR_TIMEOUT;
-}
-
-int killick_session_close(struct killick_session *s, struct killick_report **out_report)
-{
-	struct killick *k = s ? s->k : NULL;
-	struct outcome o;
-	struct job *j;
-	int r = s ? runtime_enter_blocking(k, NULL) : KILLICK_ERR_USAGE;
-
-	if (r < 0)
-		return r;
-	session_pin(s);
-	j = job_new(s, JOB_CLOSE);
-	job_tell(j, &o);
-	session_close(s, j);
-	waiter_wait(k, &o.waiter);
-	r = session_silence(s);
-	if (out_report)
-		*out_report = o.report;
-	else
-		killick_report_free(o.report);
-	session_unpin(s);
-	runtime_save(k);
-	runtime_leave(k);
-	return r;
-}
-
-int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx)
-{
-	struct job *j;
-	int r = s ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
-
-	if (r < 0)
-		return r;
-	r = runtime_want(s->k, done, NULL);
-	if (r == 0) {
-		j = job_new(s, JOB_CLOSE);
-		j->on_ended = done;
-		j->ctx = ctx;
-		session_close(s, j);
-		runtime_attend(s->k);
-	}
-	runtime_leave(s->k);
-	return r;
-}
-
-void killick_session_free(struct killick_session *s)
-{
-	struct killick *k = s ? s->k : NULL;
-
-	if (!s || runtime_enter(k, NULL) < 0)
-		return;
-	assert(s->held);
-	s->muted = true;
-	session_pin(s);
-	runtime_quiet(k, s, loop_now_us() + HANDLER_US);
-	s->held = false;
-	session_close(s, NULL);
-	session_unpin(s);
-	runtime_leave(k);
 }

@@ -1,0 +1,181 @@
+/* call.c - functions of killick.h: to begin a request, to wait for it, to cancel it. */
+#include <string.h>
+
+#include "killick/killick.h"
+#include "base/json.h"
+#include "session/call.h"
+#include "session/session.h"
+
+#define OP_COUNT (KILLICK_UNSUBSCRIBE + 1)
+#define NEEDS_NAME                                                                                 \
+	(1u << KILLICK_CALL | 1u << KILLICK_READ | 1u << KILLICK_PROMPT |                          \
+	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE)
+
+/* KILLICK_ERR_USAGE unless it makes sense. The args are checked here, once, without the lock. */
+static int check(const struct killick_session *s, const struct killick_request *rq,
+		 struct json *out_args)
+{
+	struct json_fault fault;
+
+	if (!s || !rq || (unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
+		return KILLICK_ERR_USAGE;
+	if ((NEEDS_NAME >> rq->op & 1) && !rq->name)
+		return KILLICK_ERR_USAGE;
+	*out_args = JSON_NONE;
+	if (rq->args && (json_check(rq->args, strlen(rq->args), 0, out_args, &fault) < 0 ||
+			 json_type(*out_args) != JSON_OBJECT))
+		return KILLICK_ERR_USAGE;
+	return rq->op == KILLICK_COMPLETE && !rq->args ? KILLICK_ERR_USAGE : 0;
+}
+
+int killick_start(struct killick_session *s, const struct killick_request *rq,
+		  struct killick_call **out)
+{
+	struct killick_call *c;
+	struct json args;
+	int r = check(s, rq, &args);
+
+	if (r == 0 && !out && !rq->on_done)
+		r = KILLICK_ERR_USAGE;
+	if (r == 0)
+		r = runtime_enter(s->k, NULL);
+	if (r < 0)
+		return r;
+	r = runtime_want(s->k, rq->on_done || rq->on_progress, NULL);
+	if (r < 0) {
+		runtime_leave(s->k);
+		return r;
+	}
+	c = call_new(s, rq, args);
+	c->held = out != NULL;
+	if (out)
+		*out = c;
+	call_begin(c);
+	if (rq->on_done)
+		runtime_attend(s->k);
+	runtime_leave(s->k);
+	return 0;
+}
+
+/* Wait for the result, which leaves the call. With the lock. */
+static struct killick_result *await(struct killick_call *c)
+{
+	struct killick_result *r;
+	struct waiter w = { .told = false };
+
+	if (!c->over) {
+		c->waiter = &w;
+		waiter_wait(c->session->k, &w);
+		c->waiter = NULL;
+	}
+	c->waited = true;
+	if (c->progress)
+		runtime_quiet(c->session->k, c, INT64_MAX);
+	r = c->result;
+	c->result = NULL;
+	return r;
+}
+
+static int give(struct killick_result *r, struct killick_result **out)
+{
+	int code = killick_result_code(r);
+
+	if (out)
+		*out = r;
+	else
+		killick_result_free(r);
+	return code;
+}
+
+int killick_do(struct killick_session *s, const struct killick_request *rq,
+	       struct killick_result **out)
+{
+	struct killick_call *c;
+	struct killick_result *result;
+	struct json args;
+	int r = check(s, rq, &args);
+
+	if (out)
+		*out = NULL;
+	if (r == 0)
+		r = runtime_enter_blocking(s->k, NULL);
+	if (r < 0)
+		return r;
+	r = runtime_want(s->k, rq->on_progress, NULL);
+	if (r < 0) {
+		runtime_leave(s->k);
+		return r;
+	}
+	c = call_new(s, rq, args);
+	c->rq.on_done = NULL;
+	c->held = true;
+	call_begin(c);
+	result = await(c);
+	c->held = false;
+	call_free_if_forgotten(c);
+	runtime_leave(s->k);
+	return give(result, out);
+}
+
+int killick_wait(struct killick_call *c, struct killick_result **out)
+{
+	struct killick_result *result;
+	struct killick *k;
+	int r;
+
+	if (out)
+		*out = NULL;
+	if (!c)
+		return KILLICK_ERR_USAGE;
+	k = c->session->k;
+	r = runtime_enter_blocking(k, NULL);
+	if (r < 0)
+		return r;
+	if (c->rq.on_done || c->waited || c->waiter) {
+		runtime_leave(k);
+		return KILLICK_ERR_USAGE;
+	}
+	result = await(c);
+	runtime_leave(k);
+	return give(result, out);
+}
+
+void killick_cancel(struct killick_call *c)
+{
+	struct killick *k = c ? c->session->k : NULL;
+
+	if (!c || runtime_enter(k, NULL) < 0)
+		return;
+	if (!c->over) {
+		c->cancelled = true;
+		if (ring_is_in(&c->in_park)) {
+			call_fail_parked(c, KILLICK_ERR_CANCELLED, "the call was cancelled");
+		} else { /* the handle keeps it alive meanwhile */
+			for (size_t i = 0; i < c->part_count; i++)
+				if (c->parts[i].op)
+					client_cancel(c->parts[i].op);
+		}
+	}
+	runtime_leave(k);
+}
+
+void killick_call_free(struct killick_call *c)
+{
+	struct killick *k = c ? c->session->k : NULL;
+
+	if (!c || runtime_enter(k, NULL) < 0)
+		return;
+	c->held = false;
+	call_free_if_forgotten(c);
+	runtime_leave(k);
+}
+
+int killick_call_tool(struct killick_session *s, const char *server, const char *tool,
+		      const char *args, struct killick_result **out)
+{
+	return killick_do(
+		s,
+		&(struct killick_request){
+			.op = KILLICK_CALL, .server = server, .name = tool, .args = args },
+		out);
+}

@@ -1,0 +1,218 @@
+/* runtime.c - functions of killick.h: a runtime, from killick_open to killick_free. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "killick/killick.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "session/runtime.h"
+#include "session/session.h"
+#include "session/site.h"
+
+#define STARTING_MAX  16
+#define SITES_US      1000000 /* for those that were given up: one may have ended just now */
+#define CALLBACK_US   5000000 /* how long killick_free waits for a callback that runs */
+#define MESSAGE_LIMIT (64u << 20)
+#define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers have a multiple of it */
+
+static char *copy(const char *text, const char *otherwise)
+{
+	if (!text)
+		text = otherwise;
+	return mem_text(text, strlen(text));
+}
+
+static void destroy(struct killick *k)
+{
+	eras_done(&k->eras);
+	endings_done(&k->endings);
+	outbox_done(&k->outbox);
+	free(k->keeper);
+	free(k->client_name);
+	free(k->client_version);
+	spare_done(&k->calls);
+	origin_done(&k->origin);
+	free(k);
+}
+
+int killick_open(const struct killick_options *options, struct killick **out,
+		 struct killick_error *e)
+{
+	struct killick_options o = options ? *options : (struct killick_options){ .keeper = NULL };
+	struct err why = ERR_INIT;
+	struct killick *k;
+	char *keeper = NULL;
+
+	if (!out)
+		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put the runtime: out is NULL");
+	if (link_keeper_path(o.keeper, &keeper, &why) < 0)
+		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
+	k = mem_grow(NULL, 1, sizeof(*k));
+	*k = (struct killick){
+		.keeper = keeper,
+		.client_name = copy(o.client_name, "killick"),
+		.client_version = copy(o.client_version, KILLICK_VERSION),
+		.message_limit = o.message_limit ? o.message_limit : MESSAGE_LIMIT,
+	};
+	if (k->message_limit > MESSAGE_MAX)
+		k->message_limit = MESSAGE_MAX;
+	origin_init(&k->origin);
+	ring_init(&k->sessions);
+	ring_init(&k->sites);
+	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
+	eras_init(&k->eras, o.cache_dir);
+	if (outbox_init(&k->outbox, o.dispatch == KILLICK_DISPATCH_HOST, &why) < 0 ||
+	    loop_open(&k->loop, NULL, NULL, &why) < 0) {
+		destroy(k);
+		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
+	}
+	k->outbox.loop = k->loop;
+	k->outbox.origin = &k->origin;
+	*out = k;
+	return 0;
+}
+
+int killick_fd(const struct killick *k)
+{
+	return k ? k->outbox.fd : -1;
+}
+
+int killick_dispatch(struct killick *k)
+{
+	int ran;
+
+	if (!k || k->outbox.fd < 0)
+		return KILLICK_ERR_USAGE;
+	if (!origin_is_here(&k->origin))
+		return KILLICK_ERR_FORKED;
+	ran = outbox_run(&k->outbox);
+	return ran < 0 ? KILLICK_ERR_FORKED : ran;
+}
+
+/* With the lock. */
+static void begin_close(struct killick *k)
+{
+	k->state = RUNTIME_CLOSING;
+	RING_EACH(r, &k->sessions) {
+		struct killick_session *s = RING_OF(r, struct killick_session, in_runtime);
+		struct job *j;
+
+		if (s->state == SESSION_CLOSED)
+			continue;
+		j = job_new(s, JOB_CLOSE);
+		j->for_runtime = true;
+		session_close(s, j);
+	}
+}
+
+/* The environments count, too: a program that was the way to one is a process of ours. */
+static bool is_all_closed(void *ctx)
+{
+	const struct killick *k = ctx;
+
+	return k->open_sessions == 0 && !sites_are_leaving(k);
+}
+
+static bool is_closed(void *ctx)
+{
+	return ((struct killick *)ctx)->state == RUNTIME_CLOSED;
+}
+
+/* A link on an executor that was given up ends in bounded time, and its site after it. */
+static bool is_left_by_all(void *ctx)
+{
+	const struct killick *k = ctx;
+
+	return k->inside <= loop_strays(k->loop) && sites_are_left(k);
+}
+
+static bool has_no_site(void *ctx)
+{
+	return ring_is_empty(&((struct killick *)ctx)->sites);
+}
+
+int killick_close(struct killick *k, struct killick_report **out_report)
+{
+	struct endings none = { .count = 0 };
+	int64_t began_us = loop_now_us();
+	bool first;
+	int r = k ? runtime_enter_blocking(k, NULL) : KILLICK_ERR_USAGE;
+
+	if (r < 0)
+		return r;
+	first = k->state == RUNTIME_OPEN;
+	if (first)
+		begin_close(k);
+	runtime_wait(k, first ? is_all_closed : is_closed, k, INT64_MAX);
+	assert(!first || (ring_is_empty(&k->pool.servers) && k->pool.starting == 0));
+	k->state = RUNTIME_CLOSED;
+	loop_notify(k->loop);
+	if (out_report)
+		*out_report = report_new(first ? &k->endings : &none, began_us);
+	runtime_save(k);
+	runtime_leave(k);
+	return 0;
+}
+
+/* Everything is closed and no callback is left: stop the threads, let go of the memory. */
+static void runtime_free(void *ctx)
+{
+	struct killick *k = ctx;
+
+	outbox_stop(&k->outbox);
+	loop_lock(k->loop);
+	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
+	loop_wait(k->loop, has_no_site, k, loop_now_us() + SITES_US);
+	/* A keeper does not answer, and should it ever, it needs the loop; or a thread of the host
+	 * is inside for ever, because the host has closed the descriptors that it waits for. */
+	if (!has_no_site(k) || k->inside > 0) {
+		loop_unlock(k->loop);
+		return;
+	}
+	RING_EACH(r, &k->sessions)
+		session_free(RING_OF(r, struct killick_session, in_runtime));
+	pool_done(k);
+	runtime_save(k);
+	loop_unlock(k->loop);
+	loop_close(k->loop);
+	destroy(k);
+}
+
+static bool runtime_is_idle(void *ctx)
+{
+	return outbox_is_idle(&((struct killick *)ctx)->outbox);
+}
+
+/* With the lock: wait for the callbacks. False: one of them runs for too long. */
+static bool runtime_drain(struct killick *k)
+{
+	uint64_t before;
+	bool idle;
+
+	do {
+		before = k->outbox.ran;
+		idle = runtime_wait_for_callbacks(k, runtime_is_idle, k,
+						  loop_now_us() + CALLBACK_US);
+	} while (!idle && k->outbox.ran != before);
+	return idle;
+}
+
+void killick_free(struct killick *k)
+{
+	bool idle;
+
+	/* From a callback we would wait for ourselves: the host must not; what it leaks is memory.
+	 */
+	if (!k || killick_close(k, NULL) < 0)
+		return;
+	while (k->outbox.fd >= 0 && outbox_run(&k->outbox) > 0)
+		;
+	loop_lock(k->loop);
+	idle = runtime_drain(k);
+	if (!idle)
+		outbox_abandon(&k->outbox, runtime_free, k);
+	loop_unlock(k->loop);
+	if (idle)
+		runtime_free(k);
+}

@@ -1,0 +1,22 @@
+/* result.h - what came of a request, as one block of memory.
+ *
+ * Life: result_new -> killick_result_free. Threads: one at a time.
+ */
+#pragma once
+
+#include "killick/killick.h"
+#include "base/json.h"
+
+struct killick_result {
+	int code;
+	const char *server, *error;
+	struct json json; /* of ours, NUL-terminated */
+	char *text;       /* once somebody asked for it */
+};
+
+struct result_spec {
+	int code;
+	const char *server, *error; /* NULL is "" */
+	struct json json;
+};
+struct killick_result *result_new(const struct result_spec *spec);
