@@ -62,7 +62,7 @@ static unsigned long wake_ups(void)
 
 int lib_idle_main(const char *killick, const char *echo, size_t count)
 {
-	struct killick_options options = { .keeper = killick };
+	struct killick_options options = KILLICK_OPTIONS(.keeper = killick);
 	char *first = own_config(echo, 1), *rest = own_config(echo, count);
 	struct killick_session *a = NULL, *b = NULL;
 	struct killick_error e = { 0 };
@@ -72,12 +72,12 @@ int lib_idle_main(const char *killick, const char *echo, size_t count)
 
 	/* The first session pays for the thread and for pages of code. */
 	if (killick_open(&options, &k, &e) ||
-	    killick_session_open(k, &(struct killick_session_options){ .config = first }, &a, &e)) {
+	    killick_session_open(k, &KILLICK_SESSION_OPTIONS(.config = first), &a, &e)) {
 		fprintf(stderr, "bench: %s\n", e.text);
 		return 1;
 	}
 	kib = private_kib();
-	if (killick_session_open(k, &(struct killick_session_options){ .config = rest }, &b, &e)) {
+	if (killick_session_open(k, &KILLICK_SESSION_OPTIONS(.config = rest), &b, &e)) {
 		fprintf(stderr, "bench: %s\n", e.text);
 		return 1;
 	}

@@ -49,11 +49,11 @@ char *own_config(const char *echo, size_t count)
 static bool own_open(struct own *o, const struct lib *b, size_t count)
 {
 	char *config = own_config(b->echo, count);
-	struct killick_session_options options = { .config = config };
-	struct killick_options runtime = {
-		.keeper = b->killick,
-		.dispatch = o->mode == OWN_HOST_LOOP ? KILLICK_DISPATCH_HOST : 0,
-	};
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = config);
+	struct killick_options runtime =
+		KILLICK_OPTIONS(.keeper = b->killick,
+				.dispatch = o->mode == OWN_HOST_LOOP ? KILLICK_DISPATCH_HOST
+								     : KILLICK_DISPATCH_THREAD);
 	struct killick_error e = { 0 };
 	int r = 0;
 
@@ -136,7 +136,8 @@ static bool by_callbacks(struct own *o, const struct burst *u, const char *args)
 {
 	struct flight f = {
 		.own = o,
-		.rq = { .op = KILLICK_CALL, .server = "s0", .name = "echo", .args = args },
+		.rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "s0", .name = "echo",
+				      .args = args),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.over = PTHREAD_COND_INITIALIZER,
 		.to_start = u->count,
@@ -198,7 +199,7 @@ static double own_launch(void *state, const struct lib *b, size_t count)
 	ms = (now_us() - t0) / 1e3;
 	if (!killick_status(o->s, &st))
 		for (size_t i = 0; i < st->count; i++)
-			ready += st->servers[i].state == KILLICK_READY;
+			ready += st->servers[i]->state == KILLICK_READY;
 	killick_status_free(st);
 	return ready == count ? ms : -1;
 }

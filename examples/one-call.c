@@ -8,7 +8,7 @@
 
 int main(int argc, char **argv)
 {
-	struct killick_session_options options = { .command = argv + 3 };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.command = argv + 3);
 	struct killick *k = NULL;
 	struct killick_session *s = NULL;
 	struct killick_result *r = NULL;

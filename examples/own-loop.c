@@ -39,7 +39,8 @@ static void on_done(void *ctx, struct killick_result *r)
 
 static void call(char *line)
 {
-	struct killick_request rq = { .op = KILLICK_CALL, .server = "server", .on_done = on_done };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "server", .on_done = on_done);
 
 	rq.name = strsep(&line, " ");
 	rq.args = line; /* what follows; NULL: none */
@@ -76,8 +77,8 @@ static void on_input(void)
 
 int main(int argc, char **argv)
 {
-	struct killick_options options = { .dispatch = KILLICK_DISPATCH_HOST };
-	struct killick_session_options server = { .command = argv + 1 };
+	struct killick_options options = KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST);
+	struct killick_session_options server = KILLICK_SESSION_OPTIONS(.command = argv + 1);
 	struct killick *k = NULL;
 	struct killick_error e;
 

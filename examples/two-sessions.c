@@ -16,7 +16,7 @@ static void show(const char *name, struct killick_session *s)
 	if (killick_status(s, &st))
 		return;
 	for (size_t i = 0; i < st->count; i++) {
-		const struct killick_server_status *sv = &st->servers[i];
+		const struct killick_server_status *sv = st->servers[i];
 
 		printf("%s: %s is %s, pid %d%s%s\n", name, sv->name, killick_state_name(sv->state),
 		       sv->pid, *sv->error ? ": " : "", sv->error);
@@ -27,7 +27,7 @@ static void show(const char *name, struct killick_session *s)
 static void show_report(const char *name, struct killick_report *report)
 {
 	for (size_t i = 0; report && i < report->count; i++) {
-		const struct killick_ending *e = &report->endings[i];
+		const struct killick_ending *e = report->endings[i];
 
 		printf("%s: %s ended: step %s, %.0f ms, proof %s, %d left\n", name, e->server,
 		       e->step, e->stop_ms, e->proof, e->survivors);
@@ -37,7 +37,8 @@ static void show_report(const char *name, struct killick_report *report)
 
 int main(int argc, char **argv)
 {
-	struct killick_session_options options = { .config_file = argc > 1 ? argv[1] : "mcp.json" };
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config_file = argc > 1 ? argv[1] : "mcp.json");
 	struct killick *k = NULL;
 	struct killick_session *a = NULL, *b = NULL;
 	struct killick_report *report = NULL;

@@ -5,7 +5,7 @@
  * process that ends the server and everything it ever started when the session closes, when the
  * program ends (exit, crash, SIGKILL, exec) and when the keeper itself is killed.
  *
- *	struct killick_session_options options = { .config_file = "mcp.json" };
+ *	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config_file = "mcp.json");
  *	struct killick *k;
  *	struct killick_session *s;
  *	struct killick_result *r;
@@ -80,6 +80,43 @@ extern "C" {
 #define KILLICK_API
 #endif
 
+/* --- versions --- */
+
+/* Of this header. killick_version() is that of the library in use, which may be newer. */
+#define KILLICK_VERSION_MAJOR 0
+#define KILLICK_VERSION_MINOR 1
+#define KILLICK_VERSION_PATCH 0
+#define KILLICK_VERSION       "0.1.0"
+/* For #if: 0.1.0 is 1000. */
+#define KILLICK_VERSION_NUMBER                                                                     \
+	(KILLICK_VERSION_MAJOR * 1000000 + KILLICK_VERSION_MINOR * 1000 + KILLICK_VERSION_PATCH)
+
+/* Structs that the host fills in (killick_options, killick_session_options, killick_handlers,
+ * killick_request) begin with their size. Later versions add members at the end, whose zero value
+ * means what the library did before. The size tells the library how many members the host knows,
+ * so programs that were compiled with an older header go on to work. A host that was compiled with
+ * a newer header works with an older library as long as the members that the library does not know
+ * are zero; otherwise the function fails with KILLICK_ERR_USAGE and a sentence.
+ *
+ * The macros below set the size, and members that are not named are zero:
+ *
+ *	killick_do(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "files"), &r);
+ *
+ * Without them (C++ before C++20, other languages): set the whole struct to zero, then set `size`
+ * to its sizeof. A size of 0 is KILLICK_ERR_USAGE, so that a forgotten size is noticed at once.
+ *
+ * Structs that the library fills in grow at the end as well. They are handed out by pointer only;
+ * a host that copies one copies the members that the host knows. */
+#define KILLICK_OPTIONS(...)                                                                       \
+	((struct killick_options){ .size = sizeof(struct killick_options), __VA_ARGS__ })
+#define KILLICK_SESSION_OPTIONS(...)                                                               \
+	((struct killick_session_options){ .size = sizeof(struct killick_session_options),         \
+					   __VA_ARGS__ })
+#define KILLICK_HANDLERS(...)                                                                      \
+	((struct killick_handlers){ .size = sizeof(struct killick_handlers), __VA_ARGS__ })
+#define KILLICK_REQUEST(...)                                                                       \
+	((struct killick_request){ .size = sizeof(struct killick_request), __VA_ARGS__ })
+
 struct killick;         /* a runtime */
 struct killick_session; /* a set of servers */
 struct killick_call;    /* a request on its way */
@@ -121,20 +158,22 @@ enum killick_code {
 	KILLICK_ERR_LOST = -14,
 };
 
-struct killick_error {
+struct killick_error { /* the host's; this struct never changes */
 	int code;
 	char text[512]; /* a sentence: the thing, the reason, the next step */
 };
 
 /* "timeout", "closed", ...: one word for a code. */
 KILLICK_API const char *killick_code_name(int code);
-KILLICK_API const char *killick_version(void); /* "0.1.0" */
+/* Of the library: "0.1.0". */
+KILLICK_API const char *killick_version(void);
 
 /* --- the runtime --- */
 
 enum killick_dispatch { KILLICK_DISPATCH_THREAD, KILLICK_DISPATCH_HOST };
 
 struct killick_options { /* zero: the default */
+	size_t size;     /* of this struct: KILLICK_OPTIONS sets it */
 	/* the program `killick`; NULL: $KILLICK_KEEPER, the installed one, that in PATH */
 	const char *keeper;
 	enum killick_dispatch dispatch; /* where callbacks run: see above */
@@ -171,9 +210,14 @@ struct killick_ending {
 	int exit_code;    /* -1: ended by a signal, or unknown */
 	int exit_signal;  /* 0: none */
 	double stop_ms;   /* from the decision to the proof */
-	/* "waitid", "waitid,cgroup", "group"; "never": it never ran; "none": nobody could say;
-	 * "lease": the executor could not be reached. It ends the tree by itself when the lease is
-	 * over; `text` says when that is. */
+	/* What showed that the tree is empty, words joined by commas. "waitid": the keeper has no
+	 * child left, and so no descendant; "cgroup": the cgroup is empty; "mark": no process in
+	 * another pid namespace carries the tree's mark. Of an executor that is not killick's:
+	 * "group": the executor says that the process group is gone; "group,sweep": and a search
+	 * of the machine's processes by killick found none that carries the tree's mark. "never":
+	 * the server never ran. Two words are no proof. "none": nobody could say. "lease": the
+	 * executor could not be reached; it ends the tree by itself when the lease is over, and
+	 * `text` says when that is. */
 	const char *proof;
 	int survivors;           /* processes that could not be killed; 0 */
 	const char *json;        /* the keeper's own report, "" if it was killed */
@@ -185,7 +229,7 @@ struct killick_ending {
 
 struct killick_report {
 	size_t count;
-	const struct killick_ending *endings;
+	const struct killick_ending *const *endings;
 	int survivors; /* over all endings */
 	bool proved;   /* every ending has a proof ("none" and "lease" are none) and no survivor */
 	double ms;
@@ -245,6 +289,7 @@ struct killick_event {
 enum killick_answers { KILLICK_SAMPLING = 1, KILLICK_ELICITATION = 2, KILLICK_ROOTS = 4 };
 
 struct killick_handlers {
+	size_t size; /* of this struct: KILLICK_HANDLERS sets it */
 	void *ctx;
 	void (*on_event)(void *ctx, const struct killick_event *ev);
 	/* A server asks. Answer with killick_answer or killick_decline, now or later, from any
@@ -260,6 +305,7 @@ enum killick_wait {
 };
 
 struct killick_session_options {
+	size_t size; /* of this struct: KILLICK_SESSION_OPTIONS sets it */
 	/* One of these three: JSON text; the file that has it; or one server without a config, its
 	 * argv, NULL at the end, which is then called "server". */
 	const char *config;
@@ -274,7 +320,8 @@ struct killick_session_options {
 	unsigned grace_ms;
 	/* How long close and refresh let calls in flight finish; 0: not at all. */
 	unsigned drain_ms;
-	struct killick_handlers handlers;
+	/* Copied by the open; NULL: none. */
+	const struct killick_handlers *handlers;
 };
 
 /* Open a session: read the config, start its servers, wait as told. Fails, leaving no process, when
@@ -352,7 +399,7 @@ struct killick_server_status {
 
 struct killick_status {
 	size_t count;
-	const struct killick_server_status *servers; /* in the config's order */
+	const struct killick_server_status *const *servers; /* in the config's order */
 };
 KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
@@ -380,6 +427,7 @@ struct killick_progress {       /* borrowed, for the time of the callback */
 };
 
 struct killick_request {
+	size_t size; /* of this struct: KILLICK_REQUEST sets it */
 	enum killick_op op;
 	const char *server; /* NULL: for KILLICK_CALL `name` is qualified, or there is one server */
 	const char *name;

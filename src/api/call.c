@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "killick/killick.h"
+#include "api/sized.h"
 #include "base/json.h"
 #include "session/call.h"
 #include "session/session.h"
@@ -11,13 +12,17 @@
 	(1u << KILLICK_CALL | 1u << KILLICK_READ | 1u << KILLICK_PROMPT |                          \
 	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE)
 
-/* KILLICK_ERR_USAGE unless it makes sense. The args are checked here, once, without the lock. */
-static int check(const struct killick_session *s, const struct killick_request *rq,
-		 struct json *out_args)
+/* The host's request, of whatever version of killick.h, into *rq; KILLICK_ERR_USAGE unless it makes
+ * sense. The args are checked here, once, without the lock. */
+static int check(const struct killick_session *s, const struct killick_request *given,
+		 struct killick_request *rq, struct json *out_args)
 {
+	static const struct sized_name name = { "killick_request", "KILLICK_REQUEST" };
 	struct json_fault fault;
 
-	if (!s || !rq || (unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
+	if (!s || !given || sized_read(rq, sizeof(*rq), given, &name, NULL) < 0)
+		return KILLICK_ERR_USAGE;
+	if ((unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
 		return KILLICK_ERR_USAGE;
 	if ((NEEDS_NAME >> rq->op & 1) && !rq->name)
 		return KILLICK_ERR_USAGE;
@@ -28,30 +33,31 @@ static int check(const struct killick_session *s, const struct killick_request *
 	return rq->op == KILLICK_COMPLETE && !rq->args ? KILLICK_ERR_USAGE : 0;
 }
 
-int killick_start(struct killick_session *s, const struct killick_request *rq,
+int killick_start(struct killick_session *s, const struct killick_request *given,
 		  struct killick_call **out)
 {
+	struct killick_request rq;
 	struct killick_call *c;
 	struct json args;
-	int r = check(s, rq, &args);
+	int r = check(s, given, &rq, &args);
 
-	if (r == 0 && !out && !rq->on_done)
+	if (r == 0 && !out && !rq.on_done)
 		r = KILLICK_ERR_USAGE;
 	if (r == 0)
 		r = runtime_enter(s->k, NULL);
 	if (r < 0)
 		return r;
-	r = runtime_want(s->k, rq->on_done || rq->on_progress, NULL);
+	r = runtime_want(s->k, rq.on_done || rq.on_progress, NULL);
 	if (r < 0) {
 		runtime_leave(s->k);
 		return r;
 	}
-	c = call_new(s, rq, args);
+	c = call_new(s, &rq, args);
 	c->held = out != NULL;
 	if (out)
 		*out = c;
 	call_begin(c);
-	if (rq->on_done)
+	if (rq.on_done)
 		runtime_attend(s->k);
 	runtime_leave(s->k);
 	return 0;
@@ -87,13 +93,14 @@ static int give(struct killick_result *r, struct killick_result **out)
 	return code;
 }
 
-int killick_do(struct killick_session *s, const struct killick_request *rq,
+int killick_do(struct killick_session *s, const struct killick_request *given,
 	       struct killick_result **out)
 {
+	struct killick_request rq;
 	struct killick_call *c;
 	struct killick_result *result;
 	struct json args;
-	int r = check(s, rq, &args);
+	int r = check(s, given, &rq, &args);
 
 	if (out)
 		*out = NULL;
@@ -101,12 +108,12 @@ int killick_do(struct killick_session *s, const struct killick_request *rq,
 		r = runtime_enter_blocking(s->k, NULL);
 	if (r < 0)
 		return r;
-	r = runtime_want(s->k, rq->on_progress, NULL);
+	r = runtime_want(s->k, rq.on_progress, NULL);
 	if (r < 0) {
 		runtime_leave(s->k);
 		return r;
 	}
-	c = call_new(s, rq, args);
+	c = call_new(s, &rq, args);
 	c->rq.on_done = NULL;
 	c->held = true;
 	call_begin(c);
@@ -175,7 +182,6 @@ int killick_call_tool(struct killick_session *s, const char *server, const char 
 {
 	return killick_do(
 		s,
-		&(struct killick_request){
-			.op = KILLICK_CALL, .server = server, .name = tool, .args = args },
+		&KILLICK_REQUEST(.op = KILLICK_CALL, .server = server, .name = tool, .args = args),
 		out);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "killick/killick.h"
+#include "api/sized.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "session/runtime.h"
@@ -39,13 +40,16 @@ static void destroy(struct killick *k)
 int killick_open(const struct killick_options *options, struct killick **out,
 		 struct killick_error *e)
 {
-	struct killick_options o = options ? *options : (struct killick_options){ .keeper = NULL };
+	static const struct sized_name name = { "killick_options", "KILLICK_OPTIONS" };
+	struct killick_options o = KILLICK_OPTIONS();
 	struct err why = ERR_INIT;
 	struct killick *k;
 	char *keeper = NULL;
 
 	if (!out)
 		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put the runtime: out is NULL");
+	if (options && sized_read(&o, sizeof(o), options, &name, e) < 0)
+		return KILLICK_ERR_USAGE;
 	if (link_keeper_path(o.keeper, &keeper, &why) < 0)
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
 	k = mem_grow(NULL, 1, sizeof(*k));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "killick/killick.h"
+#include "api/sized.h"
 #include "base/auto.h"
 #include "session/session.h"
 
@@ -18,15 +19,37 @@ static bool is_label(const char *text)
 	return strlen(text) <= LABEL_MAX && config_is_printable(text);
 }
 
-/* Read the config and take the lock; without it and with a reason if that cannot be. */
-static int enter_open(struct killick *k, const struct killick_session_options *o, bool blocking,
-		      struct config *out, struct killick_error *e)
+/* The host's options, of whatever version of killick.h. */
+static int read_options(struct session_spec *out, const struct killick_session_options *options,
+			struct killick_error *e)
 {
-	bool given = !blocking || (o && (o->handlers.on_event || o->handlers.on_ask));
+	static const struct sized_name name = { "killick_session_options",
+						"KILLICK_SESSION_OPTIONS" };
+	static const struct sized_name handlers = { "killick_handlers", "KILLICK_HANDLERS" };
+	int r = sized_read(&out->o, sizeof(out->o), options, &name, e);
+
+	out->handlers = KILLICK_HANDLERS();
+	if (r == 0 && out->o.handlers)
+		r = sized_read(&out->handlers, sizeof(out->handlers), out->o.handlers, &handlers,
+			       e);
+	return r;
+}
+
+/* Read the options and the config and take the lock; without it and with a reason if that cannot
+ * be. */
+static int enter_open(struct killick *k, const struct killick_session_options *options,
+		      bool blocking, struct session_spec *out_spec, struct config *out,
+		      struct killick_error *e)
+{
+	const struct killick_session_options *o = &out_spec->o;
+	bool given;
 	int r;
 
-	if (!k || !o)
+	if (!k || !options)
 		return error_set(e, KILLICK_ERR_USAGE, "no runtime, or no options");
+	if (read_options(out_spec, options, e) < 0)
+		return KILLICK_ERR_USAGE;
+	given = !blocking || out_spec->handlers.on_event || out_spec->handlers.on_ask;
 	if (o->label && !is_label(o->label))
 		return error_set(e, KILLICK_ERR_USAGE,
 				 "the label is not one printable line of at most %d bytes",
@@ -52,14 +75,15 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 			 struct killick_session **out, struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
+	struct session_spec spec;
 	struct outcome o;
-	int r = out ? enter_open(k, options, true, &c, e)
+	int r = out ? enter_open(k, options, true, &spec, &c, e)
 		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put the session: out is NULL");
 
 	if (r < 0)
 		return r;
 	assert(out);
-	job_tell(session_begin(k, options, &c), &o);
+	job_tell(session_begin(k, &spec, &c), &o);
 	waiter_wait(k, &o.waiter);
 	r = o.error.code;
 	if (r < 0)
@@ -75,14 +99,15 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 			       killick_opened_fn done, void *ctx, struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
+	struct session_spec spec;
 	struct job *j;
-	int r = done ? enter_open(k, options, false, &c, e)
+	int r = done ? enter_open(k, options, false, &spec, &c, e)
 		     : error_set(e, KILLICK_ERR_USAGE,
 				 "nobody to tell of the session: done is NULL");
 
 	if (r < 0)
 		return r;
-	j = session_begin(k, options, &c);
+	j = session_begin(k, &spec, &c);
 	j->on_opened = done;
 	j->ctx = ctx;
 	runtime_attend(k);

@@ -59,6 +59,7 @@ static void pack_server(struct pack *p, const struct lease *l, struct killick_se
 int killick_status(struct killick_session *s, struct killick_status **out)
 {
 	struct killick_server_status *list, unused;
+	const struct killick_server_status **index;
 	struct pack p = { .base = NULL };
 	struct killick_status *st;
 	int r = s && out ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
@@ -67,12 +68,15 @@ int killick_status(struct killick_session *s, struct killick_status **out)
 		return r;
 	for (size_t i = 0; i < s->count; i++)
 		pack_server(&p, s->table[i], &unused);
-	st = mem_grow(NULL, sizeof(*st) + s->count * sizeof(*list) + p.used, 1);
+	st = mem_grow(NULL, sizeof(*st) + s->count * (sizeof(*list) + sizeof(*index)) + p.used, 1);
 	list = (struct killick_server_status *)(st + 1);
-	*st = (struct killick_status){ .count = s->count, .servers = list };
-	p = (struct pack){ .base = (char *)(list + s->count) };
-	for (size_t i = 0; i < s->count; i++)
+	index = (const struct killick_server_status **)(list + s->count);
+	*st = (struct killick_status){ .count = s->count, .servers = index };
+	p = (struct pack){ .base = (char *)(index + s->count) };
+	for (size_t i = 0; i < s->count; i++) {
 		pack_server(&p, s->table[i], &list[i]);
+		index[i] = &list[i];
+	}
 	runtime_leave(s->k);
 	*out = st;
 	return 0;

@@ -1,7 +1,9 @@
-/* mem.h - memory of short-lived programs: there is enough of it, or the program ends.
+/* mem.h - memory of the library, the executor and the command line: it is there, or the program ends
+ * with abort().
  *
- * Safe to do because nothing that keeps a tree allocates: these programs look and ask, and may die
- * at any point.
+ * That is safe for servers: the keeper does not allocate, and ends the tree when its owner ends. It
+ * is documented in killick.h for hosts of the library.
+ * Threads: any.
  */
 #pragma once
 

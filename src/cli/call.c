@@ -53,7 +53,7 @@ static void call(struct talk *t, struct buf *args)
 {
 	AUTO(toolbox_done) struct toolbox box = TOOLBOX_INIT;
 	AUTO(tool_done) struct tool tool = { .server = NULL };
-	struct killick_request rq = { .op = KILLICK_CALL };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL);
 	struct killick_result *r;
 
 	if (!toolbox_open(t, &box) || !toolbox_find(t, &box, t->words.list[0], &tool))

@@ -149,13 +149,14 @@ static bool choose(struct talk *t, size_t *out)
 	char names[1024] = "";
 
 	if (only) {
-		*out = (size_t)(only - t->status->servers);
+		for (*out = 0; t->status->servers[*out] != only;)
+			++*out;
 		return true;
 	}
 	for (size_t i = 0, len = 0; i < t->status->count && len < sizeof(names); i++)
-		if (t->status->servers[i].state != KILLICK_DISABLED)
+		if (t->status->servers[i]->state != KILLICK_DISABLED)
 			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
-						len ? ", " : "", t->status->servers[i].name);
+						len ? ", " : "", t->status->servers[i]->name);
 	cli_usage(t->verb, "there are several servers: %s; give '--server NAME'", names);
 	talk_fail(t, EXIT_USAGE);
 	return false;
@@ -172,9 +173,9 @@ static void inspect(struct talk *t)
 	for (size_t k = 0; k < KINDS && whole; k++)
 		whole = lists_get(t, kinds[k].list.op, kinds[k].list.capability, &lists[k]);
 	if (whole && t->json)
-		print_json(&t->status->servers[server], server, lists);
+		print_json(t->status->servers[server], server, lists);
 	else if (whole)
-		print_facts(&t->status->servers[server]);
+		print_facts(t->status->servers[server]);
 	for (size_t k = 0; k < KINDS && whole && !t->json; k++)
 		print_kind(&lists[k], server, k);
 	for (size_t k = 0; k < KINDS; k++)

@@ -18,12 +18,13 @@ bool lists_get(struct talk *t, enum killick_op op, const char *capability, struc
 	AUTO(mem_drop) size_t *where = mem_grow(NULL, count, sizeof(*where));
 
 	for (size_t i = 0; i < count; i++) {
-		const struct killick_server_status *sv = &t->status->servers[i];
+		const struct killick_server_status *sv = t->status->servers[i];
 
 		if (!talk_is_ready(sv) || !talk_offers(sv, capability))
 			continue;
 		where[asked] = i;
-		asks[asked++] = (struct talk_ask){ .rq = { .op = op, .server = sv->name } };
+		asks[asked++] =
+			(struct talk_ask){ .rq = KILLICK_REQUEST(.op = op, .server = sv->name) };
 	}
 	if (!talk_all(t, asks, asked))
 		return false;
@@ -76,7 +77,7 @@ bool lists_owner(struct talk *t, const struct lists *l, const char *key, const c
 
 	for (size_t i = 0; i < l->count; i++)
 		if (has_item(lists_of(l, i, key), member, value)) {
-			*out_server = t->status->servers[i].name;
+			*out_server = t->status->servers[i]->name;
 			count++;
 		}
 	if (count == 1)
@@ -97,7 +98,7 @@ bool lists_owner(struct talk *t, const struct lists *l, const char *key, const c
 static void json_server(struct emit *j, const struct talk *t, size_t i, const struct lists *lists,
 			const struct list_kind *kinds, size_t count)
 {
-	const struct killick_server_status *sv = &t->status->servers[i];
+	const struct killick_server_status *sv = t->status->servers[i];
 
 	emit_open(j, NULL, '{');
 	emit_str(j, "server", sv->name);

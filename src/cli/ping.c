@@ -29,7 +29,7 @@ struct trips { /* of one server */
 
 static bool ping(struct talk *t, const char *server, size_t count, struct trips *out)
 {
-	struct killick_request rq = { .op = KILLICK_PING, .server = server };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PING, .server = server);
 
 	out->ms = mem_grow(NULL, count, sizeof(*out->ms));
 	while (out->count < count) {
@@ -93,7 +93,7 @@ static void ping_all(struct talk *t, size_t count)
 
 	emit_open(&j, NULL, '[');
 	for (size_t i = 0; i < t->status->count && !t->caught; i++) {
-		const struct killick_server_status *sv = &t->status->servers[i];
+		const struct killick_server_status *sv = t->status->servers[i];
 		AUTO(trips_done) struct trips tr = { .ms = NULL };
 
 		if (!talk_is_ready(sv))

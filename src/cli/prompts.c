@@ -52,7 +52,7 @@ static void print_table(const struct talk *t, const struct lists *l)
 			table_add(&table, text);
 			arguments_text(it.value, text, sizeof(text));
 			table_add(&table, text);
-			table_add(&table, talk_only(t) ? "" : t->status->servers[i].name);
+			table_add(&table, talk_only(t) ? "" : t->status->servers[i]->name);
 			show_member(it.value, "description", text, sizeof(text));
 			table_add(&table, text);
 		}
@@ -80,7 +80,7 @@ static void get_one(struct talk *t)
 {
 	AUTO(lists_done) struct lists l = LISTS_INIT;
 	AUTO(buf_done) struct buf args = BUF_INIT(0);
-	struct killick_request rq = { .op = KILLICK_PROMPT, .name = t->words.list[0] };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PROMPT, .name = t->words.list[0]);
 	struct killick_result *r;
 
 	args_build(t->words.list + 1, t->words.count - 1, JSON_NONE, &args);

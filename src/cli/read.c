@@ -44,7 +44,7 @@ static bool find_server(struct talk *t, const char *uri, const char **out)
 		return true;
 	}
 	for (size_t i = 0; i < t->status->count; i++) {
-		const struct killick_server_status *sv = &t->status->servers[i];
+		const struct killick_server_status *sv = t->status->servers[i];
 
 		if (talk_is_ready(sv) && talk_offers(sv, "resources")) {
 			*out = sv->name;
@@ -64,7 +64,7 @@ static bool find_server(struct talk *t, const char *uri, const char **out)
 
 int verb_read(int argc, char **argv)
 {
-	struct killick_request rq = { .op = KILLICK_READ };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_READ);
 	struct killick_result *r = NULL;
 	struct talk t = TALK_INIT(argv);
 	int status;

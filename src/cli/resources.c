@@ -31,7 +31,7 @@ static void add_rows(struct table *table, const struct talk *t, const struct lis
 				table_add(table, show_bytes((unsigned long long)bytes, size));
 			else
 				table_add(table, "");
-			table_add(table, talk_only(t) ? "" : t->status->servers[i].name);
+			table_add(table, talk_only(t) ? "" : t->status->servers[i]->name);
 			show_member(it.value, "description", text, sizeof(text));
 			table_add(table, text);
 		}

@@ -83,7 +83,7 @@ static void print_table(const struct talk *t)
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 
 	for (size_t i = 0; i < t->status->count; i++)
-		add_row(&table, &t->status->servers[i]);
+		add_row(&table, t->status->servers[i]);
 	table_print(&table, stdout, 0, cli_width());
 	fflush(stdout);
 }
@@ -130,7 +130,7 @@ static void print_json(const struct talk *t)
 
 	emit_open(&j, NULL, '[');
 	for (size_t i = 0; i < t->status->count; i++)
-		json_server(&j, &t->status->servers[i]);
+		json_server(&j, t->status->servers[i]);
 	emit_close(&j);
 	show_emitted(&j);
 }

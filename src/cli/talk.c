@@ -157,15 +157,13 @@ static bool find_cache(char *out, size_t size)
 /* Begin to open the session and wait. */
 static bool open_session(struct talk *t)
 {
-	struct killick_session_options options = {
-		.config_file = t->source,
-		.command = t->words.command,
-		.only = t->server,
-		.label = "command line",
-		.handlers = { .ctx = t, .on_event = on_event },
-	};
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config_file = t->source, .command = t->words.command,
+					.only = t->server, .label = "command line",
+					.handlers =
+						&KILLICK_HANDLERS(.ctx = t, .on_event = on_event));
 	char keeper[PATH_MAX + 32], cache[PATH_MAX], span[24];
-	struct killick_options runtime = { .dispatch = KILLICK_DISPATCH_HOST };
+	struct killick_options runtime = KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST);
 
 	if (cli_find_keeper(keeper, sizeof(keeper)))
 		runtime.keeper = keeper;
@@ -217,7 +215,7 @@ bool talk_open(struct talk *t)
 	if (t->any_state)
 		return true;
 	for (size_t i = 0; i < t->status->count; i++)
-		if (talk_is_ready(&t->status->servers[i]))
+		if (talk_is_ready(t->status->servers[i]))
 			return true;
 	talk_missing_all(t);
 	if (!t->exit_status) {
@@ -230,7 +228,7 @@ bool talk_open(struct talk *t)
 void talk_missing_all(struct talk *t)
 {
 	for (size_t i = 0; i < t->status->count; i++) {
-		const struct killick_server_status *sv = &t->status->servers[i];
+		const struct killick_server_status *sv = t->status->servers[i];
 
 		if (!talk_is_ready(sv) && (sv->state != KILLICK_DISABLED || t->server))
 			talk_missing(t, sv);
@@ -265,11 +263,11 @@ const struct killick_server_status *talk_only(const struct talk *t)
 	const struct killick_server_status *found = NULL;
 
 	for (size_t i = 0; i < t->status->count; i++) {
-		if (t->status->servers[i].state == KILLICK_DISABLED)
+		if (t->status->servers[i]->state == KILLICK_DISABLED)
 			continue;
 		if (found)
 			return NULL;
-		found = &t->status->servers[i];
+		found = t->status->servers[i];
 	}
 	return found;
 }

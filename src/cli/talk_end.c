@@ -166,8 +166,8 @@ void talk_refused(struct talk *t, const struct killick_result *r)
 	talk_fail(t, talk_exit_of(code));
 	if (is_servers_fault(code) && killick_status(t->s, &now) == 0)
 		for (size_t i = 0; i < now->count; i++)
-			if (strcmp(now->servers[i].name, server) == 0)
-				tail = now->servers[i].stderr_tail;
+			if (strcmp(now->servers[i]->name, server) == 0)
+				tail = now->servers[i]->stderr_tail;
 	say_about(t, server, killick_result_error(r), tail);
 	killick_status_free(now);
 	if (is_servers_fault(code) && *server)
@@ -177,7 +177,7 @@ void talk_refused(struct talk *t, const struct killick_result *r)
 static void show_endings(struct talk *t, const struct killick_report *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
-		const struct killick_ending *e = &r->endings[i];
+		const struct killick_ending *e = r->endings[i];
 
 		if (e->survivors) {
 			talk_say(t, "%s: %d process%s could not be ended; %s", e->server,

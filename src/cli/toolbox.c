@@ -17,8 +17,9 @@ static void report_failed(struct talk *t)
 {
 	talk_look(t);
 	for (size_t i = 0; i < t->status->count; i++) {
-		const struct killick_server_status *sv = &t->status->servers[i];
-		struct killick_request rq = { .op = KILLICK_TOOLS, .server = sv->name };
+		const struct killick_server_status *sv = t->status->servers[i];
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = sv->name);
 
 		if (talk_is_ready(sv) && talk_offers(sv, "tools") && sv->tools < 0)
 			killick_result_free(talk_do(t, &rq));
@@ -28,7 +29,8 @@ static void report_failed(struct talk *t)
 bool toolbox_open(struct talk *t, struct toolbox *out)
 {
 	const struct killick_server_status *only = talk_only(t);
-	struct killick_request rq = { .op = KILLICK_TOOLS, .server = only ? only->name : NULL };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = only ? only->name : NULL);
 
 	if (only && !talk_offers(only, "tools")) {
 		talk_say(t, "%s: this server has no tools", only->name);

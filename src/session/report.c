@@ -135,20 +135,23 @@ struct killick_report *report_new(struct endings *es, int64_t began_us)
 	struct pack p = { .base = NULL };
 	struct killick_report *r;
 	struct killick_ending *list, unused;
+	const struct killick_ending **index;
 
 	for (size_t i = 0; i < es->count; i++)
 		pack_ending(&p, &es->list[i], &unused);
-	r = mem_grow(NULL, sizeof(*r) + es->count * sizeof(*list) + p.used, 1);
+	r = mem_grow(NULL, sizeof(*r) + es->count * (sizeof(*list) + sizeof(*index)) + p.used, 1);
 	list = (struct killick_ending *)(r + 1);
-	p = (struct pack){ .base = (char *)(list + es->count) };
+	index = (const struct killick_ending **)(list + es->count);
+	p = (struct pack){ .base = (char *)(index + es->count) };
 	*r = (struct killick_report){
 		.count = es->count,
-		.endings = list,
+		.endings = index,
 		.proved = true,
 		.ms = (double)(loop_now_us() - began_us) / 1000,
 	};
 	for (size_t i = 0; i < es->count; i++) {
 		pack_ending(&p, &es->list[i], &list[i]);
+		index[i] = &list[i];
 		r->survivors += es->list[i].e.survivors;
 		r->proved = r->proved && is_proved(&es->list[i].e);
 	}

@@ -314,9 +314,9 @@ void session_poke(struct killick_session *s)
 		loop_timer_set(s->k->loop, &s->turn, 0, session_advance);
 }
 
-static struct killick_session *session_new(struct killick *k,
-					   const struct killick_session_options *o)
+static struct killick_session *session_new(struct killick *k, const struct session_spec *spec)
 {
+	const struct killick_session_options *o = &spec->o;
 	struct killick_session *s = mem_grow(NULL, 1, sizeof(*s));
 
 	*s = (struct killick_session){
@@ -327,7 +327,7 @@ static struct killick_session *session_new(struct killick *k,
 		.wait = o->wait,
 		.grace_ms = o->grace_ms ? o->grace_ms : GRACE_MS,
 		.drain_ms = o->drain_ms,
-		.handlers = o->handlers,
+		.handlers = spec->handlers,
 		.names = NAMES_INIT,
 	};
 	ring_init(&s->leases);
@@ -339,10 +339,9 @@ static struct killick_session *session_new(struct killick *k,
 	return s;
 }
 
-struct job *session_begin(struct killick *k, const struct killick_session_options *o,
-			  struct config *c)
+struct job *session_begin(struct killick *k, const struct session_spec *spec, struct config *c)
 {
-	struct killick_session *s = session_new(k, o);
+	struct killick_session *s = session_new(k, spec);
 	struct job *j = job_new(s, JOB_OPEN);
 
 	ring_add(&s->jobs, &j->in_session);

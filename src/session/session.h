@@ -89,10 +89,14 @@ void job_free(struct job *j);
 /* It is told to a thread, which waits for out->waiter. */
 void job_tell(struct job *j, struct outcome *out);
 
+/* What a session is opened with. The strings are borrowed. */
+struct session_spec {
+	struct killick_session_options o; /* `handlers` of it is not used, but these: */
+	struct killick_handlers handlers;
+};
 /* Make a session and begin to open it; the job is done when it is open. The config's servers are
  * moved out. */
-struct job *session_begin(struct killick *k, const struct killick_session_options *o,
-			  struct config *c);
+struct job *session_begin(struct killick *k, const struct session_spec *spec, struct config *c);
 /* Something changed: look at it soon. */
 void session_poke(struct killick_session *s);
 /* Begin the end; job, which may be NULL, is done when it is over. Also when it began before. */

@@ -26,7 +26,7 @@ static size_t count_items(struct killick_result *r, const char *key)
 static void expect_items(struct killick_session *s, enum killick_op op, const char *key,
 			 size_t count)
 {
-	struct killick_request rq = { .op = op, .server = "zoo" };
+	struct killick_request rq = KILLICK_REQUEST(.op = op, .server = "zoo");
 	struct killick_result *r = lab_do(s, &rq, 0);
 
 	EQ(count_items(r, key), count);
@@ -66,7 +66,7 @@ TEST(a_runtime_without_sessions)
 
 TEST(a_keeper_that_is_not_there)
 {
-	struct killick_options options = { .keeper = "/nonexistent/killick" };
+	struct killick_options options = KILLICK_OPTIONS(.keeper = "/nonexistent/killick");
 	struct killick_error e = { 0 };
 	struct killick_session *s = NULL;
 	struct killick *k = NULL;
@@ -74,7 +74,7 @@ TEST(a_keeper_that_is_not_there)
 
 	/* Either is fine: to say so at once, or when a server is started. */
 	if (killick_open(&options, &k, &e) == 0) {
-		struct killick_session_options so = { .config = config };
+		struct killick_session_options so = KILLICK_SESSION_OPTIONS(.config = config);
 
 		OK(killick_session_open(k, &so, &s, &e) != 0);
 		killick_free(k);
@@ -88,7 +88,8 @@ TEST(options_that_make_no_sense)
 {
 	static char label[65] = "";
 	struct killick *k = LAB();
-	struct killick_session_options so = { .config = "{\"mcpServers\":{}}" };
+	struct killick_session_options so =
+		KILLICK_SESSION_OPTIONS(.config = "{\"mcpServers\":{}}");
 	struct killick_session *s = NULL;
 	struct killick_error e;
 
@@ -111,7 +112,7 @@ TEST(options_that_make_no_sense)
 
 TEST(limits_of_messages)
 {
-	struct killick *k = lab_open(&(struct killick_options){ .message_limit = 20 });
+	struct killick *k = lab_open(&KILLICK_OPTIONS(.message_limit = 20));
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
 	char error[512];
 
@@ -119,7 +120,7 @@ TEST(limits_of_messages)
 	OK(strstr(error, "message_limit"));
 	lab_end(s);
 	lab_close(k);
-	k = lab_open(&(struct killick_options){ .message_limit = SIZE_MAX / 2 + 1 });
+	k = lab_open(&KILLICK_OPTIONS(.message_limit = SIZE_MAX / 2 + 1));
 	s = lab_session(k, SERVERS({ "zoo" }));
 	lab_pid(s, "zoo");
 	lab_end(s);
@@ -207,16 +208,16 @@ TEST(read_prompt_complete_ping)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, GOOD);
-	struct killick_request read = { .op = KILLICK_READ, .server = "zoo", .name = "zoo://a" };
-	struct killick_request prompt = {
-		.op = KILLICK_PROMPT, .server = "zoo", .name = "greet", .args = "{\"who\":\"you\"}"
-	};
-	struct killick_request complete = {
-		.op = KILLICK_COMPLETE,
-		.args = "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"greet\"},"
-			"\"argument\":{\"name\":\"who\",\"value\":\"\"}}"
-	};
-	struct killick_request ping = { .op = KILLICK_PING }; /* there is one server */
+	struct killick_request read =
+		KILLICK_REQUEST(.op = KILLICK_READ, .server = "zoo", .name = "zoo://a");
+	struct killick_request prompt =
+		KILLICK_REQUEST(.op = KILLICK_PROMPT, .server = "zoo", .name = "greet",
+				.args = "{\"who\":\"you\"}");
+	struct killick_request complete =
+		KILLICK_REQUEST(.op = KILLICK_COMPLETE,
+				.args = "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"greet\"},"
+					"\"argument\":{\"name\":\"who\",\"value\":\"\"}}");
+	struct killick_request ping = KILLICK_REQUEST(.op = KILLICK_PING); /* there is one server */
 	struct killick_result *r = lab_do(s, &read, 0);
 
 	OK(strstr(killick_result_json(r, NULL), "of zoo://a"));
@@ -323,10 +324,9 @@ TEST(many_calls_at_once)
 
 	for (int i = 0; i < N; i++) {
 		char args[32];
-		struct killick_request rq = { .op = KILLICK_CALL,
-					      .server = "zoo",
-					      .name = i % 10 ? "echo" : "sleep",
-					      .args = args };
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+					.name = i % 10 ? "echo" : "sleep", .args = args);
 
 		snprintf(args, sizeof(args), i % 10 ? "{\"text\":\"%d\"}" : "{\"ms\":%d}", i % 50);
 		EQ(killick_start(s, &rq, &c[i]), 0);
@@ -357,9 +357,8 @@ TEST(calls_with_callbacks)
 	struct lab_count n = LAB_COUNT_INIT;
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, GOOD);
-	struct killick_request rq = {
-		.op = KILLICK_CALL, .server = "zoo", .name = "pid", .ctx = &n, .on_done = done
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+						    .name = "pid", .ctx = &n, .on_done = done);
 	struct killick_call *c = NULL;
 
 	for (int i = 0; i < 50; i++)
@@ -386,7 +385,7 @@ static void block_inside(void *ctx, struct killick_result *r)
 {
 	struct inside *in = ctx;
 	struct killick_result *again = (void *)in;
-	struct killick_request rq = { .op = KILLICK_PING, .server = "zoo" };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo");
 	struct killick_error e;
 
 	killick_result_free(r);
@@ -402,9 +401,8 @@ static void block_inside(void *ctx, struct killick_result *r)
 TEST(blocking_in_a_callback_is_refused)
 {
 	struct inside in = { .k = LAB(), .over = LAB_COUNT_INIT };
-	struct killick_request rq = {
-		.op = KILLICK_PING, .server = "zoo", .ctx = &in, .on_done = block_inside
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo", .ctx = &in,
+						    .on_done = block_inside);
 
 	in.s = lab_session(in.k, GOOD);
 	EQ(killick_start(in.s, &rq, NULL), 0);
@@ -418,14 +416,14 @@ TEST(requests_that_make_no_sense)
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "two" }));
 	struct killick_request bad[] = {
-		{ .op = KILLICK_CALL, .server = "zoo" }, /* which tool? */
-		{ .op = KILLICK_READ, .server = "zoo" }, /* which uri? */
-		{ .op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "{" },
-		{ .op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "[]" },
-		{ .op = KILLICK_PING }, /* of two servers */
-		{ .op = (enum killick_op)99, .server = "zoo" },
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo"), /* which tool? */
+		KILLICK_REQUEST(.op = KILLICK_READ, .server = "zoo"), /* which uri? */
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "{"),
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "[]"),
+		KILLICK_REQUEST(.op = KILLICK_PING), /* of two servers */
+		KILLICK_REQUEST(.op = (enum killick_op)99, .server = "zoo"),
 	};
-	struct killick_request unknown = { .op = KILLICK_PING, .server = "three" };
+	struct killick_request unknown = KILLICK_REQUEST(.op = KILLICK_PING, .server = "three");
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct killick_result *r = NULL;
@@ -447,8 +445,8 @@ TEST(names_for_models)
 		lab_session(k, SERVERS({ "a b" }, { "off", .more = "\"disabled\":true" },
 				       { "few", .more = "\"enabledTools\":[\"pid\",\"echo\"],"
 							"\"disabledTools\":[\"echo\"]" }));
-	struct killick_request all = { .op = KILLICK_TOOLS };
-	struct killick_request call = { .op = KILLICK_CALL, .name = "a_b__pid" };
+	struct killick_request all = KILLICK_REQUEST(.op = KILLICK_TOOLS);
+	struct killick_request call = KILLICK_REQUEST(.op = KILLICK_CALL, .name = "a_b__pid");
 	struct killick_result *r = lab_do(s, &all, 0);
 	char *server = NULL, *tool = NULL;
 
@@ -487,7 +485,7 @@ TEST(status_of_a_server)
 	expect_items(s, KILLICK_TOOLS, "tools", 15);
 	EQ(killick_status(s, &st), 0);
 	EQ(st->count, 1);
-	one = &st->servers[0];
+	one = st->servers[0];
 	STREQ(one->name, "zoo");
 	EQ(one->state, KILLICK_READY);
 	EQ(one->pid, pid);

@@ -62,9 +62,8 @@ static void count_done(void *ctx, struct killick_result *r)
 static void start_ping(struct killick_session *s, void (*on_done)(void *, struct killick_result *),
 		       void *ctx)
 {
-	struct killick_request rq = {
-		.op = KILLICK_PING, .server = "zoo", .ctx = ctx, .on_done = on_done
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo", .ctx = ctx,
+						    .on_done = on_done);
 
 	EQ(killick_start(s, &rq, NULL), 0);
 }
@@ -156,9 +155,11 @@ TEST(a_lease_of_3_s_survives_a_callback_of_5_s, .timeout_ms = 60000)
 
 static struct killick_session *session_that_blocks(struct killick *k, struct block *b)
 {
-	return lab_session_with(k, SERVERS({ "zoo" }),
-				&(struct killick_session_options){
-					.handlers = { .ctx = b, .on_event = block_on_event } });
+	return lab_session_with(
+		k, SERVERS({ "zoo" }),
+		&KILLICK_SESSION_OPTIONS(.handlers =
+						 &KILLICK_HANDLERS(.ctx = b,
+								   .on_event = block_on_event)));
 }
 
 TEST(close_returns_while_a_callback_blocks)
@@ -413,8 +414,7 @@ TEST(a_thread_for_callbacks_starts_with_the_first_one)
 TEST(a_host_with_its_own_loop_has_no_thread_for_callbacks)
 {
 	struct lab_count n = LAB_COUNT_INIT;
-	struct killick *k =
-		lab_open(&(struct killick_options){ .dispatch = KILLICK_DISPATCH_HOST });
+	struct killick *k = lab_open(&KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST));
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
 
 	start_ping(s, count_done, &n);
@@ -438,8 +438,7 @@ static void *dispatch_once(void *arg)
 TEST(deadlines_are_kept_while_a_callback_blocks_the_hosts_loop)
 {
 	struct block b = BLOCK_INIT;
-	struct killick *k =
-		lab_open(&(struct killick_options){ .dispatch = KILLICK_DISPATCH_HOST });
+	struct killick *k = lab_open(&KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST));
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
 	struct killick_session *blocked = session_that_blocks(k, &b);
 	pthread_t thread = lab_thread(dispatch_once, k);
@@ -466,12 +465,9 @@ TEST(a_call_returns_when_its_own_progress_callback_has)
 	struct block b = BLOCK_INIT;
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "zoo",
-				      .name = "progress",
-				      .args = "{\"n\":3}",
-				      .ctx = &b,
-				      .on_progress = block_on_progress };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "progress",
+				.args = "{\"n\":3}", .ctx = &b, .on_progress = block_on_progress);
 	pthread_t thread = lab_thread(release_soon, &b);
 
 	killick_result_free(lab_do(s, &rq, 0));
@@ -504,11 +500,9 @@ static void on_closed(void *ctx, struct killick_report *r, const struct killick_
 static void use_inside(void *ctx, struct killick_result *r)
 {
 	struct inside *in = ctx;
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "zoo",
-				      .name = "block",
-				      .ctx = &in->over,
-				      .on_done = count_done };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "block",
+				.ctx = &in->over, .on_done = count_done);
 	struct killick_result *again = (void *)in;
 	struct killick_status *st = NULL;
 	struct killick_call *c = NULL;
@@ -523,8 +517,7 @@ static void use_inside(void *ctx, struct killick_result *r)
 	killick_call_free(c);
 	EQ(killick_do(in->s, &rq, &again), KILLICK_ERR_USAGE); /* each would hold up the others */
 	OK(!again);
-	EQ(killick_session_open(in->k, &(struct killick_session_options){ .config = "{}" }, &other,
-				&e),
+	EQ(killick_session_open(in->k, &KILLICK_SESSION_OPTIONS(.config = "{}"), &other, &e),
 	   KILLICK_ERR_CONFIG);
 	EQ(killick_session_close(in->s, NULL), KILLICK_ERR_USAGE);
 	EQ(killick_close(in->k, NULL), KILLICK_ERR_USAGE);

@@ -228,12 +228,9 @@ static void on_done(void *ctx, struct killick_result *r)
 static void close_under_callbacks(void)
 {
 	struct lab_count n = LAB_COUNT_INIT;
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "a",
-				      .name = "block",
-				      .timeout_ms = 1000,
-				      .ctx = &n,
-				      .on_done = on_done };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "a", .name = "block",
+				.timeout_ms = 1000, .ctx = &n, .on_done = on_done);
 
 	k = LAB();
 	s = lab_session(k, SERVERS({ "a" }));
@@ -254,11 +251,10 @@ TEST(callbacks_come_after_the_host_closed_all_descriptors, .timeout_ms = 60000)
 static void close_own_loop(void)
 {
 	struct lab_count n = LAB_COUNT_INIT;
-	struct killick_request rq = {
-		.op = KILLICK_PING, .server = "a", .ctx = &n, .on_done = on_done
-	};
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_PING, .server = "a", .ctx = &n, .on_done = on_done);
 
-	k = lab_open(&(struct killick_options){ .dispatch = KILLICK_DISPATCH_HOST });
+	k = lab_open(&KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST));
 	s = lab_session(k, SERVERS({ "a" }));
 	close_everything();
 	open_files();

@@ -40,13 +40,9 @@ static void on_done(void *ctx, struct killick_result *r)
 static struct killick_request progress_call(struct steps *st, const char *args)
 {
 	*st = (struct steps){ .over = LAB_COUNT_INIT, .in_order = true };
-	return (struct killick_request){ .op = KILLICK_CALL,
-					 .server = "zoo",
-					 .name = "progress",
-					 .args = args,
-					 .timeout_ms = LAB_MS,
-					 .ctx = st,
-					 .on_progress = on_progress };
+	return KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "progress",
+			       .args = args, .timeout_ms = LAB_MS, .ctx = st,
+			       .on_progress = on_progress);
 }
 
 static void expect_progress(const char *way, const char *more)
@@ -97,14 +93,14 @@ static struct killick_session *with_events(struct killick *k, struct lab_events 
 					   const struct lab_server *list, unsigned answers)
 {
 	lab_events_init(ev);
-	return lab_session_with(
-		k, list,
-		&(struct killick_session_options){ .handlers = lab_handlers(ev, answers) });
+	return lab_session_with(k, list,
+				&KILLICK_SESSION_OPTIONS(.handlers = lab_handlers(ev, answers)));
 }
 
 static void set_level(struct killick_session *s, const char *level)
 {
-	struct killick_request rq = { .op = KILLICK_LOG_LEVEL, .server = "zoo", .name = level };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_LOG_LEVEL, .server = "zoo", .name = level);
 
 	killick_result_free(lab_do(s, &rq, 0));
 }
@@ -161,7 +157,8 @@ static void expect_changes(const char *way, const char *more)
 	struct lab_events ev;
 	struct killick *k = LAB();
 	struct killick_session *s = with_events(k, &ev, SERVERS({ "zoo", way, .more = more }), 0);
-	struct killick_request rq = { .op = KILLICK_SUBSCRIBE, .server = "zoo", .name = "zoo://a" };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_SUBSCRIBE, .server = "zoo", .name = "zoo://a");
 
 	notify(s, "tools");
 	lab_await(&ev.count[KILLICK_EVENT_TOOLS], 1);
@@ -331,8 +328,9 @@ TEST(an_answer_later_from_another_thread)
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session_with(
 		k, SERVERS({ "zoo" }),
-		&(struct killick_session_options){
-			.handlers = { .ctx = &l, .on_ask = keep_ask, .answers = ALL } });
+		&KILLICK_SESSION_OPTIONS(.handlers =
+						 &KILLICK_HANDLERS(.ctx = &l, .on_ask = keep_ask,
+								   .answers = ALL)));
 	pthread_t thread = lab_thread(answer_later, &l);
 	char got[512];
 
@@ -351,12 +349,12 @@ TEST(an_answer_that_comes_too_late)
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session_with(
 		k, SERVERS({ "zoo" }),
-		&(struct killick_session_options){
-			.handlers = { .ctx = &l, .on_ask = keep_ask, .answers = ALL } });
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "zoo",
-				      .name = "ask",
-				      .args = "{\"method\":\"roots/list\"}" };
+		&KILLICK_SESSION_OPTIONS(.handlers =
+						 &KILLICK_HANDLERS(.ctx = &l, .on_ask = keep_ask,
+								   .answers = ALL)));
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "ask",
+				.args = "{\"method\":\"roots/list\"}");
 	struct killick_call *c = NULL;
 	struct killick_result *r = NULL;
 
@@ -450,14 +448,11 @@ static void on_its_thread(void *ctx, struct killick_result *r)
 TEST(callbacks_in_the_hosts_loop)
 {
 	struct lab_count n = LAB_COUNT_INIT;
-	struct killick *k =
-		lab_open(&(struct killick_options){ .dispatch = KILLICK_DISPATCH_HOST });
+	struct killick *k = lab_open(&KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST));
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "zoo",
-				      .name = "pid",
-				      .ctx = &n,
-				      .on_done = on_its_thread };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "pid", .ctx = &n,
+				.on_done = on_its_thread);
 	double end = t_now_ms() + LAB_MS;
 
 	dispatcher = pthread_self();

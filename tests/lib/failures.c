@@ -111,8 +111,8 @@ static void pids_of(struct killick_session *s, pid_t *out)
 	EQ(killick_status(s, &st), 0);
 	EQ(st->count, 4);
 	for (int i = 0; i < 4; i++) {
-		EQ(st->servers[i].state, KILLICK_READY);
-		out[i] = st->servers[i].pid;
+		EQ(st->servers[i]->state, KILLICK_READY);
+		out[i] = st->servers[i]->pid;
 	}
 	killick_status_free(st);
 }
@@ -125,9 +125,9 @@ static void refresh_once(struct killick_session *s, const struct lab_server *lis
 
 	pids_of(s, before);
 	for (int i = 0; i < 4; i++) {
-		struct killick_request rq = { .op = KILLICK_CALL,
-					      .server = list[i].name,
-					      .name = "block" };
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_CALL, .server = list[i].name,
+					.name = "block");
 
 		EQ(killick_start(s, &rq, &blocked[i]), 0);
 	}
@@ -191,7 +191,7 @@ TEST(listed_and_dropped)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "two" }));
-	struct killick_request rq = { .op = KILLICK_TOOLS };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_TOOLS);
 	double end = t_now_ms() + LAB_MS;
 
 	killick_result_free(lab_do(s, &rq, 0));
@@ -213,7 +213,7 @@ TEST(dropped_during_the_handshake)
 	struct lab_count n = LAB_COUNT_INIT;
 	struct killick *k = LAB();
 	char *config = lab_config(SERVERS({ "mute", "mute" }, { "two", "mute" }));
-	struct killick_session_options options = { .config = config };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = config);
 	struct killick_error e = { 0 };
 
 	EQ(killick_session_open_start(k, &options, never_opened, &n, &e), 0);
@@ -229,7 +229,7 @@ TEST(dropped_before_the_handshake)
 	/* mute: a handshake that could succeed sometimes does, on a machine that is busy enough */
 	char *config = lab_config(
 		SERVERS({ "a", "mute" }, { "b", "mute" }, { "c", "mute" }, { "d", "mute" }));
-	struct killick_session_options options = { .config = config };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = config);
 	struct killick_error e = { 0 };
 
 	for (int i = 0; i < 20; i++) {

@@ -46,14 +46,16 @@ static void begin(const char *part)
 
 static void call_all(struct killick_session *s)
 {
-	static const struct killick_request requests[] = {
-		{ .op = KILLICK_TOOLS, .server = "a" },
-		{ .op = KILLICK_CALL, .server = "a", .name = "echo", .args = "{\"text\":\"x\"}" },
-		{ .op = KILLICK_CALL, .server = "b", .name = "progress" },
-		{ .op = KILLICK_PING, .server = "b" },
+	const struct killick_request requests[] = {
+		KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "a"),
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "a", .name = "echo",
+				.args = "{\"text\":\"x\"}"),
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "b", .name = "progress"),
+		KILLICK_REQUEST(.op = KILLICK_PING, .server = "b"),
 	};
 	struct killick_call *c = NULL;
-	struct killick_request block = { .op = KILLICK_CALL, .server = "a", .name = "block" };
+	struct killick_request block =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "a", .name = "block");
 
 	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
 		struct killick_request rq = requests[i];
@@ -72,12 +74,14 @@ static void call_all(struct killick_session *s)
 
 static int scenario(void)
 {
-	struct killick_options options = { .keeper = t_program("KILLICK", "build/killick") };
+	struct killick_options options =
+		KILLICK_OPTIONS(.keeper = t_program("KILLICK", "build/killick"));
 	char *config = lab_config(SERVERS({ "a", .more = "\"startupTimeoutSec\":3" },
 					  { "b", .more = "\"startupTimeoutSec\":3" }));
 	char *other = lab_config(SERVERS({ "a", "dual", .more = "\"startupTimeoutSec\":3" },
 					 { "b", .more = "\"startupTimeoutSec\":3" }));
-	struct killick_session_options so = { .config = config, .grace_ms = 200 };
+	struct killick_session_options so =
+		KILLICK_SESSION_OPTIONS(.config = config, .grace_ms = 200);
 	struct killick_session *s = NULL;
 	struct killick_error e = { 0 };
 	struct killick *k = NULL;

@@ -70,7 +70,7 @@ static void opened(void *ctx, struct killick_session *session, const struct kill
 static void open_later(const struct lab_server *list)
 {
 	char *config = lab_config(list);
-	struct killick_session_options options = { .config = config };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = config);
 	struct killick_error e;
 
 	EQ(killick_session_open_start(k, &options, opened, NULL, &e), 0);
@@ -128,7 +128,7 @@ static void *close_for_long(void *arg)
 static void closing(void)
 {
 	s = lab_session_with(k, SERVERS({ "a", "stays" }, { "b", "stays" }),
-			     &(struct killick_session_options){ .grace_ms = 60000 });
+			     &KILLICK_SESSION_OPTIONS(.grace_ms = 60000));
 	lab_thread(close_for_long, NULL);
 	lab_await_state(s, "a", KILLICK_STOPPING);
 }
@@ -267,8 +267,9 @@ TEST(dies_at_any_moment, .timeout_ms = 120000)
 
 static void expect_forked(void)
 {
-	struct killick_session_options options = { .config = "{\"mcpServers\":{}}" };
-	struct killick_request rq = { .op = KILLICK_PING, .server = "a" };
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config = "{\"mcpServers\":{}}");
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PING, .server = "a");
 	struct killick_session *other = NULL;
 	struct killick_result *r = NULL;
 	struct killick_status *st = NULL;

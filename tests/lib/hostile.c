@@ -45,14 +45,14 @@ static void one_call(struct killick_session *s, const struct trial *t, const cha
 static void run_trial(const struct trial *t)
 {
 	struct lab_events ev;
-	struct killick *k = lab_open(&(struct killick_options){ .message_limit = LIMIT });
+	struct killick *k = lab_open(&KILLICK_OPTIONS(.message_limit = LIMIT));
 	struct killick_session *s;
 	pid_t good;
 
 	lab_events_init(&ev);
-	s = lab_session_with(k, SERVERS({ "bad", t->way, t->argument, t->more }, { "good" }),
-			     &(struct killick_session_options){ .grace_ms = 200,
-								.handlers = lab_handlers(&ev, 0) });
+	s = lab_session_with(
+		k, SERVERS({ "bad", t->way, t->argument, t->more }, { "good" }),
+		&KILLICK_SESSION_OPTIONS(.grace_ms = 200, .handlers = lab_handlers(&ev, 0)));
 	good = lab_pid(s, "good");
 	if (t->fails != (lab_state(s, "bad") != KILLICK_READY))
 		FAIL("%s: it is %s", t->way, killick_state_name(lab_state(s, "bad")));
@@ -133,7 +133,8 @@ static void list_fails(const char *way)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo", way }));
-	struct killick_request rq = { .op = KILLICK_TOOLS, .server = "zoo", .timeout_ms = LAB_MS };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "zoo", .timeout_ms = LAB_MS);
 
 	killick_result_free(lab_do(s, &rq, KILLICK_ERR_PROTOCOL));
 	lab_pid(s, "zoo");
@@ -154,7 +155,7 @@ TEST(lists_of_the_wrong_shape)
 	static const enum killick_op ops[] = { KILLICK_TOOLS, KILLICK_RESOURCES };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct killick_request rq = { .op = ops[i], .server = "zoo" };
+		struct killick_request rq = KILLICK_REQUEST(.op = ops[i], .server = "zoo");
 
 		killick_result_free(lab_do(s, &rq, KILLICK_ERR_PROTOCOL));
 	}
@@ -167,11 +168,11 @@ TEST(other_tools_each_time)
 	struct lab_events ev;
 	struct killick *k = LAB();
 	struct killick_session *s;
-	struct killick_request rq = { .op = KILLICK_TOOLS, .server = "zoo" };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "zoo");
 
 	lab_events_init(&ev);
 	s = lab_session_with(k, SERVERS({ "zoo", "shifting" }),
-			     &(struct killick_session_options){ .handlers = lab_handlers(&ev, 0) });
+			     &KILLICK_SESSION_OPTIONS(.handlers = lab_handlers(&ev, 0)));
 	for (int i = 1; i <= 20; i++) {
 		struct killick_result *r;
 
@@ -217,9 +218,8 @@ TEST(floods_are_bounded, .timeout_ms = 60000)
 		struct killick_session *s;
 
 		lab_events_init(&ev);
-		s = lab_session_with(
-			k, SERVERS({ "zoo", ways[i] }),
-			&(struct killick_session_options){ .handlers = lab_handlers(&ev, 0) });
+		s = lab_session_with(k, SERVERS({ "zoo", ways[i] }),
+				     &KILLICK_SESSION_OPTIONS(.handlers = lab_handlers(&ev, 0)));
 		for (int n = 0; n < (i == 1 ? 1 : 200); n++)
 			lab_call(s, "zoo", "echo", NULL, 0, NULL, 0);
 		lab_end(s);
@@ -249,9 +249,8 @@ TEST(what_is_said_after_the_end_is_nothing)
 TEST(a_server_that_cannot_be_reached_is_replaced)
 {
 	struct killick *k = LAB();
-	struct killick_session *s =
-		lab_session_with(k, SERVERS({ "zoo", "closein" }),
-				 &(struct killick_session_options){ .grace_ms = 100 });
+	struct killick_session *s = lab_session_with(k, SERVERS({ "zoo", "closein" }),
+						     &KILLICK_SESSION_OPTIONS(.grace_ms = 100));
 	pid_t pid = lab_pid(s, "zoo");
 	int code = KILLICK_ERR_BUSY;
 
@@ -274,9 +273,8 @@ TEST(a_server_that_does_not_read, .timeout_ms = 60000)
 {
 	enum { N = 64, SIZE = 4 << 20 };
 	struct killick *k = LAB();
-	struct killick_session *s =
-		lab_session_with(k, SERVERS({ "zoo", "stopread" }, { "good" }),
-				 &(struct killick_session_options){ .grace_ms = 100 });
+	struct killick_session *s = lab_session_with(k, SERVERS({ "zoo", "stopread" }, { "good" }),
+						     &KILLICK_SESSION_OPTIONS(.grace_ms = 100));
 	struct killick_call *c[N];
 	char *args = malloc(SIZE + 32);
 	int busy = 0, late = 0;
@@ -286,11 +284,9 @@ TEST(a_server_that_does_not_read, .timeout_ms = 60000)
 	memset(args + 9, 'y', SIZE);
 	memcpy(args + 9 + SIZE, "\"}", 3);
 	for (int i = 0; i < N; i++) {
-		struct killick_request rq = { .op = KILLICK_CALL,
-					      .server = "zoo",
-					      .name = "echo",
-					      .args = args,
-					      .timeout_ms = 2000 };
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo",
+					.args = args, .timeout_ms = 2000);
 
 		EQ(killick_start(s, &rq, &c[i]), 0);
 	}

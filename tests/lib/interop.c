@@ -27,9 +27,9 @@ struct guest {
 static void on_event(void *ctx, const struct killick_event *e)
 {
 	struct guest *g = ctx;
-	struct killick_handlers h = lab_handlers(&g->ev, 0);
+	const struct killick_handlers *h = lab_handlers(&g->ev, 0);
 
-	h.on_event(h.ctx, e);
+	h->on_event(h->ctx, e);
 }
 
 static void on_ask(void *ctx, struct killick_ask *ask)
@@ -57,10 +57,12 @@ static void open_guest(struct guest *g, const char *script, const char *args, co
 {
 	const char *dir = t_program("INTEROP", "tests/interop");
 	char config[4096], path[1024];
-	struct killick_session_options options = {
-		.config = config,
-		.handlers = { .ctx = g, .on_event = on_event, .on_ask = on_ask, .answers = ALL },
-	};
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config = config,
+					.handlers =
+						&KILLICK_HANDLERS(.ctx = g, .on_event = on_event,
+								  .on_ask = on_ask,
+								  .answers = ALL));
 	struct killick_error e = { 0 };
 
 	lab_events_init(&g->ev);
@@ -89,9 +91,8 @@ static void close_guest(struct guest *g)
 static const char *get(struct guest *g, enum killick_op op, const char *name, const char *args)
 {
 	static struct killick_result *last;
-	struct killick_request rq = {
-		.op = op, .server = "it", .name = name, .args = args, .timeout_ms = START_MS
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = op, .server = "it", .name = name,
+						    .args = args, .timeout_ms = START_MS);
 
 	killick_result_free(last);
 	last = lab_do(g->s, &rq, 0);
@@ -133,13 +134,9 @@ static void on_done(void *ctx, struct killick_result *r)
 static void expect_progress(struct guest *g, const char *tool, const char *args, int count)
 {
 	struct steps st = { .over = LAB_COUNT_INIT };
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "it",
-				      .name = tool,
-				      .args = args,
-				      .ctx = &st,
-				      .on_progress = on_progress,
-				      .on_done = on_done };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "it", .name = tool, .args = args,
+				.ctx = &st, .on_progress = on_progress, .on_done = on_done);
 
 	EQ(killick_start(g->s, &rq, NULL), 0);
 	lab_await(&st.over, 1);
@@ -149,9 +146,8 @@ static void expect_progress(struct guest *g, const char *tool, const char *args,
 
 static void expect_cancel(struct guest *g, const char *tool, const char *args)
 {
-	struct killick_request rq = {
-		.op = KILLICK_CALL, .server = "it", .name = tool, .args = args
-	};
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "it", .name = tool, .args = args);
 	struct killick_call *c = NULL;
 
 	EQ(killick_start(g->s, &rq, &c), 0);
@@ -264,10 +260,10 @@ static void dual(const char *era, const char *got, const char *protocol)
 	snprintf(more, sizeof(more), ",\"era\":\"%s\"", era);
 	open_guest(&g, "dual-era.mjs", "", more);
 	EQ(killick_status(g.s, &st), 0);
-	STREQ(st->servers[0].era, got);
-	STREQ(st->servers[0].protocol, protocol);
-	STREQ(st->servers[0].instructions, "Either way.");
-	OK(strstr(st->servers[0].info, "dual-era"));
+	STREQ(st->servers[0]->era, got);
+	STREQ(st->servers[0]->protocol, protocol);
+	STREQ(st->servers[0]->instructions, "Either way.");
+	OK(strstr(st->servers[0]->info, "dual-era"));
 	killick_status_free(st);
 	expect(&g, KILLICK_TOOLS, NULL, NULL, "\"echo\"");
 	expect(&g, KILLICK_RESOURCES, NULL, NULL, "dual://note");
@@ -319,7 +315,7 @@ TEST(legacy_found_out, .timeout_ms = 120000)
 
 	open_guest(&g, PACKAGE "everything/dist/index.js", ",\"stdio\"", ",\"era\":\"auto\"");
 	EQ(killick_status(g.s, &st), 0);
-	STREQ(st->servers[0].era, "legacy");
+	STREQ(st->servers[0]->era, "legacy");
 	killick_status_free(st);
 	expect(&g, KILLICK_CALL, "echo", "{\"message\":\"x\"}", "Echo: x");
 	close_guest(&g);

@@ -17,7 +17,7 @@
 
 struct killick *lab_open(const struct killick_options *options)
 {
-	struct killick_options o = options ? *options : (struct killick_options){ 0 };
+	struct killick_options o = options ? *options : KILLICK_OPTIONS();
 	struct killick_error e = { 0 };
 	struct killick *k = NULL;
 	char path[128];
@@ -81,18 +81,18 @@ struct killick_session *lab_session_with(struct killick *k, const struct lab_ser
 
 struct killick_session *lab_session(struct killick *k, const struct lab_server *list)
 {
-	return lab_session_with(k, list, &(struct killick_session_options){ 0 });
+	return lab_session_with(k, list, &KILLICK_SESSION_OPTIONS());
 }
 
 static void must_be_proved(struct killick_report *r)
 {
 	OK(r);
 	for (size_t i = 0; i < r->count; i++)
-		if (!strcmp(r->endings[i].proof, "none") || r->endings[i].survivors)
+		if (!strcmp(r->endings[i]->proof, "none") || r->endings[i]->survivors)
 			FAIL("%s (pid %d, why %s) ended by %s: proof %s, %d survivors, report %s",
-			     r->endings[i].server, r->endings[i].pid, r->endings[i].why,
-			     r->endings[i].step, r->endings[i].proof, r->endings[i].survivors,
-			     r->endings[i].json);
+			     r->endings[i]->server, r->endings[i]->pid, r->endings[i]->why,
+			     r->endings[i]->step, r->endings[i]->proof, r->endings[i]->survivors,
+			     r->endings[i]->json);
 	OK(r->proved);
 	EQ(r->survivors, 0);
 	killick_report_free(r);
@@ -144,11 +144,9 @@ struct killick_result *lab_do(struct killick_session *s, const struct killick_re
 struct killick_result *lab_try(struct killick_session *s, const char *server, const char *tool,
 			       const char *args, long timeout_ms)
 {
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = server,
-				      .name = tool,
-				      .args = args,
-				      .timeout_ms = timeout_ms };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = server, .name = tool, .args = args,
+				.timeout_ms = timeout_ms);
 	struct killick_result *r = NULL;
 
 	killick_do(s, &rq, &r);
@@ -159,11 +157,9 @@ struct killick_result *lab_try(struct killick_session *s, const char *server, co
 void lab_call(struct killick_session *s, const char *server, const char *tool, const char *args,
 	      int code, char *out, size_t size)
 {
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = server,
-				      .name = tool,
-				      .args = args,
-				      .timeout_ms = LAB_MS };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = server, .name = tool, .args = args,
+				.timeout_ms = LAB_MS);
 	struct killick_result *r = lab_do(s, &rq, code);
 
 	if (out)
@@ -181,7 +177,8 @@ pid_t lab_pid(struct killick_session *s, const char *server)
 
 struct killick_call *lab_block(struct killick_session *s, const char *server)
 {
-	struct killick_request rq = { .op = KILLICK_CALL, .server = server, .name = "block" };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = server, .name = "block");
 	struct killick_call *c = NULL;
 
 	EQ(killick_start(s, &rq, &c), 0);
@@ -209,8 +206,8 @@ void lab_seen(struct killick_session *s, const char *server, const char *path, c
 static const struct killick_server_status *status_of(struct killick_status *st, const char *server)
 {
 	for (size_t i = 0; i < st->count; i++)
-		if (!strcmp(st->servers[i].name, server))
-			return &st->servers[i];
+		if (!strcmp(st->servers[i]->name, server))
+			return st->servers[i];
 	FAIL("no server '%s' in the status", server);
 }
 
@@ -434,11 +431,11 @@ static void on_ask(void *ctx, struct killick_ask *ask)
 		killick_decline(ask, "the test says no");
 }
 
-struct killick_handlers lab_handlers(struct lab_events *ev, unsigned answers)
+const struct killick_handlers *lab_handlers(struct lab_events *ev, unsigned answers)
 {
-	return (struct killick_handlers){
-		.ctx = ev, .on_event = on_event, .on_ask = on_ask, .answers = answers
-	};
+	ev->handlers = KILLICK_HANDLERS(.ctx = ev, .on_event = on_event, .on_ask = on_ask,
+					.answers = answers);
+	return &ev->handlers;
 }
 
 pthread_t lab_thread(void *(*fn)(void *arg), void *arg)

@@ -111,10 +111,11 @@ struct lab_events {
 	const char *answer; /* to whatever is asked; NULL: decline */
 	char ask_method[64], ask_params[512];
 	pthread_mutex_t lock;
+	struct killick_handlers handlers;
 };
 void lab_events_init(struct lab_events *ev);
 /* Handlers that fill it in; answers as in killick_handlers. */
-struct killick_handlers lab_handlers(struct lab_events *ev, unsigned answers);
+const struct killick_handlers *lab_handlers(struct lab_events *ev, unsigned answers);
 
 /* Run fn in a thread; pthread_join it. */
 pthread_t lab_thread(void *(*fn)(void *arg), void *arg);

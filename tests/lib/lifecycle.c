@@ -9,8 +9,7 @@
 static int try_open(struct killick *k, const char *config, struct killick_error *e)
 {
 	struct killick_session *s = NULL;
-	int r = killick_session_open(k, &(struct killick_session_options){ .config = config }, &s,
-				     e);
+	int r = killick_session_open(k, &KILLICK_SESSION_OPTIONS(.config = config), &s, e);
 
 	OK(r == 0 || !s);
 	if (r == 0)
@@ -82,7 +81,7 @@ TEST(one_slow_server_delays_nobody)
 	s = lab_session_with(k,
 			     SERVERS({ "slow", "mute", .more = "\"startupTimeoutSec\":60" },
 				     { "zoo", .more = "\"required\":true" }),
-			     &(struct killick_session_options){ .wait = KILLICK_WAIT_REQUIRED });
+			     &KILLICK_SESSION_OPTIONS(.wait = KILLICK_WAIT_REQUIRED));
 	lab_pid(s, "zoo");
 	OK(lab_state(s, "slow") != KILLICK_READY);
 	lab_end(s);
@@ -134,7 +133,8 @@ TEST(config_from_a_file_and_from_a_command)
 	const char *zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
 	char *argv[] = { (char *)zoo, (char *)"mcp", NULL }, file[128];
 	char *config = lab_config(SERVERS({ "zoo" }));
-	struct killick_session_options options = { .command = argv, .label = "by command" };
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.command = argv, .label = "by command");
 	struct killick_error e = { 0 };
 	struct killick_session *s = NULL;
 	struct killick_report *report = NULL;
@@ -145,7 +145,7 @@ TEST(config_from_a_file_and_from_a_command)
 	lab_pid(s, "server");
 	EQ(killick_session_close(s, &report), 0);
 	EQ(report->count, 1);
-	STREQ(report->endings[0].session, "by command");
+	STREQ(report->endings[0]->session, "by command");
 	killick_report_free(report);
 	killick_session_free(s);
 
@@ -154,7 +154,7 @@ TEST(config_from_a_file_and_from_a_command)
 	OK(f && fputs(config, f) >= 0);
 	fclose(f);
 	free(config);
-	options = (struct killick_session_options){ .config_file = file };
+	options = KILLICK_SESSION_OPTIONS(.config_file = file);
 	EQ(killick_session_open(k, &options, &s, &e), 0);
 	lab_pid(s, "zoo");
 	lab_end(s);
@@ -242,11 +242,10 @@ TEST(calls_in_flight_end_or_finish_in_time)
 	struct killick *k = LAB();
 	struct killick_session *s =
 		lab_session_with(k, SERVERS({ "zoo", .more = "\"env\":{\"N\":\"1\"}" }),
-				 &(struct killick_session_options){ .drain_ms = 2000 });
+				 &KILLICK_SESSION_OPTIONS(.drain_ms = 2000));
 	struct killick_call *block = lab_block(s, "zoo"), *nap = NULL;
-	struct killick_request rq = {
-		.op = KILLICK_CALL, .server = "zoo", .name = "sleep", .args = "{\"ms\":300}"
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+						    .name = "sleep", .args = "{\"ms\":300}");
 	struct killick_result *r = NULL;
 
 	EQ(killick_start(s, &rq, &nap), 0);
@@ -276,15 +275,15 @@ static struct killick_report *close_report(struct killick_session *s)
 TEST(a_server_that_has_to_be_killed)
 {
 	struct killick *k = LAB();
-	struct killick_session *s = lab_session_with(
-		k, SERVERS({ "stays", "stays" }, { "zoo" }),
-		&(struct killick_session_options){ .grace_ms = 100, .label = "L" });
+	struct killick_session *s =
+		lab_session_with(k, SERVERS({ "stays", "stays" }, { "zoo" }),
+				 &KILLICK_SESSION_OPTIONS(.grace_ms = 100, .label = "L"));
 	pid_t pid = lab_pid(s, "stays");
 	struct killick_report *r = close_report(s);
 
 	EQ(r->count, 2);
 	for (size_t i = 0; i < r->count; i++) {
-		const struct killick_ending *end = &r->endings[i];
+		const struct killick_ending *end = r->endings[i];
 		bool stays = !strcmp(end->server, "stays");
 
 		STREQ(end->session, "L");
@@ -327,7 +326,7 @@ TEST(servers_that_escape, .timeout_ms = 60000)
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		struct killick_session *s =
 			lab_session_with(k, SERVERS({ "zoo", .mode = modes[i] }),
-					 &(struct killick_session_options){ .grace_ms = 100 });
+					 &KILLICK_SESSION_OPTIONS(.grace_ms = 100));
 
 		lab_end(s);
 		if (audit_count(&t_audit) > 0)
@@ -357,7 +356,7 @@ TEST(the_same_with_callbacks)
 	struct killick *k = LAB();
 	char *one = lab_config(SERVERS({ "zoo" })), *two = lab_config(SERVERS({ "zoo", "dual" }));
 	struct killick_session *s = NULL;
-	struct killick_session_options options = { .config = one };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = one);
 	struct killick_error e = { 0 };
 	double end = t_now_ms() + LAB_MS;
 	pid_t pid;
@@ -401,8 +400,8 @@ TEST(closing_twice_and_using_what_is_closed)
 /* A list that comes when its server is about to leave has no names for the session. */
 TEST(names_leave_with_their_server)
 {
-	struct killick_request rq = { .op = KILLICK_TOOLS, .server = "zoo" };
-	struct killick_session_options options = { .drain_ms = LAB_MS };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "zoo");
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.drain_ms = LAB_MS);
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session_with(k, SERVERS({ "zoo", "drip" }), &options);
 	struct killick_result *r = NULL;
@@ -447,10 +446,10 @@ TEST(eras)
 		snprintf(more, sizeof(more), "\"era\":\"%s\"", cases[i].era);
 		s = lab_session(k, SERVERS({ "zoo", cases[i].way, cases[i].argument, more }));
 		EQ(killick_status(s, &st), 0);
-		if (st->servers[0].state != KILLICK_READY)
-			FAIL("%s as %s: %s", cases[i].way, cases[i].era, st->servers[0].error);
-		STREQ(st->servers[0].era, cases[i].got);
-		STREQ(st->servers[0].protocol, cases[i].protocol);
+		if (st->servers[0]->state != KILLICK_READY)
+			FAIL("%s as %s: %s", cases[i].way, cases[i].era, st->servers[0]->error);
+		STREQ(st->servers[0]->era, cases[i].got);
+		STREQ(st->servers[0]->protocol, cases[i].protocol);
 		killick_status_free(st);
 		lab_call(s, "zoo", "echo", "{\"text\":\"x\"}", 0, NULL, 0);
 		lab_end(s);
@@ -469,7 +468,7 @@ TEST(a_wrong_memory_of_the_era_is_corrected)
 		{ "good", "modern", "legacy" },
 		{ "probedeath", "modern", "legacy" },
 	};
-	struct killick_options options = { .cache_dir = t_audit.dir };
+	struct killick_options options = KILLICK_OPTIONS(.cache_dir = t_audit.dir);
 	char file[128], text[256] = "";
 
 	snprintf(file, sizeof(file), "%s/eras", t_audit.dir);
@@ -504,7 +503,7 @@ TEST(the_era_is_remembered)
 	static const struct lab_server list[] = {
 		{ "zoo", "probedeath", .more = "\"era\":\"auto\"" }, { 0 }
 	};
-	struct killick_options options = { .cache_dir = t_audit.dir };
+	struct killick_options options = KILLICK_OPTIONS(.cache_dir = t_audit.dir);
 	struct killick *k = lab_open(&options);
 	struct killick_session *s = lab_session(k, list);
 	pid_t pids[16];

@@ -117,8 +117,7 @@ char *outpost_config(const struct outpost *o, bool gate, const struct lab_server
 int outpost_try(struct killick *k, const char *config, struct killick_session **out,
 		struct killick_error *e)
 {
-	return killick_session_open(k, &(struct killick_session_options){ .config = config }, out,
-				    e);
+	return killick_session_open(k, &KILLICK_SESSION_OPTIONS(.config = config), out, e);
 }
 
 struct killick_session *outpost_session(struct killick *k, const struct outpost *o, bool gate,

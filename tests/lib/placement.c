@@ -29,8 +29,8 @@ static void placed_in(struct killick_session *s, const char *server, const char 
 
 	EQ(killick_status(s, &st), 0);
 	for (size_t i = 0; i < st->count; i++)
-		if (strcmp(st->servers[i].name, server) == 0)
-			STREQ(st->servers[i].environment, environment);
+		if (strcmp(st->servers[i]->name, server) == 0)
+			STREQ(st->servers[i]->environment, environment);
 	killick_status_free(st);
 }
 
@@ -65,7 +65,7 @@ TEST(a_server_runs_where_it_is_placed, .timeout_ms = 60000)
 	EQ(r->count, 2);
 	OK(r->proved);
 	for (size_t i = 0; i < r->count; i++) {
-		const struct killick_ending *e = &r->endings[i];
+		const struct killick_ending *e = r->endings[i];
 
 		STREQ(e->environment, strcmp(e->server, "a") == 0 ? "far" : "");
 		STREQ(e->why, "close");
@@ -145,13 +145,12 @@ TEST(status_and_lists_are_of_the_process_that_is_called, .timeout_ms = 60000)
 	outpost_open(&o, NULL);
 	s = outpost_session(k, &o, false, SERVERS({ "a", .more = PLACED }));
 	for (enum killick_op op = KILLICK_TOOLS; op <= KILLICK_PROMPTS; op++)
-		killick_result_free(
-			lab_do(s, &(struct killick_request){ .op = op, .server = "a" }, 0));
-	killick_result_free(lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS }, 0));
+		killick_result_free(lab_do(s, &KILLICK_REQUEST(.op = op, .server = "a"), 0));
+	killick_result_free(lab_do(s, &KILLICK_REQUEST(.op = KILLICK_TOOLS), 0));
 	pid = lab_pid(s, "a");
 	EQ(killick_status(s, &st), 0);
-	EQ(st->servers[0].pid, pid);
-	OK(st->servers[0].tools > 0);
+	EQ(st->servers[0]->pid, pid);
+	OK(st->servers[0]->tools > 0);
 	killick_status_free(st);
 	EQ(lab_pids(pids, 8), 1); /* one process for all of it */
 	EQ(pids[0], pid);
@@ -246,12 +245,11 @@ static void fails_alone(const char *environments, const char *more, const char *
 		 "server 'a' is placed in environment 'far' and cannot be started: %s", why);
 	error_is(s, "a", text);
 	EQ(lab_state(s, "a"), KILLICK_GONE);
-	r = lab_do(s, &(struct killick_request){ .op = KILLICK_CALL, .server = "a", .name = "pid" },
+	r = lab_do(s, &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "a", .name = "pid"),
 		   KILLICK_ERR_START);
 	OK(strstr(killick_result_error(r), text));
 	killick_result_free(r);
-	r = lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS, .server = "a" },
-		   KILLICK_ERR_START);
+	r = lab_do(s, &KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "a"), KILLICK_ERR_START);
 	killick_result_free(r);
 	EQ(killick_session_refresh(s, config, NULL, NULL, &e), 0);
 	error_is(s, "a", text);
@@ -393,8 +391,8 @@ TEST(a_handshake_that_is_cancelled_leaves_nothing_there, .timeout_ms = 60000)
 
 	outpost_open(&o, NULL);
 	config = outpost_config(&o, false, SERVERS({ "a", "mute", .more = PLACED }));
-	EQ(killick_session_open_start(k, &(struct killick_session_options){ .config = config },
-				      on_opened, &told, &e),
+	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config), on_opened,
+				      &told, &e),
 	   0);
 	lab_await_pids(1);
 	lab_close(k); /* in the middle of it */
@@ -416,8 +414,7 @@ TEST(a_session_that_is_closed_at_any_moment_leaves_nothing_there, .timeout_ms = 
 		struct killick_error e;
 		char *config = outpost_config(&o, false, SERVERS({ "a", "mute", .more = PLACED }));
 
-		EQ(killick_session_open_start(k,
-					      &(struct killick_session_options){ .config = config },
+		EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config),
 					      on_opened, &told, &e),
 		   0);
 		poll(NULL, 0, (int)(t_random() % 25));
@@ -472,7 +469,7 @@ TEST(close_and_refresh_prove_trees_that_spread, .timeout_ms = 60000)
 		FAIL("%s", e.text);
 	EQ(r->count, 1);
 	OK(r->proved);
-	STREQ(r->endings[0].server, "a");
+	STREQ(r->endings[0]->server, "a");
 	killick_report_free(r);
 	lab_call(s, "b", "echo", NULL, 0, NULL, 0);
 	lab_end(s);

@@ -57,10 +57,9 @@ TEST(what_is_open_fails_at_once_and_later_calls_too_until_it_is_back, .timeout_m
 	gate_open(&g, &o);
 	lab_events_init(&ev);
 	config = outpost_config(&o, true, SERVERS({ "a", .more = PLACED }));
-	if (killick_session_open(k,
-				 &(struct killick_session_options){
-					 .config = config, .handlers = lab_handlers(&ev, 0) },
-				 &s, &e))
+	if (killick_session_open(
+		    k, &KILLICK_SESSION_OPTIONS(.config = config, .handlers = lab_handlers(&ev, 0)),
+		    &s, &e))
 		FAIL("%s", e.text);
 	pid = lab_pid(s, "a");
 	for (int i = 0; i < CALLS; i++)
@@ -71,13 +70,10 @@ TEST(what_is_open_fails_at_once_and_later_calls_too_until_it_is_back, .timeout_m
 	EQ(lab_state(s, "a"), KILLICK_READY);
 	await_error(s, "a", "was lost: ");
 	for (enum killick_op op = KILLICK_TOOLS; op <= KILLICK_UNSUBSCRIBE; op++)
-		killick_result_free(
-			lab_do(s,
-			       &(struct killick_request){
-				       .op = op, .server = "a", .name = "echo", .args = "{}" },
-			       KILLICK_ERR_LOST));
-	killick_result_free(
-		lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS }, KILLICK_ERR_LOST));
+		killick_result_free(lab_do(
+			s, &KILLICK_REQUEST(.op = op, .server = "a", .name = "echo", .args = "{}"),
+			KILLICK_ERR_LOST));
+	killick_result_free(lab_do(s, &KILLICK_REQUEST(.op = KILLICK_TOOLS), KILLICK_ERR_LOST));
 	gate_set(&g, GATE_OPEN);
 	await_error(s, "a", "");
 	EQ(lab_pid(s, "a"), pid); /* the same process */
@@ -106,7 +102,7 @@ TEST(a_server_that_is_lost_does_not_spoil_the_list_of_the_others, .timeout_ms = 
 	s = outpost_session(k, &o, true, SERVERS({ "a", .more = PLACED }, { "b" }));
 	gate_set(&g, GATE_SHUT);
 	await_error(s, "a", "was lost: ");
-	r = lab_do(s, &(struct killick_request){ .op = KILLICK_TOOLS }, 0);
+	r = lab_do(s, &KILLICK_REQUEST(.op = KILLICK_TOOLS), 0);
 	snprintf(list, sizeof(list), "%s", killick_result_json(r, NULL));
 	OK(strstr(list, "b__echo") && !strstr(list, "a__echo"));
 	killick_result_free(r);
@@ -190,10 +186,9 @@ TEST(a_handshake_that_is_cut_fails_and_leaves_nothing, .timeout_ms = 90000)
 	gate_open(&g, &o);
 	config = outpost_config(
 		&o, true, SERVERS({ "a", "mute", .more = PLACED ",\"startupTimeoutSec\":30" }));
-	if (killick_session_open(k,
-				 &(struct killick_session_options){ .config = config,
-								    .wait = KILLICK_WAIT_REQUIRED },
-				 &s, &e))
+	if (killick_session_open(
+		    k, &KILLICK_SESSION_OPTIONS(.config = config, .wait = KILLICK_WAIT_REQUIRED),
+		    &s, &e))
 		FAIL("%s", e.text);
 	lab_await_pids(1);
 	gate_set(&g, GATE_SHUT);
@@ -254,7 +249,7 @@ TEST(close_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
 	EQ(r->count, 2);
 	OK(!r->proved);
 	for (size_t i = 0; i < 2; i++) {
-		const struct killick_ending *e = &r->endings[i];
+		const struct killick_ending *e = r->endings[i];
 
 		STREQ(e->why, "close");
 		if (strcmp(e->server, "b") == 0) {
@@ -292,7 +287,7 @@ TEST(refresh_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
 	EQ(killick_session_refresh(s, config, NULL, &r, &e), 0);
 	EQ(r->count, 1);
 	OK(!r->proved);
-	STREQ(r->endings[0].proof, "lease");
+	STREQ(r->endings[0]->proof, "lease");
 	killick_report_free(r);
 	lab_call(s, "a", "echo", NULL, 0, NULL, 0); /* the one here */
 	lab_end(s);
@@ -430,8 +425,8 @@ TEST(a_program_whose_keepers_hang_does_not_hang_the_close, .timeout_ms = 90000)
 	OK(r->proved); /* of the server */
 	killick_report_free(r);
 	EQ(lab_living(), 0);
-	/* The hang-up of the control socket has woken the watch, and the watch the hold: nothing more is
-	 * to be done here. */
+	/* The hang-up of the control socket has woken the watch, and the watch the hold: nothing
+	 * more is to be done here. */
 	for (double until = t_now_ms() + 3 * LAB_MS; audit_count(&t_audit) > 0;) {
 		char left[400];
 

@@ -45,7 +45,7 @@ static void use_everything(void)
 
 	k = LAB();
 	s = lab_session_with(k, SERVERS({ "a" }, { "b", "stays" }, { "c", "dies" }),
-			     &(struct killick_session_options){ .grace_ms = 100 });
+			     &KILLICK_SESSION_OPTIONS(.grace_ms = 100));
 	lab_call(s, "a", "echo", NULL, 0, NULL, 0);
 	lab_call(s, "a", "spawn", NULL, 0, NULL, 0);
 	r = lab_try(s, "a", "crash", NULL, LAB_MS);
@@ -191,7 +191,7 @@ static void writes_to_the_dead(void)
 	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	k = LAB();
 	s = lab_session_with(k, SERVERS({ "a", "closein" }, { "b" }),
-			     &(struct killick_session_options){ .grace_ms = 100 });
+			     &KILLICK_SESSION_OPTIONS(.grace_ms = 100));
 	lab_call(s, "a", "echo", "{\"text\":\"x\"}", 0, NULL, 0);
 	for (int i = 0; i < 3; i++) {
 		r = lab_try(s, "a", "big", big, 1000);
@@ -252,7 +252,7 @@ TEST(a_host_without_stdio)
 static void with_few_descriptors(void)
 {
 	struct lab_server list[32] = { 0 };
-	struct killick_session_options options = { 0 };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS();
 	struct killick_error e = { 0 };
 	struct killick_status *st = NULL;
 	char names[31][16], *config;
@@ -269,7 +269,7 @@ static void with_few_descriptors(void)
 	if (killick_session_open(k, &options, &s, &e) == 0) {
 		EQ(killick_status(s, &st), 0);
 		for (size_t i = 0; i < st->count; i++)
-			failed += st->servers[i].state != KILLICK_READY && *st->servers[i].error;
+			failed += st->servers[i]->state != KILLICK_READY && *st->servers[i]->error;
 		OK(failed > 0 && failed < 31);
 		killick_status_free(st);
 		lab_end(s);

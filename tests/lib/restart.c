@@ -15,7 +15,7 @@ static unsigned restarts_of(struct killick_session *s)
 	unsigned n;
 
 	EQ(killick_status(s, &st), 0);
-	n = st->servers[0].restarts;
+	n = st->servers[0]->restarts;
 	killick_status_free(st);
 	return n;
 }
@@ -190,8 +190,8 @@ static pid_t parent_of(pid_t pid)
 static void kill_keeper(int generation)
 {
 	struct killick *k = LAB();
-	struct killick_session *s = lab_session_with(
-		k, SERVERS({ "zoo" }), &(struct killick_session_options){ .grace_ms = 200 });
+	struct killick_session *s =
+		lab_session_with(k, SERVERS({ "zoo" }), &KILLICK_SESSION_OPTIONS(.grace_ms = 200));
 	pid_t pid = lab_pid(s, "zoo"), victim = pid;
 	struct killick_call *c = lab_block(s, "zoo");
 	struct killick_result *r = NULL;
@@ -227,9 +227,8 @@ TEST(closed_while_it_dies)
 
 	for (int i = 0; i < 20; i++) {
 		struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
-		struct killick_request rq = { .op = KILLICK_CALL,
-					      .server = "zoo",
-					      .name = "crash" };
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "crash");
 		struct killick_call *c = NULL;
 		struct killick_result *r = NULL;
 		int code;
@@ -252,10 +251,8 @@ TEST(a_call_without_end_while_it_starts_again)
 
 	crash(s, NULL, "1");
 	killick_result_free(lab_do(s,
-				   &(struct killick_request){ .op = KILLICK_CALL,
-							      .server = "zoo",
-							      .name = "pid",
-							      .timeout_ms = LONG_MAX },
+				   &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+						    .name = "pid", .timeout_ms = LONG_MAX),
 				   0));
 	lab_end(s);
 	lab_close(k);
@@ -270,7 +267,8 @@ TEST(calls_while_it_starts_again)
 
 	crash(s, NULL, "1");
 	for (int i = 0; i < 16; i++) {
-		struct killick_request rq = { .op = KILLICK_CALL, .server = "zoo", .name = "pid" };
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "pid");
 
 		EQ(killick_start(s, &rq, &c[i]), 0);
 	}

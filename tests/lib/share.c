@@ -20,8 +20,8 @@ static struct killick_session *open_one(struct killick *k, const struct lab_serv
 {
 	lab_events_init(ev);
 	ev->answer = "{\"roots\":[]}";
-	return lab_session_with(
-		k, list, &(struct killick_session_options){ .handlers = lab_handlers(ev, ALL) });
+	return lab_session_with(k, list,
+				&KILLICK_SESSION_OPTIONS(.handlers = lab_handlers(ev, ALL)));
 }
 
 static void open_pair(struct pair *p, const struct lab_server *list)
@@ -50,7 +50,7 @@ TEST(one_process_for_the_same_fingerprint)
 
 	open_pair(&p, SHARED);
 	EQ(killick_status(p.b, &st), 0);
-	OK(st->servers[0].shared);
+	OK(st->servers[0]->shared);
 	killick_status_free(st);
 	close_pair(&p);
 }
@@ -134,13 +134,9 @@ static void on_done(void *ctx, struct killick_result *r)
 static void start_progress(struct killick_session *s, struct steps *st, int n)
 {
 	char args[32];
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = "zoo",
-				      .name = "progress",
-				      .args = args,
-				      .ctx = st,
-				      .on_progress = on_progress,
-				      .on_done = on_done };
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+						    .name = "progress", .args = args, .ctx = st,
+						    .on_progress = on_progress, .on_done = on_done);
 
 	*st = (struct steps){ .over = LAB_COUNT_INIT };
 	snprintf(args, sizeof(args), "{\"n\":%d}", n);
@@ -226,7 +222,7 @@ TEST(logs_go_to_who_caused_them)
 
 static void subscribe(struct killick_session *s, enum killick_op op, const char *uri)
 {
-	struct killick_request rq = { .op = op, .server = "zoo", .name = uri };
+	struct killick_request rq = KILLICK_REQUEST(.op = op, .server = "zoo", .name = uri);
 
 	killick_result_free(lab_do(s, &rq, 0));
 }
@@ -314,9 +310,8 @@ TEST(questions_go_to_the_only_caller)
 /* Both have calls open: nobody knows whose question it is, so nobody gets it. */
 TEST(questions_that_could_be_anybodys_are_declined)
 {
-	struct killick_request rq = {
-		.op = KILLICK_CALL, .server = "zoo", .name = "sleep", .args = "{\"ms\":500}"
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+						    .name = "sleep", .args = "{\"ms\":500}");
 	struct killick_call *c = NULL;
 	struct pair p;
 
@@ -378,12 +373,11 @@ TEST(a_question_whose_owner_leaves)
 	struct killick *k = LAB();
 	struct killick_session *a = lab_session_with(
 		k, SHARED,
-		&(struct killick_session_options){
-			.handlers = { .ctx = &kept, .on_ask = keep, .answers = ALL } });
+		&KILLICK_SESSION_OPTIONS(.handlers = &KILLICK_HANDLERS(.ctx = &kept, .on_ask = keep,
+								       .answers = ALL)));
 	struct killick_session *b = lab_session(k, SHARED);
-	struct killick_request rq = {
-		.op = KILLICK_CALL, .server = "zoo", .name = "ask", .args = ask_roots
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
+						    .name = "ask", .args = ask_roots);
 	struct killick_call *c = NULL;
 	double end = t_now_ms() + LAB_MS;
 
@@ -407,8 +401,8 @@ TEST(a_question_of_no_call_whose_session_leaves)
 	struct killick *k = LAB();
 	struct killick_session *a = lab_session_with(
 		k, SHARED,
-		&(struct killick_session_options){
-			.handlers = { .ctx = &kept, .on_ask = keep, .answers = ALL } });
+		&KILLICK_SESSION_OPTIONS(.handlers = &KILLICK_HANDLERS(.ctx = &kept, .on_ask = keep,
+								       .answers = ALL)));
 	struct lab_events ev;
 	struct killick_session *b;
 	char late[256] = "";
@@ -470,8 +464,8 @@ TEST(opened_at_the_same_time)
 	const struct lab_server list[] = { { "zoo", "slowstart", "300", "\"share\":\"identical\"" },
 					   { 0 } };
 	char *config = lab_config(list);
-	struct killick_session_options options = { .config = config,
-						   .wait = KILLICK_WAIT_REQUIRED };
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config = config, .wait = KILLICK_WAIT_REQUIRED);
 	struct killick_session *s[8];
 	struct killick_error e = { 0 };
 	struct killick *k = LAB();

@@ -49,10 +49,9 @@ static void expect_fine(struct killick_result *r)
 
 static void use(struct crowd *c, struct killick_session *s, uint64_t pick)
 {
-	struct killick_request rq = { .op = KILLICK_CALL,
-				      .server = pick & 1 ? "zoo" : "shared",
-				      .name = pick & 2 ? "block" : "echo",
-				      .args = "{\"text\":\"t\"}" };
+	struct killick_request rq =
+		KILLICK_REQUEST(.op = KILLICK_CALL, .server = pick & 1 ? "zoo" : "shared",
+				.name = pick & 2 ? "block" : "echo", .args = "{\"text\":\"t\"}");
 	struct killick_status *st = NULL;
 	struct killick_call *call = NULL;
 	struct killick_result *r = NULL;
@@ -144,8 +143,8 @@ static void *close_it(void *arg)
 static void close_from_all(const struct lab_server *list, enum killick_wait wait)
 {
 	struct killick *k = LAB();
-	struct killick_session *s = lab_session_with(
-		k, list, &(struct killick_session_options){ .wait = wait, .grace_ms = 200 });
+	struct killick_session *s =
+		lab_session_with(k, list, &KILLICK_SESSION_OPTIONS(.wait = wait, .grace_ms = 200));
 	pthread_t threads[THREADS];
 	intptr_t count = 0;
 
@@ -185,7 +184,7 @@ static void *block_somehow(void *arg)
 {
 	struct waiter *w = arg;
 	char *mute = lab_config(SERVERS({ "zoo", "mute" }));
-	struct killick_session_options options = { .config = mute };
+	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = mute);
 	struct killick_session *s = NULL;
 	struct killick_result *r = NULL;
 	struct killick_error e = { 0 };
@@ -240,7 +239,8 @@ TEST(cancelled_while_it_is_answered)
 	int ok = 0, cancelled = 0;
 
 	for (int i = 0; i < 1000; i++) {
-		struct killick_request rq = { .op = KILLICK_CALL, .server = "zoo", .name = "echo" };
+		struct killick_request rq =
+			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo");
 		struct killick_call *c = NULL;
 		struct killick_result *r = NULL;
 		int code;

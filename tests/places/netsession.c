@@ -16,8 +16,8 @@ struct lab {
 
 static void lab_open(struct lab *l, enum cable_kind kind, const char *lease)
 {
-	struct killick_options options = { .keeper = killick() };
-	struct killick_session_options session = { .config_file = "mcp.json" };
+	struct killick_options options = KILLICK_OPTIONS(.keeper = killick());
+	struct killick_session_options session = KILLICK_SESSION_OPTIONS(.config_file = "mcp.json");
 	struct killick_error e = { 0 };
 
 	far_open(&l->far, kind, lease);
@@ -37,9 +37,8 @@ static void lab_close(struct lab *l)
 /* A call of `pid`: the code, and what it said. */
 static int call(struct lab *l, char *text, size_t size)
 {
-	struct killick_request rq = {
-		.op = KILLICK_CALL, .server = "s", .name = "pid", .timeout_ms = 120000
-	};
+	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "s",
+						    .name = "pid", .timeout_ms = 120000);
 	struct killick_result *r = NULL;
 	int code = killick_do(l->s, &rq, &r);
 
@@ -95,8 +94,8 @@ static void close_proved(struct lab *l)
 	OK(r && r->count > 0);
 	for (size_t i = 0; i < r->count; i++)
 		if (!r->proved)
-			FAIL("why %s, proof %s: %s", r->endings[i].why, r->endings[i].proof,
-			     r->endings[i].text);
+			FAIL("why %s, proof %s: %s", r->endings[i]->why, r->endings[i]->proof,
+			     r->endings[i]->text);
 	killick_report_free(r);
 }
 
@@ -167,10 +166,10 @@ TEST(closed_while_cut, .timeout_ms = TEST_MS)
 	EQ(killick_session_close(l.s, &r), 0);
 	OK(r && r->count == 1);
 	OK(!r->proved);
-	STREQ(r->endings[0].proof, "lease");
-	STREQ(r->endings[0].environment, "far");
-	OK(strstr(r->endings[0].text, "'far'"));
-	t_note("%s", r->endings[0].text);
+	STREQ(r->endings[0]->proof, "lease");
+	STREQ(r->endings[0]->environment, "far");
+	OK(strstr(r->endings[0]->text, "'far'"));
+	t_note("%s", r->endings[0]->text);
 	killick_report_free(r);
 	place_nothing_left(20000);
 	cable_join(&l.far.cable);

@@ -1,0 +1,19 @@
+/* sized.h - structs of the host that begin with their size, which may be those of another version.
+ *
+ * Threads: any.  Blocking: never.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "killick/killick.h"
+
+/* Copy the struct at `from`, whose first member is its size, to `to`, which has `size` bytes as
+ * this library knows it: members that the host does not know are zero, and members that only the
+ * host knows must be zero. name: of the struct and of its macro, for the sentence.
+ * KILLICK_ERR_USAGE, and *to is not to be used. */
+struct sized_name {
+	const char *type, *macro;
+};
+int sized_read(void *to, size_t size, const void *from, const struct sized_name *name,
+	       struct killick_error *e);
