@@ -234,6 +234,10 @@ struct killick_report {
 	bool proved;   /* every ending has a proof ("none" and "lease" are none) and no survivor */
 	double ms;
 };
+/* The same as JSON text, to be given to free(); NULL for NULL. An object with the members of the
+ * structs under their names, except: `proof` is an array of words; `exit` is {"code": 1},
+ * {"signal": "KILL"} or null; `report` is the keeper's own report (`json`) or null. */
+KILLICK_API char *killick_report_json(const struct killick_report *r);
 KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine */
 
 /* Close every session; no other can be opened after that. Returns when every tree is proved gone
@@ -285,8 +289,17 @@ struct killick_event {
 	size_t json_len;
 };
 
-/* What servers may ask of us. Those that are not set are declined and not offered. */
-enum killick_answers { KILLICK_SAMPLING = 1, KILLICK_ELICITATION = 2, KILLICK_ROOTS = 4 };
+/* What servers may ask of us (sampling/createMessage, elicitation/create, roots/list), as declared
+ * to them in the handshake. */
+enum killick_answers {
+	KILLICK_SAMPLING = 1,
+	KILLICK_ELICITATION = 2,
+	KILLICK_ROOTS = 4,
+	/* with KILLICK_ROOTS: the host says when its roots change, see killick_roots_changed */
+	KILLICK_ROOTS_CHANGE = 8,
+	/* of `features`: declare nothing */
+	KILLICK_NO_FEATURES = 1 << 30,
+};
 
 struct killick_handlers {
 	size_t size; /* of this struct: KILLICK_HANDLERS sets it */
@@ -295,7 +308,9 @@ struct killick_handlers {
 	/* A server asks. Answer with killick_answer or killick_decline, now or later, from any
 	 * thread, exactly once. A question that could be of several sessions is declined. */
 	void (*on_ask)(void *ctx, struct killick_ask *ask);
-	unsigned answers; /* enum killick_answers, or-ed: what on_ask is called for */
+	/* enum killick_answers, or-ed: what on_ask is called for. Everything else that a server
+	 * asks is declined. */
+	unsigned answers;
 };
 
 /* What an open or a refresh waits for. */
@@ -322,6 +337,19 @@ struct killick_session_options {
 	unsigned drain_ms;
 	/* Copied by the open; NULL: none. */
 	const struct killick_handlers *handlers;
+	/* enum killick_answers, or-ed: the features that are declared to servers, whatever the
+	 * handlers answer. 0: `answers` of the handlers if there is an on_ask, else none. A server
+	 * that asks for a feature that was not declared is told that the method is not known; what
+	 * was declared and is not in `answers` is declined. A server is shared only by sessions
+	 * that declare the same. */
+	unsigned features;
+	/* The rest is for `command` alone; a config has keys for them. */
+	/* Variables of the server, "NAME=value", NULL at the end. They are added to the few that
+	 * servers get of the host's environment (killick-config(5)), or replace them. NULL: none.
+	 */
+	char *const *env;
+	const char *cwd;     /* the directory that the server starts in; NULL: the host's */
+	unsigned startup_ms; /* for the start and the handshake; 0: 30000; at most an hour */
 };
 
 /* Open a session: read the config, start its servers, wait as told. Fails, leaving no process, when
@@ -402,6 +430,10 @@ struct killick_status {
 	const struct killick_server_status *const *servers; /* in the config's order */
 };
 KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
+/* The same as JSON text, to be given to free(); NULL for NULL. What `killick status --json` prints:
+ * an array of objects with the members of the struct under their names, except that the name is
+ * `server`. Empty texts, and a number of tools that is not known, are null. */
+KILLICK_API char *killick_status_json(const struct killick_status *st);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 
 /* --- requests --- */
@@ -419,6 +451,12 @@ enum killick_op {
 	KILLICK_LOG_LEVEL,   /* name: "debug", "info", ... */
 	KILLICK_SUBSCRIBE,   /* name: uri */
 	KILLICK_UNSUBSCRIBE, /* name: uri */
+	/* name: any method; args: its params. The params are sent as given, but for `_meta`: its
+	 * members are sent beside those that the protocol wants there of every request. The result
+	 * is what the server wrote, one page of a list, whatever its type. Refused with
+	 * KILLICK_ERR_USAGE: the methods of the connection itself (initialize, server/discover,
+	 * subscriptions/listen). */
+	KILLICK_RAW,
 };
 
 struct killick_progress {       /* borrowed, for the time of the callback */
@@ -463,6 +501,20 @@ KILLICK_API void killick_call_free(struct killick_call *c);
 /* killick_do for the most frequent request. */
 KILLICK_API int killick_call_tool(struct killick_session *s, const char *server, const char *tool,
 				  const char *args, struct killick_result **out);
+
+/* Send a notification: method and params, the text of a JSON object, which is sent as given (with
+ * `_meta`, if that is in it); NULL: none. server as in killick_request. Returns at once; it waits
+ * for nothing and starts nothing: KILLICK_ERR_START when the server is not ready, KILLICK_ERR_BUSY
+ * when the server does not read. KILLICK_ERR_USAGE for the notifications of the connection itself
+ * (notifications/initialized, notifications/cancelled). */
+KILLICK_API int killick_notify(struct killick_session *s, const char *server, const char *method,
+			       const char *params, struct killick_error *e);
+
+/* The roots of the host have changed: send notifications/roots/list_changed to each server of the
+ * session that is ready and was told KILLICK_ROOTS and KILLICK_ROOTS_CHANGE. Returns at once, with
+ * the number of servers that were told, or a code. (Servers of the modern era have no such
+ * notification: they ask for the roots when they need them.) */
+KILLICK_API int killick_roots_changed(struct killick_session *s);
 
 /* --- results --- */
 

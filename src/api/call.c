@@ -2,15 +2,17 @@
 #include <string.h>
 
 #include "killick/killick.h"
+#include "api/method.h"
 #include "api/sized.h"
 #include "base/json.h"
 #include "session/call.h"
 #include "session/session.h"
 
-#define OP_COUNT (KILLICK_UNSUBSCRIBE + 1)
+#define OP_COUNT (KILLICK_RAW + 1)
 #define NEEDS_NAME                                                                                 \
 	(1u << KILLICK_CALL | 1u << KILLICK_READ | 1u << KILLICK_PROMPT |                          \
-	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE)
+	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE |           \
+	 1u << KILLICK_RAW)
 
 /* The host's request, of whatever version of killick.h, into *rq; KILLICK_ERR_USAGE unless it makes
  * sense. The args are checked here, once, without the lock. */
@@ -25,6 +27,8 @@ static int check(const struct killick_session *s, const struct killick_request *
 	if ((unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
 		return KILLICK_ERR_USAGE;
 	if ((NEEDS_NAME >> rq->op & 1) && !rq->name)
+		return KILLICK_ERR_USAGE;
+	if (rq->op == KILLICK_RAW && !method_is_free(rq->name))
 		return KILLICK_ERR_USAGE;
 	*out_args = JSON_NONE;
 	if (rq->args && (json_check(rq->args, strlen(rq->args), 0, out_args, &fault) < 0 ||

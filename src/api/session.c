@@ -7,10 +7,11 @@
 #include "base/auto.h"
 #include "session/session.h"
 
-#define GRACE_MAX_MS 3600000 /* what `killick run --grace` takes */
-#define LABEL_MAX    63      /* and --session */
-#define NEWS_US      1000000 /* for the handlers to take what happened before the end */
-#define HANDLER_US   1000000 /* and for the one that runs then to return */
+#define GRACE_MAX_MS   3600000 /* what `killick run --grace` takes */
+#define STARTUP_MAX_MS 3600000
+#define LABEL_MAX      63      /* and --session */
+#define NEWS_US        1000000 /* for the handlers to take what happened before the end */
+#define HANDLER_US     1000000 /* and for the one that runs then to return */
 
 /* --- open --- */
 
@@ -35,6 +36,24 @@ static int read_options(struct session_spec *out, const struct killick_session_o
 	return r;
 }
 
+#define FEATURES                                                                                   \
+	(unsigned)(KILLICK_SAMPLING | KILLICK_ELICITATION | KILLICK_ROOTS | KILLICK_ROOTS_CHANGE | \
+		   KILLICK_NO_FEATURES)
+
+static int check_command(const struct killick_session_options *o, struct killick_error *e)
+{
+	if (!o->command && (o->env || o->cwd || o->startup_ms))
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "env, cwd and startup_ms are for `command`: a config has keys for "
+				 "them");
+	if (o->startup_ms > STARTUP_MAX_MS)
+		return error_set(e, KILLICK_ERR_USAGE, "startup_ms is more than an hour");
+	if (o->features & ~FEATURES)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "features has bits that are none of enum killick_answers");
+	return 0;
+}
+
 /* Read the options and the config and take the lock; without it and with a reason if that cannot
  * be. */
 static int enter_open(struct killick *k, const struct killick_session_options *options,
@@ -56,8 +75,19 @@ static int enter_open(struct killick *k, const struct killick_session_options *o
 				 LABEL_MAX);
 	if (o->grace_ms > GRACE_MAX_MS)
 		return error_set(e, KILLICK_ERR_USAGE, "grace_ms is more than an hour");
-	r = session_read_config(
-		&(struct config_from){ o->config, o->config_file, o->command, o->only }, out, e);
+	r = check_command(o, e);
+	if (r == 0)
+		r = session_read_config(
+			&(struct config_from){
+				.text = o->config,
+				.file = o->config_file,
+				.command = o->command,
+				.only = o->only,
+				.more = { .env = o->env,
+					  .cwd = o->cwd,
+					  .startup_ms = o->startup_ms },
+			},
+			out, e);
 	if (r == 0)
 		r = blocking ? runtime_enter_blocking(k, e) : runtime_enter(k, e);
 	if (r < 0)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/emit.h"
 #include "base/mem.h"
 #include "base/pack.h"
 #include "session/pool.h"
@@ -80,6 +82,56 @@ int killick_status(struct killick_session *s, struct killick_status **out)
 	runtime_leave(s->k);
 	*out = st;
 	return 0;
+}
+
+static void emit_json(struct emit *j, const char *key, const char *json)
+{
+	if (*json)
+		emit_raw(j, key, json, strlen(json));
+	else
+		emit_null(j, key);
+}
+
+static void emit_server(struct emit *j, const struct killick_server_status *sv)
+{
+	emit_open(j, NULL, '{');
+	emit_str(j, "server", sv->name);
+	emit_str(j, "state", killick_state_name(sv->state));
+	emit_bool(j, "required", sv->required);
+	emit_bool(j, "shared", sv->shared);
+	emit_str(j, "environment", sv->environment);
+	emit_int(j, "pid", sv->pid);
+	emit_str(j, "level", sv->level);
+	emit_str(j, "era", sv->era);
+	emit_str(j, "protocol", sv->protocol);
+	emit_json(j, "info", sv->info);
+	emit_json(j, "capabilities", sv->capabilities);
+	emit_str(j, "instructions", sv->instructions);
+	if (sv->tools >= 0)
+		emit_int(j, "tools", sv->tools);
+	else
+		emit_null(j, "tools");
+	emit_int(j, "restarts", sv->restarts);
+	emit_int(j, "in_flight", sv->in_flight);
+	emit_int(j, "bytes_in", (long long)sv->bytes_in);
+	emit_int(j, "bytes_out", (long long)sv->bytes_out);
+	emit_str(j, "error", sv->error);
+	emit_str(j, "stderr_tail", sv->stderr_tail);
+	emit_close(j);
+}
+
+char *killick_status_json(const struct killick_status *st)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
+
+	if (!st)
+		return NULL;
+	emit_open(&j, NULL, '[');
+	for (size_t i = 0; i < st->count; i++)
+		emit_server(&j, st->servers[i]);
+	emit_close(&j);
+	return emit_end(&j) == 0 ? buf_take(&text) : NULL;
 }
 
 void killick_status_free(struct killick_status *st)

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/emit.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "lists.h"
@@ -88,51 +87,11 @@ static void print_table(const struct talk *t)
 	fflush(stdout);
 }
 
-static void json_text(struct emit *j, const char *key, const char *json)
-{
-	if (*json)
-		emit_raw(j, key, json, strlen(json));
-	else
-		emit_null(j, key);
-}
-
-static void json_server(struct emit *j, const struct killick_server_status *sv)
-{
-	emit_open(j, NULL, '{');
-	emit_str(j, "server", sv->name);
-	emit_str(j, "state", killick_state_name(sv->state));
-	emit_bool(j, "required", sv->required);
-	emit_bool(j, "shared", sv->shared);
-	emit_str(j, "environment", sv->environment);
-	emit_int(j, "pid", sv->pid);
-	emit_str(j, "level", sv->level);
-	emit_str(j, "era", sv->era);
-	emit_str(j, "protocol", sv->protocol);
-	json_text(j, "info", sv->info);
-	json_text(j, "capabilities", sv->capabilities);
-	emit_str(j, "instructions", sv->instructions);
-	if (sv->tools >= 0)
-		emit_int(j, "tools", sv->tools);
-	else
-		emit_null(j, "tools");
-	emit_int(j, "restarts", sv->restarts);
-	emit_int(j, "bytes_in", (long long)sv->bytes_in);
-	emit_int(j, "bytes_out", (long long)sv->bytes_out);
-	emit_str(j, "error", sv->error);
-	emit_str(j, "stderr_tail", sv->stderr_tail);
-	emit_close(j);
-}
-
 static void print_json(const struct talk *t)
 {
-	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
-	struct emit j = EMIT_LINES(&text);
+	AUTO(mem_drop) char *text = killick_status_json(t->status);
 
-	emit_open(&j, NULL, '[');
-	for (size_t i = 0; i < t->status->count; i++)
-		json_server(&j, t->status->servers[i]);
-	emit_close(&j);
-	show_emitted(&j);
+	show_json(stdout, (struct json){ text, strlen(text) });
 }
 
 int verb_status(int argc, char **argv)

@@ -410,6 +410,62 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	return 0;
 }
 
+static size_t name_len(const char *variable)
+{
+	return strcspn(variable, "=");
+}
+
+static int by_variable_name(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	size_t x_len = name_len(x), y_len = name_len(y);
+	int r = memcmp(x, y, x_len < y_len ? x_len : y_len);
+
+	return r ? r : x_len < y_len ? -1 : x_len > y_len;
+}
+
+/* Of the same name, the last one counts. */
+static void set_variable(struct config_server *s, const char *variable)
+{
+	size_t len = name_len(variable), count = 0;
+
+	for (; s->envp[count]; count++) {
+		if (name_len(s->envp[count]) != len || memcmp(s->envp[count], variable, len) != 0)
+			continue;
+		free(s->envp[count]);
+		s->envp[count] = mem_dup(variable);
+		return;
+	}
+	strings_add(&s->envp, mem_dup(variable));
+}
+
+int config_command_more(struct config *c, const struct config_more *more, struct err *e)
+{
+	struct config_server *s = c->servers;
+
+	assert(c->count == 1 && s->envp && !s->environment);
+	for (char *const *v = more->env; v && *v; v++) {
+		if (**v == '=' || !strchr(*v, '='))
+			return err_set(e, -EINVAL, "env: '%.100s' is not of the form NAME=value",
+				       *v);
+		if (strlen(*v) > CONFIG_STRING_MAX)
+			return err_set(e, -EINVAL, "env: '%.*s' has more than %u bytes",
+				       (int)(name_len(*v) < 100 ? name_len(*v) : 100), *v,
+				       CONFIG_STRING_MAX);
+	}
+	if (more->cwd && !*more->cwd)
+		return err_set(e, -EINVAL, "cwd is empty");
+	for (char *const *v = more->env; v && *v; v++)
+		set_variable(s, *v);
+	qsort(s->envp, strings_count(s->envp), sizeof(char *), by_variable_name);
+	if (more->cwd)
+		s->cwd = mem_dup(more->cwd);
+	if (more->startup_ms)
+		s->startup_ms = more->startup_ms;
+	fingerprint(s);
+	return 0;
+}
+
 void config_done(struct config *c)
 {
 	for (size_t i = 0; i < c->count; i++) {

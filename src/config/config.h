@@ -96,6 +96,14 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
  */
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
 		   struct err *e);
+/* More about the server of config_command: variables ("NAME=value", NULL at the end) that are added
+ * or replaced, its directory, its time to start. Zero: as it is. 0; -EINVAL with a sentence. */
+struct config_more {
+	char *const *env;
+	const char *cwd;
+	int64_t startup_ms;
+};
+int config_command_more(struct config *c, const struct config_more *more, struct err *e);
 void config_done(struct config *c);
 
 /* The environment of that name; NULL if there is none. */

@@ -205,7 +205,7 @@ static void on_result(struct client_call *call, struct json result)
 		call_fail(call, CALL_PROTOCOL, "the result is no object");
 		return;
 	}
-	if (call->client->era == ERA_MODERN)
+	if (call->client->era == ERA_MODERN && call->op != OP_RAW)
 		type = modern_type(result);
 	if (type == RESULT_INPUT && may_ask(call->op))
 		rounds_begin(call, result);

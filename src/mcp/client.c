@@ -2,6 +2,7 @@
 #include "mcp/client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,29 @@ void client_facts(const struct client *c, struct client_facts *out)
 		.capabilities = c->capabilities ? c->capabilities : "{}",
 		.instructions = c->instructions ? c->instructions : "",
 	};
+}
+
+/* --- notifications --- */
+
+int client_notify(struct client *c, const char *method, struct json params)
+{
+	int r;
+
+	if (c->state != CLIENT_READY)
+		return -EAGAIN;
+	r = message_notification(peer_line(&c->peer), method, params.at, params.len);
+	return r < 0 ? r : peer_send(&c->peer);
+}
+
+int client_roots_changed(struct client *c)
+{
+	const unsigned both = ANSWER_ROOTS | ANSWER_ROOTS_CHANGE;
+	int r;
+
+	if (c->state != CLIENT_READY || c->era != ERA_LEGACY || (c->spec->answers & both) != both)
+		return 0;
+	r = client_notify(c, "notifications/roots/list_changed", JSON_NONE);
+	return r < 0 ? r : 1;
 }
 
 /* --- life --- */

@@ -70,6 +70,7 @@ enum client_op {
 	OP_LOG_LEVEL,
 	OP_SUBSCRIBE,
 	OP_UNSUBSCRIBE,
+	OP_RAW, /* name: the method; args: its params */
 };
 
 struct client_request { /* borrowed for the time of client_call */
@@ -135,6 +136,11 @@ void client_cancel(struct client_call *call);
 void client_forget(struct client *c, void *owner, const char *why);
 void client_answer(struct client *c, uint64_t ask, const char *json, size_t len);
 void client_decline(struct client *c, uint64_t ask, const char *reason);
+/* Send a notification. 0; -EAGAIN before on_ready and after client_fail; else why it could not be
+ * written: -EMSGSIZE, -ENOBUFS (the server does not read), -EPIPE, -ESTALE. */
+int client_notify(struct client *c, const char *method, struct json params);
+/* Tell the server that the roots changed, if that was declared: 1; 0 if not; or as above. */
+int client_roots_changed(struct client *c);
 /* Everything open ends with this; nothing is sent any more. */
 void client_fail(struct client *c, int code, const char *text);
 void client_free(struct client *c); /* after client_fail */

@@ -20,7 +20,7 @@
 #include "rpc/peer.h"
 
 /* Bits of client_spec.answers: enum killick_answers. */
-enum { ANSWER_SAMPLING = 1, ANSWER_ELICITATION = 2, ANSWER_ROOTS = 4 };
+enum { ANSWER_SAMPLING = 1, ANSWER_ELICITATION = 2, ANSWER_ROOTS = 4, ANSWER_ROOTS_CHANGE = 8 };
 
 #define CODE_METHOD_NOT_FOUND   (-32601)
 #define CODE_INTERNAL           (-32603)

@@ -91,13 +91,17 @@ static void put_info(struct line *l, const struct client_spec *spec)
 	PUT(l, "}");
 }
 
-static void put_capabilities(struct line *l, unsigned answers)
+/* The modern revisions have no notification about roots. */
+static void put_capabilities(struct line *l, unsigned answers, enum client_era era)
 {
 	PUT(l, "{");
 	l->comma = false;
 	if (answers & ANSWER_ROOTS) {
 		put_key(l, "roots");
-		PUT(l, "{}");
+		if ((answers & ANSWER_ROOTS_CHANGE) && era == ERA_LEGACY)
+			PUT(l, "{\"listChanged\":true}");
+		else
+			PUT(l, "{}");
 	}
 	if (answers & ANSWER_SAMPLING) {
 		put_key(l, "sampling");
@@ -121,7 +125,7 @@ char *params_meta(const struct client *c)
 	put_key(&l, META("clientInfo"));
 	put_info(&l, c->spec);
 	put_key(&l, META("clientCapabilities"));
-	put_capabilities(&l, c->spec->answers);
+	put_capabilities(&l, c->spec->answers, ERA_MODERN);
 	return buf_take(&b);
 }
 
@@ -258,6 +262,8 @@ static const char *method_of(const struct client_call *call)
 		[OP_UNSUBSCRIBE] = "resources/unsubscribe",
 	};
 
+	if (call->op == OP_RAW)
+		return call->name;
 	if (call->op == OP_PING && call->client->era == ERA_MODERN)
 		return "server/discover"; /* the modern revisions have no ping */
 	return methods[call->op];
@@ -294,6 +300,7 @@ int params_call(struct buf *b, const struct client_call *call, uint64_t id)
 		put_named(&l, "uri", call->name);
 		break;
 	case OP_COMPLETE:
+	case OP_RAW:
 		foreign = put_members(&l, call->args);
 		break;
 	case OP_LOG_LEVEL:
@@ -314,7 +321,7 @@ int params_initialize(struct buf *b, const struct client *c, uint64_t id)
 	begin(&l, id, "initialize");
 	put_named(&l, "protocolVersion", c->version);
 	put_key(&l, "capabilities");
-	put_capabilities(&l, c->spec->answers);
+	put_capabilities(&l, c->spec->answers, ERA_LEGACY);
 	put_key(&l, "clientInfo");
 	put_info(&l, c->spec);
 	return end(&l);

@@ -17,12 +17,19 @@
 #include "session/session.h"
 
 static const enum client_op ops[] = {
-	[KILLICK_TOOLS] = OP_TOOLS,         [KILLICK_RESOURCES] = OP_RESOURCES,
-	[KILLICK_TEMPLATES] = OP_TEMPLATES, [KILLICK_PROMPTS] = OP_PROMPTS,
-	[KILLICK_CALL] = OP_CALL,           [KILLICK_READ] = OP_READ,
-	[KILLICK_PROMPT] = OP_PROMPT,       [KILLICK_COMPLETE] = OP_COMPLETE,
-	[KILLICK_PING] = OP_PING,           [KILLICK_LOG_LEVEL] = OP_LOG_LEVEL,
-	[KILLICK_SUBSCRIBE] = OP_SUBSCRIBE, [KILLICK_UNSUBSCRIBE] = OP_UNSUBSCRIBE,
+	[KILLICK_TOOLS] = OP_TOOLS,
+	[KILLICK_RESOURCES] = OP_RESOURCES,
+	[KILLICK_TEMPLATES] = OP_TEMPLATES,
+	[KILLICK_PROMPTS] = OP_PROMPTS,
+	[KILLICK_CALL] = OP_CALL,
+	[KILLICK_READ] = OP_READ,
+	[KILLICK_PROMPT] = OP_PROMPT,
+	[KILLICK_COMPLETE] = OP_COMPLETE,
+	[KILLICK_PING] = OP_PING,
+	[KILLICK_LOG_LEVEL] = OP_LOG_LEVEL,
+	[KILLICK_SUBSCRIBE] = OP_SUBSCRIBE,
+	[KILLICK_UNSUBSCRIBE] = OP_UNSUBSCRIBE,
+	[KILLICK_RAW] = OP_RAW,
 };
 #define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is no limit */
 
@@ -308,9 +315,23 @@ void call_fail_parked(struct killick_call *c, int code, const char *text)
 	finish_with(c, code, lease_name(l), text);
 }
 
+/* The tool that is to be called; NULL: none. A raw request may be such a call, too. *own is to be
+ * freed. */
+static const char *tool_of(const struct killick_call *c, char **own)
+{
+	if (c->rq.op == KILLICK_CALL)
+		return c->rq.name;
+	if (c->rq.op == KILLICK_RAW && strcmp(c->rq.name, "tools/call") == 0 &&
+	    json_string(json_get(c->args, "name"), own))
+		return *own;
+	return NULL;
+}
+
 static void begin_one(struct killick_call *c, struct lease *l)
 {
 	const struct config_server *cs = lease_config(l);
+	AUTO(mem_drop) char *own = NULL;
+	const char *tool = tool_of(c, &own);
 	struct killick_error e;
 
 	if (cs->disabled) {
@@ -319,11 +340,11 @@ static void begin_one(struct killick_call *c, struct lease *l)
 		finish_with(c, e.code, cs->name, e.text);
 	} else if (!l->server) {
 		finish_with(c, KILLICK_ERR_START, cs->name, l->error);
-	} else if (c->rq.op == KILLICK_CALL && !config_tool_allowed(cs, c->rq.name)) {
+	} else if (tool && !config_tool_allowed(cs, tool)) {
 		error_set(&e, KILLICK_ERR_NO_SERVER,
 			  "the config does not allow tool '%.100s' of server '%s': see its "
 			  "enabledTools and disabledTools",
-			  c->rq.name, cs->name);
+			  tool, cs->name);
 		finish_with(c, e.code, cs->name, e.text);
 	} else if (server_use(l->server, &e) < 0) {
 		finish_with(c, e.code, cs->name, e.text);

@@ -53,7 +53,11 @@ void call_fail_parked(struct killick_call *c, int code, const char *text);
 void call_free(struct killick_call *c);
 void call_free_if_forgotten(struct killick_call *c); /* by the host, and over */
 
-/* route.c: the server that it is for; the tool's own name is put into rq. NULL: e says why. */
+/* route.c: the server that is meant when no tool says which: the one of that name, or the only one.
+ * NULL: e says why there is none. */
+struct lease *route_server(const struct killick_session *s, const char *server,
+			   struct killick_error *e);
+/* The server that a call is for; the tool's own name is put into rq. NULL: e says why. */
 struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e);
 
 /* tools.c: what the host gets of a list of tools. */

@@ -186,11 +186,6 @@ static void refuse(struct lease *l, const char *text)
 	l->settled = l->failed = true;
 }
 
-static unsigned answers_of(const struct killick_session *s)
-{
-	return s->handlers.on_ask ? s->handlers.answers : 0;
-}
-
 /* Have the server run. If it is one that others have, it may do so already, or have failed for
  * good. */
 static void lease_start(struct lease *l)
@@ -207,10 +202,10 @@ static void lease_attach(struct lease *l)
 {
 	const struct config_server *cs = lease_config(l);
 	struct killick_session *s = l->session;
-	struct server *sv = cs->shared ? find_shared(s->k, cs, answers_of(s)) : NULL;
+	struct server *sv = cs->shared ? find_shared(s->k, cs, s->features) : NULL;
 
 	if (!sv)
-		sv = server_new(s->k, cs, s->grace_ms, answers_of(s), s->label);
+		sv = server_new(s->k, cs, s->grace_ms, s->features, s->label);
 	else if (sv->state == KILLICK_GONE)
 		server_forgive(sv); /* a new session is a new try */
 	l->server = sv;
@@ -242,7 +237,7 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 bool lease_fits(const struct lease *l, const struct config_server *cs)
 {
 	return l->state == LEASE_HELD && l->server && !cs->disabled && !cs->problem &&
-	       server_is(l->server, cs, answers_of(l->session));
+	       server_is(l->server, cs, l->session->features);
 }
 
 void lease_adjust(struct lease *l, struct config_server *cs)

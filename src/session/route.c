@@ -30,36 +30,35 @@ static const char *name_servers(const struct killick_session *s, char *out, size
 	return used ? out : "none";
 }
 
-static void explain(const struct killick_call *c, const char *server, struct killick_error *e)
+struct lease *route_server(const struct killick_session *s, const char *server,
+			   struct killick_error *e)
 {
+	struct lease *l = server ? session_find(s, server) : only_server(s);
 	char known[200];
 
-	if (server)
+	if (!l && server)
 		error_set(e, KILLICK_ERR_NO_SERVER, "the session has no server '%.100s'; it has %s",
-			  server, name_servers(c->session, known, sizeof(known)));
-	else if (c->rq.op == KILLICK_CALL)
-		error_set(e, KILLICK_ERR_NO_SERVER,
-			  "no tool is known as '%.200s'; list the tools first, or name the server",
-			  c->rq.name);
-	else
+			  server, name_servers(s, known, sizeof(known)));
+	else if (!l)
 		error_set(e, KILLICK_ERR_NO_SERVER,
 			  "the session has not exactly one server; name the one that is meant");
+	return l;
 }
 
 struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e)
 {
 	struct killick_session *s = c->session;
-	const struct name *name = NULL;
+	const struct name *name;
 	struct lease *l;
 
-	if (!server && c->rq.op == KILLICK_CALL)
-		name = names_find(&s->names, c->rq.name);
-	if (server)
-		l = session_find(s, server);
-	else
-		l = name ? session_find(s, name->server) : only_server(s);
+	if (server || c->rq.op != KILLICK_CALL)
+		return route_server(s, server, e);
+	name = names_find(&s->names, c->rq.name);
+	l = name ? session_find(s, name->server) : only_server(s);
 	if (!l)
-		explain(c, server, e);
+		error_set(e, KILLICK_ERR_NO_SERVER,
+			  "no tool is known as '%.200s'; list the tools first, or name the server",
+			  c->rq.name);
 	else if (name)
 		c->rq.name = name->tool;
 	return l;

@@ -136,6 +136,11 @@ int session_read_config(const struct config_from *from, struct config *out, stru
 		r = config_read(from->file, environ, out, &why);
 	else
 		r = config_command("server", from->command, environ, out, &why);
+	if (r == 0 && from->command) {
+		r = config_command_more(out, &from->more, &why);
+		if (r < 0)
+			config_done(out);
+	}
 	if (r < 0)
 		return error_set(e, KILLICK_ERR_CONFIG, "%s", why.text);
 	return from->only ? keep_only(out, from->only, e) : 0;
@@ -314,6 +319,13 @@ void session_poke(struct killick_session *s)
 		loop_timer_set(s->k->loop, &s->turn, 0, session_advance);
 }
 
+static unsigned features_of(const struct session_spec *spec)
+{
+	if (spec->o.features)
+		return spec->o.features & ~(unsigned)KILLICK_NO_FEATURES;
+	return spec->handlers.on_ask ? spec->handlers.answers : 0;
+}
+
 static struct killick_session *session_new(struct killick *k, const struct session_spec *spec)
 {
 	const struct killick_session_options *o = &spec->o;
@@ -328,6 +340,7 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 		.grace_ms = o->grace_ms ? o->grace_ms : GRACE_MS,
 		.drain_ms = o->drain_ms,
 		.handlers = spec->handlers,
+		.features = features_of(spec),
 		.names = NAMES_INIT,
 	};
 	ring_init(&s->leases);

@@ -33,6 +33,7 @@ struct killick_session {
 	enum killick_wait wait;
 	unsigned grace_ms, drain_ms;
 	struct killick_handlers handlers;
+	unsigned features; /* enum killick_answers: what servers are told that we can answer */
 
 	enum session_state state;
 	struct loop_timer turn; /* session_advance is due */
@@ -121,7 +122,8 @@ void refresh_abandon(struct killick_session *s, struct job *j);
 struct config_from {
 	const char *text, *file;
 	char *const *command;
-	const char *only; /* NULL: all of it */
+	const char *only;        /* NULL: all of it */
+	struct config_more more; /* of the command */
 };
 int session_read_config(const struct config_from *from, struct config *out,
 			struct killick_error *e);

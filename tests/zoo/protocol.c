@@ -20,6 +20,8 @@ const char *way_argument = "";
 const char *protocol_version;
 unsigned protocol_lists;
 long protocol_read_pause_us;
+const char *protocol_tools = "{\"listChanged\":true}";
+long protocol_ttl_ms;
 
 double protocol_now_ms(void)
 {
@@ -124,7 +126,8 @@ void protocol_answer(const struct request *rq, const char *members, size_t len, 
 	if (rq->modern) {
 		grow_adds(&t, len > 0 ? "," : "");
 		grow_adds(&t, "\"resultType\":\"complete\"");
-		grow_adds(&t, cacheable ? ",\"ttlMs\":0,\"cacheScope\":\"private\"" : "");
+		if (cacheable)
+			grow_addf(&t, ",\"ttlMs\":%ld,\"cacheScope\":\"private\"", protocol_ttl_ms);
 	}
 	grow_adds(&t, "}}");
 	protocol_say_text(&t);
@@ -227,12 +230,13 @@ static void initialize(const struct request *rq)
 
 	scan_copy(asked, version, sizeof(version));
 	protocol_say("{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"protocolVersion\":\"%s\","
-		     "\"capabilities\":{\"tools\":{\"listChanged\":true},"
+		     "\"capabilities\":{\"tools\":%s,"
 		     "\"resources\":{\"subscribe\":true,\"listChanged\":true},"
 		     "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}},"
 		     "\"serverInfo\":{\"name\":\"killick-zoo\",\"version\":\"1\"},"
 		     "\"instructions\":\"Behave.\"}}",
-		     (int)rq->id.len, rq->id.at, protocol_version ? protocol_version : version);
+		     (int)rq->id.len, rq->id.at, protocol_version ? protocol_version : version,
+		     protocol_tools);
 }
 
 static void notified(const struct request *rq)
@@ -271,10 +275,22 @@ static void answer(const struct request *rq)
 	}
 }
 
+static void record_line(const char *line, size_t len)
+{
+	static int fd = -2;
+	const char *path = getenv("ZOO_WIRE");
+
+	if (fd == -2)
+		fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+	if (fd >= 0 && (write(fd, line, len) < 0 || write(fd, "\n", 1) < 0))
+		abort();
+}
+
 static void take_line(const char *line, size_t len)
 {
 	struct request rq;
 
+	record_line(line, len);
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
 	request_read(line, len, &rq);

@@ -9,7 +9,8 @@
  * level}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what, uri}, fail, seen,
  * env. `seen` says as structuredContent what the client did: cancelled, initialized, roots, level,
  * late (the answer to an ask that belonged to no call).
- * Lists have three pages. Every process adds its pid to the file that ZOO_PIDS names.
+ * Lists have three pages. Every process adds its pid to the file that ZOO_PIDS names, and every
+ * line that it reads to the file that ZOO_WIRE names, if that is set.
  */
 #pragma once
 
@@ -52,6 +53,8 @@ extern const char *way_argument;         /* "" without */
 extern const char *protocol_version; /* answered to initialize; NULL: what was asked for */
 extern unsigned protocol_lists;      /* how often tools were listed; odd tools change by it */
 extern long protocol_read_pause_us;  /* between reads of 512 bytes; 0: none */
+extern const char *protocol_tools;   /* the capability "tools" of the legacy era */
+extern long protocol_ttl_ms;         /* of cacheable results of the modern era */
 
 void protocol_raw(const char *bytes, size_t len); /* to stdout, whatever the way */
 /* A line, written as the way writes. */

@@ -104,6 +104,16 @@ void begin_old(void)
 	protocol_version = *way_argument ? way_argument : "2024-11-05";
 }
 
+void begin_unannounced(void)
+{
+	protocol_tools = "{}";
+}
+
+void begin_ttl(void)
+{
+	protocol_ttl_ms = atol(way_argument);
+}
+
 void begin_future(void)
 {
 	protocol_version = "2099-01-01";

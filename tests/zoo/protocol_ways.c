@@ -7,6 +7,10 @@ const struct way protocol_ways[] = {
 	{ "modern", "speaks only 2026-07-28", .modern = true, .not_legacy = true },
 	{ "dual", "speaks both eras", .modern = true },
 	{ "old", "answers initialize with the version given", .begin = begin_old },
+	{ "unannounced", "does not declare that it tells of changed tools",
+	  .begin = begin_unannounced },
+	{ "ttl", "2026-07-28, results may be cached for the ms given", .begin = begin_ttl,
+	  .modern = true, .not_legacy = true },
 
 	{ "mute", "never answers initialize", .before = before_mute },
 	{ "refuses", "answers initialize with an error", .before = before_refuses },

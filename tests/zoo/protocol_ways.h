@@ -57,6 +57,8 @@ bool before_probedeath(const struct request *rq);
 bool before_probesilent(const struct request *rq);
 void begin_diesnow(void);
 void begin_old(void);
+void begin_unannounced(void);
+void begin_ttl(void);
 void begin_future(void);
 void begin_batch(void);
 void begin_slowread(void);

@@ -1,0 +1,87 @@
+/* notify.c - functions of killick.h: notifications to servers. */
+#include <errno.h>
+#include <string.h>
+
+#include "killick/killick.h"
+#include "api/method.h"
+#include "base/json.h"
+#include "session/call.h"
+#include "session/pool.h"
+#include "session/server.h"
+#include "session/session.h"
+
+static int check(const struct killick_session *s, const char *method, const char *params,
+		 struct json *out, struct killick_error *e)
+{
+	struct json_fault fault;
+
+	if (!s || !method)
+		return error_set(e, KILLICK_ERR_USAGE, "no session, or no method");
+	if (!method_is_free(method))
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "'%.100s' is no method, or one of the connection itself", method);
+	*out = JSON_NONE;
+	if (params && (json_check(params, strlen(params), 0, out, &fault) < 0 ||
+		       json_type(*out) != JSON_OBJECT))
+		return error_set(e, KILLICK_ERR_USAGE, "the params are no JSON object");
+	return 0;
+}
+
+/* May the server be told something now? KILLICK_OK, or why not. */
+static int is_ready(const struct lease *l, struct killick_error *e)
+{
+	if (lease_server_state(l) != KILLICK_READY)
+		return error_set(e, KILLICK_ERR_START, "server '%s' is %s, not ready",
+				 lease_name(l), killick_state_name(lease_server_state(l)));
+	if (l->server->lost)
+		return error_set(e, KILLICK_ERR_LOST, "%s", l->server->error.text);
+	return 0;
+}
+
+static int send(struct lease *l, const char *method, struct json params, struct killick_error *e)
+{
+	int r = client_notify(l->server->client, method, params);
+
+	if (r == 0)
+		return 0;
+	if (r == -EMSGSIZE)
+		return error_set(e, KILLICK_ERR_PROTOCOL, "the notification is too long");
+	server_check(l->server);
+	return error_set(e, r == -ESTALE ? KILLICK_ERR_SYSTEM : KILLICK_ERR_BUSY,
+			 "server '%s' does not read what it is sent", lease_name(l));
+}
+
+int killick_notify(struct killick_session *s, const char *server, const char *method,
+		   const char *params, struct killick_error *e)
+{
+	struct json json;
+	struct lease *l;
+	int r = check(s, method, params, &json, e);
+
+	if (r == 0)
+		r = runtime_enter(s->k, e);
+	if (r < 0)
+		return r;
+	l = route_server(s, server, e);
+	if (s->state != SESSION_OPEN)
+		r = error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
+	else if (!l)
+		r = KILLICK_ERR_NO_SERVER;
+	else if ((r = is_ready(l, e)) == 0)
+		r = send(l, method, json, e);
+	runtime_leave(s->k);
+	return r;
+}
+
+int killick_roots_changed(struct killick_session *s)
+{
+	int told = 0, r = s ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->count; i++)
+		if (is_ready(s->table[i], NULL) == 0)
+			told += client_roots_changed(s->table[i]->server->client) > 0;
+	runtime_leave(s->k);
+	return told;
+}
