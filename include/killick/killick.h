@@ -439,7 +439,12 @@ KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine
 /* --- requests --- */
 
 enum killick_op {
-	KILLICK_TOOLS,     /* all pages; server NULL: of all that are ready, qualified */
+	/* All pages; server NULL: of all that are ready, qualified. The list is kept, and the
+	 * server is not asked again, for as long as the server says that the list is good: in the
+	 * modern era for its ttlMs; in the legacy era, if the server declared tools.listChanged,
+	 * until it says that its tools changed. A list is never used after the server told of a
+	 * change, was started again, or could not be reached for a time; nor with `refresh`. */
+	KILLICK_TOOLS,
 	KILLICK_RESOURCES, /* all pages */
 	KILLICK_TEMPLATES, /* all pages */
 	KILLICK_PROMPTS,   /* all pages */
@@ -476,6 +481,7 @@ struct killick_request {
 	void (*on_progress)(void *ctx, const struct killick_progress *p);
 	/* Called exactly once; the result is the callback's to free. */
 	void (*on_done)(void *ctx, struct killick_result *r);
+	bool refresh; /* KILLICK_TOOLS: ask the server, also when its list is kept */
 };
 
 /* Do it and wait. Progress that was not delivered when the result came is dropped; an on_progress

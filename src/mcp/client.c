@@ -151,6 +151,7 @@ void client_facts(const struct client *c, struct client_facts *out)
 		.info = c->info ? c->info : "{}",
 		.capabilities = c->capabilities ? c->capabilities : "{}",
 		.instructions = c->instructions ? c->instructions : "",
+		.tells_tools = c->can & CAN_TOOLS_CHANGE,
 	};
 }
 

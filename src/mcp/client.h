@@ -55,6 +55,7 @@ struct client_result { /* borrowed for the time of on_done */
 	struct json json; /* the result or error as written; for lists one object that has all
 			     pages' items */
 	const char *text; /* a sentence, when the outcome is not CALL_OK */
+	int64_t ttl_ms;   /* of a list: how long it is good, as the server says; 0: not known */
 };
 
 enum client_op {
@@ -115,6 +116,7 @@ struct client_facts {        /* after on_ready; borrowed from the client */
 	const char *protocol;
 	const char *info, *capabilities; /* JSON text, "{}" without */
 	const char *instructions;        /* text, "" without */
+	bool tells_tools;                /* it declared that it tells when its tools change */
 };
 
 /* The link must outlive the client's last call. Begins the handshake. */

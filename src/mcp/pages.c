@@ -27,6 +27,7 @@ struct pages {
 	size_t cursor_len;
 	uint64_t *seen; /* digests of all cursors */
 	size_t count, room;
+	int64_t ttl_ms; /* the shortest of all pages */
 };
 
 /* Enough to see a circle; who makes two cursors collide has itself to blame. */
@@ -118,12 +119,19 @@ static void next_page(struct client_call *call, struct json cursor)
 	}
 }
 
+static int64_t ttl_of(struct json result)
+{
+	int64_t ms = 0;
+
+	return json_int(json_get(result, "ttlMs"), &ms) && ms > 0 ? ms : 0;
+}
+
 void pages_add(struct client_call *call, struct json result)
 {
 	const char *key = pages_key[call->op];
 	struct json list = json_get(result, key), cursor = json_get(result, "nextCursor");
 	enum json_type more = json_type(cursor);
-	struct client_result r = { .outcome = CALL_OK, .json = result };
+	struct client_result r = { .outcome = CALL_OK, .json = result, .ttl_ms = ttl_of(result) };
 	int e;
 
 	assert(key);
@@ -139,8 +147,13 @@ void pages_add(struct client_call *call, struct json result)
 		call_finish(call, &r);
 		return;
 	}
-	if (!call->pages)
+	if (!call->pages) {
 		call->pages = pages_new(call);
+		call->pages->ttl_ms = r.ttl_ms;
+	}
+	if (r.ttl_ms > call->pages->ttl_ms)
+		r.ttl_ms = call->pages->ttl_ms;
+	call->pages->ttl_ms = r.ttl_ms;
 	e = add_items(call->pages, list, key);
 	if (e == 0 && more == JSON_STRING) {
 		next_page(call, cursor);

@@ -141,11 +141,35 @@ static const char *explain(const struct part *p, const struct client_result *r, 
 	return text;
 }
 
+/* A list of tools of one server, as the host gets it. */
+static struct killick_result *result_of_tools(struct lease *l, struct json all)
+{
+	AUTO(buf_done) struct buf list = BUF_INIT(BUF_ANY_SIZE); /* no more than the list itself */
+	struct result_spec spec = { .code = KILLICK_OK, .server = lease_name(l), .json = all };
+
+	tools_of_one(l, all, &list);
+	if (list.len)
+		spec.json = (struct json){ list.data, list.len };
+	return result_new(&spec);
+}
+
+static void keep_tools(const struct part *p, const struct client_result *r)
+{
+	struct server *sv = p->lease->server;
+	struct client_facts facts;
+	int64_t for_ms;
+
+	client_facts(sv->client, &facts);
+	if (facts.era == ERA_MODERN)
+		for_ms = r->ttl_ms;
+	else
+		for_ms = facts.tells_tools ? TOOLCACHE_UNTIL_CHANGED : 0;
+	toolcache_put(&sv->tools, r->json, for_ms, p->drops);
+}
+
 /* The client's result, as the host gets it. */
 static struct killick_result *translate(struct part *p, const struct client_result *r)
 {
-	struct killick_call *c = p->call;
-	AUTO(buf_done) struct buf list = BUF_INIT(BUF_ANY_SIZE); /* no more than the list itself */
 	char text[600];
 	struct result_spec spec = { .code = code_of(p, r),
 				    .server = lease_name(p->lease),
@@ -155,11 +179,10 @@ static struct killick_result *translate(struct part *p, const struct client_resu
 		spec.error = explain(p, r, text, sizeof(text));
 		return result_new(&spec);
 	}
-	if (c->rq.op == KILLICK_TOOLS)
-		tools_of_one(p->lease, r->json, &list);
-	if (list.len)
-		spec.json = (struct json){ list.data, list.len };
-	return result_new(&spec);
+	if (p->call->rq.op != KILLICK_TOOLS)
+		return result_new(&spec);
+	keep_tools(p, r);
+	return result_of_tools(p->lease, r->json);
 }
 
 static void warn_of_failures(struct killick_call *c)
@@ -245,6 +268,7 @@ static void begin_part(struct killick_call *c, struct part *p, struct lease *l, 
 	};
 
 	assert(server_has_client(l->server) && l->state == LEASE_HELD && !p->op);
+	p->drops = l->server->tools.drops;
 	p->op = client_call(l->server->client, &rq);
 }
 
@@ -315,6 +339,16 @@ void call_fail_parked(struct killick_call *c, int code, const char *text)
 	finish_with(c, code, lease_name(l), text);
 }
 
+/* What needs not be asked, because the list of tools is still good; NULL: it has to be. */
+static struct killick_result *answer_from_cache(const struct killick_call *c, struct lease *l)
+{
+	struct json list = JSON_NONE;
+
+	if (c->rq.op == KILLICK_TOOLS && !c->rq.refresh && l->server->state == KILLICK_READY)
+		list = toolcache_get(&l->server->tools);
+	return list.at ? result_of_tools(l, list) : NULL;
+}
+
 /* The tool that is to be called; NULL: none. A raw request may be such a call, too. *own is to be
  * freed. */
 static const char *tool_of(const struct killick_call *c, char **own)
@@ -332,6 +366,7 @@ static void begin_one(struct killick_call *c, struct lease *l)
 	const struct config_server *cs = lease_config(l);
 	AUTO(mem_drop) char *own = NULL;
 	const char *tool = tool_of(c, &own);
+	struct killick_result *cached;
 	struct killick_error e;
 
 	if (cs->disabled) {
@@ -348,6 +383,8 @@ static void begin_one(struct killick_call *c, struct lease *l)
 		finish_with(c, e.code, cs->name, e.text);
 	} else if (server_use(l->server, &e) < 0) {
 		finish_with(c, e.code, cs->name, e.text);
+	} else if ((cached = answer_from_cache(c, l))) {
+		finish(c, cached);
 	} else {
 		c->one = (struct part){ .call = c, .lease = l };
 		c->parts_left = 1;
@@ -359,13 +396,20 @@ static void begin_one(struct killick_call *c, struct lease *l)
 	}
 }
 
+/* One of several has its result without being asked. */
+static void finish_part(struct part *p, struct killick_result *r)
+{
+	p->result = r;
+	p->lease = NULL;
+	p->call->parts_left--;
+}
+
 /* One of several cannot even be asked. */
 static void fail_part(struct part *p, const struct killick_error *e)
 {
-	p->result = result_new(&(struct result_spec){
-		.code = e->code, .server = lease_name(p->lease), .error = e->text });
-	p->lease = NULL;
-	p->call->parts_left--;
+	finish_part(p,
+		    result_new(&(struct result_spec){
+			    .code = e->code, .server = lease_name(p->lease), .error = e->text }));
 }
 
 /* Ask every server that is ready for its tools. */
@@ -382,10 +426,16 @@ static void begin_all(struct killick_call *c)
 	c->parts_left = c->part_count;
 	for (size_t i = 0; i < c->part_count; i++) {
 		struct lease *l = c->parts[i].lease;
+		struct killick_result *cached;
 		struct killick_error e;
 
 		if (server_use(l->server, &e) < 0) {
 			fail_part(&c->parts[i], &e);
+			continue;
+		}
+		cached = answer_from_cache(c, l);
+		if (cached) {
+			finish_part(&c->parts[i], cached);
 			continue;
 		}
 		lease_count(l, 1);

@@ -23,6 +23,7 @@ struct part { /* of a call, for one server */
 	struct lease *lease;           /* NULL: it is over */
 	struct client_call *op;        /* NULL: parked, or over */
 	struct killick_result *result; /* of one of several */
+	uint64_t drops;                /* of the server's toolcache when this was begun */
 };
 
 struct killick_call {

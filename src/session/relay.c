@@ -77,6 +77,8 @@ void relay_note(void *ctx, enum client_note note, void *owner, struct json param
 				    .json = params.at,
 				    .json_len = params.len };
 
+	if (note == NOTE_TOOLS)
+		toolcache_drop(&((struct server *)ctx)->tools);
 	if (note == NOTE_UPDATED && json_string(json_get(params, "uri"), &uri)) {
 		ev.text = uri;
 		ev.text_len = strlen(uri);

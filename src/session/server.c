@@ -217,6 +217,7 @@ static void server_linger(struct server *sv)
 static void server_lost(struct server *sv)
 {
 	sv->lost = true;
+	toolcache_drop(&sv->tools); /* what the server tells meanwhile may not come */
 	relay_warning(sv, sv->error.text);
 	RING_EACH(r, &sv->leases)
 		lease_lose(RING_OF(r, struct lease, on_server));
@@ -296,6 +297,7 @@ static void server_end(struct server *sv)
 	fail_client(sv, sv->error.code, sv->error.text);
 	client_free(sv->client);
 	sv->client = NULL;
+	toolcache_drop(&sv->tools);
 	if (sv->link) {
 		sv->bytes_out += sv->link->written;
 		link_free(sv->link);

@@ -27,6 +27,7 @@
 #include "session/report.h"
 #include "base/ring.h"
 #include "session/recipe.h"
+#include "session/toolcache.h"
 #include "base/tail.h"
 
 struct lease;
@@ -90,6 +91,7 @@ struct server {
 	bool shook;         /* the handshake succeeded before we were told that it runs */
 	bool failed_client; /* client_fail was called */
 	bool assumed;       /* its era was remembered */
+	struct toolcache tools;
 	pid_t pid;
 	char level[16];
 	int64_t started_us, ready_us, stop_us; /* 0: not */
