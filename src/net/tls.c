@@ -1,8 +1,8 @@
 /* tls.c - see tls.h
  *
- * No header of OpenSSL is needed to build this: its types are opaque, and the functions and numbers
- * below are the same in 1.1.1 and in all of 3.x (its ABI). A BIO of our own moves the bytes,
- * because OpenSSL's writes with write(), which raises SIGPIPE in a host's thread.
+ * libssl is loaded by the name of its ABI (libssl.so.N), the newest that the loader finds;
+ * openssl.h has what is used of it. A BIO of our own moves the bytes, because OpenSSL's writes with
+ * write(), which raises SIGPIPE in a host's thread.
  */
 #include "net/tls.h"
 
@@ -17,111 +17,29 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "net/openssl.h"
 
-#define ERR_SYSTEM_FLAG 0x80000000ul
-#define ERR_REASON_OF   0xffful /* the bits that are a reason of libssl in 1.1 and in 3.x */
-/* Numbers from ssl.h, sslerr.h, bio.h, tls1.h and x509_vfy.h, under their names there. */
+#define ERR_SYSTEM_FLAG       0x80000000ul
+#define ERR_REASON_OF         0xffful /* the bits that are a reason of libssl in 1.1 and in 3.x */
+#define AS_ENUM(name, number) name = (number),
 enum {
-	SSL_FILETYPE_PEM = 1,
-	SSL_VERIFY_PEER = 1,
-	SSL_ERROR_SSL = 1,
-	SSL_ERROR_WANT_READ = 2,
-	SSL_ERROR_WANT_WRITE = 3,
-	SSL_ERROR_ZERO_RETURN = 6,
-	SSL_CTRL_MODE = 33,
-	SSL_CTRL_SET_TLSEXT_HOSTNAME = 55,
-	SSL_CTRL_SET_MIN_PROTO_VERSION = 123,
-	SSL_MODE_ENABLE_PARTIAL_WRITE = 1,
-	SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER = 2,
-	SSL_MODE_RELEASE_BUFFERS = 16, /* an idle connection has none */
-	TLS1_2_VERSION = 0x0303,
-	X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS = 4,
-	X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT = 2,
-	X509_V_ERR_CERT_NOT_YET_VALID = 9,
-	X509_V_ERR_CERT_HAS_EXPIRED = 10,
-	X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT = 18,
-	X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN = 19,
-	X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY = 20,
-	X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE = 21,
-	X509_V_ERR_HOSTNAME_MISMATCH = 62,
-	X509_V_ERR_IP_ADDRESS_MISMATCH = 64,
-	SSL_AD_REASON_OFFSET = 1000, /* reason of an alert that came: this and its number */
-	SSL_AD_MAX = 255,
-	SSL_R_SSLV3_ALERT_BAD_CERTIFICATE = 1042,
-	SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN = 1046,
-	SSL_R_TLSV1_ALERT_UNKNOWN_CA = 1048,
-	BIO_TYPE_SOURCE_SINK = 0x0400,
-	BIO_CTRL_FLUSH = 11,
-	BIO_FLAGS_READ = 1,
-	BIO_FLAGS_WRITE = 2,
-	BIO_FLAGS_RWS = 7,
-	BIO_FLAGS_SHOULD_RETRY = 8,
+	OPENSSL_NUMBERS(AS_ENUM) SSL_AD_MAX = 255, /* the last number of an alert */
 };
-
-typedef int (*bio_read_fn)(void *bio, char *out, int size);
-typedef int (*bio_write_fn)(void *bio, const char *bytes, int len);
-typedef long (*bio_ctrl_fn)(void *bio, int cmd, long number, void *pointer);
-
-#define FUNCTIONS(X)                                                                               \
-	X(const void *, TLS_client_method, (void))                                                 \
-	X(const void *, TLS_server_method, (void))                                                 \
-	X(void *, SSL_CTX_new, (const void *method))                                               \
-	X(void, SSL_CTX_free, (void *ctx))                                                         \
-	X(long, SSL_CTX_ctrl, (void *ctx, int cmd, long number, void *pointer))                    \
-	X(int, SSL_CTX_set_num_tickets, (void *ctx, size_t count))                                 \
-	X(int, SSL_CTX_use_certificate_chain_file, (void *ctx, const char *file))                  \
-	X(int, SSL_CTX_use_PrivateKey_file, (void *ctx, const char *file, int type))               \
-	X(int, SSL_CTX_check_private_key, (const void *ctx))                                       \
-	X(int, SSL_CTX_load_verify_locations, (void *ctx, const char *file, const char *dir))      \
-	X(int, SSL_CTX_set_default_verify_paths, (void *ctx))                                      \
-	X(void, SSL_CTX_set_verify, (void *ctx, int mode, void *callback))                         \
-	X(void *, SSL_new, (void *ctx))                                                            \
-	X(void, SSL_free, (void *ssl))                                                             \
-	X(void, SSL_set_bio, (void *ssl, void *in, void *out))                                     \
-	X(void, SSL_set_connect_state, (void *ssl))                                                \
-	X(void, SSL_set_accept_state, (void *ssl))                                                 \
-	X(long, SSL_ctrl, (void *ssl, int cmd, long number, void *pointer))                        \
-	X(int, SSL_set1_host, (void *ssl, const char *host))                                       \
-	X(void, SSL_set_hostflags, (void *ssl, unsigned flags))                                    \
-	X(void *, SSL_get0_param, (void *ssl))                                                     \
-	X(int, SSL_do_handshake, (void *ssl))                                                      \
-	X(int, SSL_read, (void *ssl, void *out, int size))                                         \
-	X(int, SSL_write, (void *ssl, const void *bytes, int len))                                 \
-	X(int, SSL_pending, (const void *ssl))                                                     \
-	X(int, SSL_shutdown, (void *ssl))                                                          \
-	X(int, SSL_get_error, (const void *ssl, int result))                                       \
-	X(long, SSL_get_verify_result, (const void *ssl))                                          \
-	X(const char *, X509_verify_cert_error_string, (long result))                              \
-	X(int, X509_VERIFY_PARAM_set1_ip_asc, (void *param, const char *ip))                       \
-	X(unsigned long, ERR_get_error, (void))                                                    \
-	X(void, ERR_clear_error, (void))                                                           \
-	X(const char *, ERR_reason_error_string, (unsigned long error))                            \
-	X(int, BIO_get_new_index, (void))                                                          \
-	X(void *, BIO_meth_new, (int type, const char *name))                                      \
-	X(int, BIO_meth_set_read, (void *method, bio_read_fn fn))                                  \
-	X(int, BIO_meth_set_write, (void *method, bio_write_fn fn))                                \
-	X(int, BIO_meth_set_ctrl, (void *method, bio_ctrl_fn fn))                                  \
-	X(void *, BIO_new, (const void *method))                                                   \
-	X(void, BIO_set_init, (void *bio, int init))                                               \
-	X(void, BIO_set_data, (void *bio, void *data))                                             \
-	X(void *, BIO_get_data, (void *bio))                                                       \
-	X(void, BIO_set_flags, (void *bio, int flags))                                             \
-	X(void, BIO_clear_flags, (void *bio, int flags))
 
 #define MEMBER(result, name, args) result(*name) args;
 static struct {
-	FUNCTIONS(MEMBER)
-	void *bio; /* the methods of ours */
+	OPENSSL_FUNCTIONS(MEMBER)
+	struct bio_method_st *bio; /* the methods of ours */
 	struct err failed;
 } lib;
 
 struct tls_context {
-	void *ctx;
+	struct ssl_ctx_st *ctx;
 	bool server;
 };
 
 struct tls {
-	void *ssl;
+	struct ssl_st *ssl;
 	int fd;
 	int error;  /* errno of the last call that moved bytes, 0: none; */
 	bool eof;   /* or nothing more comes */
@@ -131,7 +49,7 @@ struct tls {
 
 /* --- the library --- */
 
-static int bio_read(void *bio, char *out, int size)
+static int bio_read(struct bio_st *bio, char *out, int size)
 {
 	struct tls *t = lib.BIO_get_data(bio);
 	ssize_t n = recv(t->fd, out, (size_t)size, MSG_DONTWAIT);
@@ -144,7 +62,7 @@ static int bio_read(void *bio, char *out, int size)
 	return (int)n;
 }
 
-static int bio_write(void *bio, const char *bytes, int len)
+static int bio_write(struct bio_st *bio, const char *bytes, int len)
 {
 	struct tls *t = lib.BIO_get_data(bio);
 	ssize_t n = send(t->fd, bytes, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -156,7 +74,7 @@ static int bio_write(void *bio, const char *bytes, int len)
 	return (int)n;
 }
 
-static long bio_ctrl(void *bio, int cmd, long number, void *pointer)
+static long bio_ctrl(struct bio_st *bio, int cmd, long number, void *pointer)
 {
 	(void)bio;
 	(void)number;
@@ -164,30 +82,75 @@ static long bio_ctrl(void *bio, int cmd, long number, void *pointer)
 	return cmd == BIO_CTRL_FLUSH; /* nothing is ever held back */
 }
 
-static void load(void)
+/* Names of the ABI: since 3 the number is OpenSSL's major version. A name that does not exist costs
+ * the loader a few lookups, once. */
+#define SONAME_FIRST 20
+#define SONAME_LAST  3
+
+static void *open_soname(unsigned number, int flags)
 {
-	void *so = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
+	char name[24];
+
+	if (number < SONAME_LAST)
+		return dlopen("libssl.so.1.1", flags);
+	snprintf(name, sizeof(name), "libssl.so.%u", number);
+	return dlopen(name, flags);
+}
+
+/* Look up all functions; NULL, or the name of one that is missing. */
+static const char *look_up(void *so)
+{
 	const char *missing = NULL;
 
-	if (!so)
-		so = dlopen("libssl.so.1.1", RTLD_NOW | RTLD_LOCAL);
-	if (!so) {
+#define LOOK_UP(result, name, args)                                                                \
+	if (!(*(void **)&lib.name = dlsym(so, #name)))                                             \
+		missing = #name;
+	OPENSSL_FUNCTIONS(LOOK_UP)
+	return missing;
+}
+
+/* The newest libssl that has all functions. One that is in the process already is taken first: two
+ * copies of OpenSSL in one process would each have their own settings. NULL: there is none;
+ * *missing is what the newest one lacks, or NULL when none was found. */
+static void *find_libssl(const char **missing)
+{
+	static const int flags[] = { RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL };
+
+	*missing = NULL;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		for (unsigned number = SONAME_FIRST; number >= SONAME_LAST - 1; number--) {
+			void *so = open_soname(number, flags[i]);
+			const char *lacks = so ? look_up(so) : NULL;
+
+			if (so && !lacks)
+				return so;
+			if (so)
+				dlclose(so);
+			if (!*missing)
+				*missing = lacks;
+		}
+	}
+	return NULL;
+}
+
+static void load(void)
+{
+	const char *missing;
+	void *so = find_libssl(&missing);
+
+	if (!so && !missing) {
 		err_set(&lib.failed, -ENOPKG,
 			"wss:// needs OpenSSL, which is not installed (Debian, Ubuntu: package "
 			"libssl3; Fedora: openssl-libs)");
 		return;
 	}
-#define LOOK_UP(result, name, args)                                                                \
-	if (!(*(void **)&lib.name = dlsym(so, #name)))                                             \
-		missing = #name;
-	FUNCTIONS(LOOK_UP)
-	if (!missing) {
+	if (so) {
 		lib.bio =
 			lib.BIO_meth_new(lib.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "killick");
 		if (!lib.bio)
-			missing = "BIO_meth_new";
+			missing = "memory for BIO_meth_new";
 	}
-	if (missing) {
+	if (!lib.bio) {
 		err_set(&lib.failed, -ENOPKG,
 			"the OpenSSL that is installed lacks %s: wss:// "
 			"needs 1.1.1 or newer",
