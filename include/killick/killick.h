@@ -28,7 +28,8 @@
  * KILLICK_DISPATCH_HOST, inside killick_dispatch(); without any lock of the library; one at a time
  * and in order, over all sessions of the runtime. So a callback that blocks delays the other
  * callbacks of its runtime, and nothing else: deadlines, heartbeats, leases, blocking calls and
- * closes go on.
+ * closes go on. A language that cannot give callbacks to C uses KILLICK_DISPATCH_PULL and fetches
+ * what callbacks would be told with killick_next().
  *
  * Inside a callback every function may be called but those that wait: killick_close,
  * killick_session_open, _refresh and _close, killick_do, killick_wait and killick_call_tool fail
@@ -170,13 +171,19 @@ KILLICK_API const char *killick_version(void);
 
 /* --- the runtime --- */
 
-enum killick_dispatch { KILLICK_DISPATCH_THREAD, KILLICK_DISPATCH_HOST };
+enum killick_dispatch {
+	KILLICK_DISPATCH_THREAD, /* callbacks run on the callback thread */
+	KILLICK_DISPATCH_HOST,   /* callbacks run inside killick_dispatch() */
+	/* There are no callbacks, for languages that cannot have them: what they would be told is
+	 * fetched by killick_next(). A function pointer other than NULL is KILLICK_ERR_USAGE. */
+	KILLICK_DISPATCH_PULL,
+};
 
 struct killick_options { /* zero: the default */
 	size_t size;     /* of this struct: KILLICK_OPTIONS sets it */
 	/* the program `killick`; NULL: $KILLICK_KEEPER, the installed one, that in PATH */
 	const char *keeper;
-	enum killick_dispatch dispatch; /* where callbacks run: see above */
+	enum killick_dispatch dispatch; /* where callbacks run */
 	unsigned starting;              /* servers that may be starting at once; 0: 16 */
 	size_t message_limit;           /* bytes of one message; 0: 64 MiB */
 	const char *client_name;        /* how servers know us; NULL: "killick" */
@@ -189,8 +196,9 @@ struct killick_options { /* zero: the default */
 KILLICK_API int killick_open(const struct killick_options *options, struct killick **out,
 			     struct killick_error *e);
 
-/* With KILLICK_DISPATCH_HOST: readable when callbacks wait. Owned by the runtime. Else -1. The host
- * need not hurry: the runtime's own thread keeps the time. */
+/* With KILLICK_DISPATCH_HOST and KILLICK_DISPATCH_PULL: readable when callbacks, or items, wait.
+ * Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread keeps the time.
+ */
 KILLICK_API int killick_fd(const struct killick *k);
 /* Run the callbacks that wait; how many were run, 0 also while another thread runs them. */
 KILLICK_API int killick_dispatch(struct killick *k);
@@ -482,6 +490,8 @@ struct killick_request {
 	/* Called exactly once; the result is the callback's to free. */
 	void (*on_done)(void *ctx, struct killick_result *r);
 	bool refresh; /* KILLICK_TOOLS: ask the server, also when its list is kept */
+	/* With KILLICK_DISPATCH_PULL: reports of progress come as items. */
+	bool wants_progress;
 };
 
 /* Do it and wait. Progress that was not delivered when the result came is dropped; an on_progress
@@ -521,6 +531,45 @@ KILLICK_API int killick_notify(struct killick_session *s, const char *server, co
  * the number of servers that were told, or a code. (Servers of the modern era have no such
  * notification: they ask for the roots when they need them.) */
 KILLICK_API int killick_roots_changed(struct killick_session *s);
+
+/* --- pulling instead of callbacks --- */
+
+enum killick_item_kind {
+	KILLICK_ITEM_EVENT,    /* of a session that has handlers: event */
+	KILLICK_ITEM_ASK,      /* of the same, what its `answers` say: ask */
+	KILLICK_ITEM_PROGRESS, /* of a request with wants_progress: progress */
+	KILLICK_ITEM_RESULT,   /* of killick_start: result */
+	KILLICK_ITEM_OPENED,   /* of killick_session_open_start: session (NULL on failure), error */
+	KILLICK_ITEM_ENDED,    /* of the other _start functions: report (NULL on failure), error */
+};
+
+/* What a callback would have been told. Members that are not of the kind are NULL. event, progress
+ * and error live as long as the item. ask, result, session and report are the host's, as if a
+ * callback had got them: they are freed, or answered, by the host, before or after the item. */
+struct killick_item {
+	enum killick_item_kind kind;
+	void *ctx; /* of the request, of the handlers, or of the _start function */
+	const struct killick_event *event;
+	struct killick_ask *ask;
+	const struct killick_progress *progress;
+	struct killick_result *result;
+	struct killick_session *session;
+	struct killick_report *report;
+	const struct killick_error *error;
+};
+
+/* With KILLICK_DISPATCH_PULL: the next item, in order, over all sessions of the runtime. Waits for
+ * timeout_ms; 0: not at all, -1: without limit. Returns 1 and *out, to be given to
+ * killick_item_free; 0: none came in time; KILLICK_ERR_CLOSED: the runtime is closed, and nothing
+ * is left. May be called by several threads: each item comes once.
+ *
+ * In this mode killick_start has its result as an item, always (killick_wait is KILLICK_ERR_USAGE),
+ * and its `out` may be NULL; the _start functions take NULL as `done`; a session has events when
+ * its options have handlers, whose on_event and on_ask are NULL. Blocking functions work as ever;
+ * but a host with one thread that waits in killick_do cannot answer what the server asks meanwhile.
+ * Items that nobody fetches are dropped by killick_free. */
+KILLICK_API int killick_next(struct killick *k, long timeout_ms, struct killick_item **out);
+KILLICK_API void killick_item_free(struct killick_item *i); /* NULL is fine */
 
 /* --- results --- */
 

@@ -3,6 +3,7 @@
 
 #include "killick/killick.h"
 #include "api/method.h"
+#include "api/pull.h"
 #include "api/sized.h"
 #include "base/json.h"
 #include "session/call.h"
@@ -26,6 +27,8 @@ static int check(const struct killick_session *s, const struct killick_request *
 		return KILLICK_ERR_USAGE;
 	if ((unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
 		return KILLICK_ERR_USAGE;
+	if (s->k->pulls && (rq->on_done || rq->on_progress))
+		return KILLICK_ERR_USAGE;
 	if ((NEEDS_NAME >> rq->op & 1) && !rq->name)
 		return KILLICK_ERR_USAGE;
 	if (rq->op == KILLICK_RAW && !method_is_free(rq->name))
@@ -45,6 +48,10 @@ int killick_start(struct killick_session *s, const struct killick_request *given
 	struct json args;
 	int r = check(s, given, &rq, &args);
 
+	if (r == 0 && s->k->pulls) {
+		rq.on_done = pull_on_done;
+		rq.on_progress = rq.wants_progress ? pull_on_progress : NULL;
+	}
 	if (r == 0 && !out && !rq.on_done)
 		r = KILLICK_ERR_USAGE;
 	if (r == 0)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "session/pack.h"
+#include "base/pack.h"
 #include "session/runtime.h"
 
 /* What a callback is given, and where that is kept; one block with its texts. */

@@ -58,6 +58,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 		.client_name = copy(o.client_name, "killick"),
 		.client_version = copy(o.client_version, KILLICK_VERSION),
 		.message_limit = o.message_limit ? o.message_limit : MESSAGE_LIMIT,
+		.pulls = o.dispatch == KILLICK_DISPATCH_PULL,
 	};
 	if (k->message_limit > MESSAGE_MAX)
 		k->message_limit = MESSAGE_MAX;
@@ -66,7 +67,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	ring_init(&k->sites);
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
 	eras_init(&k->eras, o.cache_dir);
-	if (outbox_init(&k->outbox, o.dispatch == KILLICK_DISPATCH_HOST, &why) < 0 ||
+	if (outbox_init(&k->outbox, o.dispatch != KILLICK_DISPATCH_THREAD, &why) < 0 ||
 	    loop_open(&k->loop, NULL, NULL, &why) < 0) {
 		destroy(k);
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
@@ -86,7 +87,7 @@ int killick_dispatch(struct killick *k)
 {
 	int ran;
 
-	if (!k || k->outbox.fd < 0)
+	if (!k || k->outbox.fd < 0 || k->pulls)
 		return KILLICK_ERR_USAGE;
 	if (!origin_is_here(&k->origin))
 		return KILLICK_ERR_FORKED;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "killick/killick.h"
+#include "api/pull.h"
 #include "api/sized.h"
 #include "base/auto.h"
 #include "session/session.h"
@@ -12,6 +13,10 @@
 #define LABEL_MAX      63      /* and --session */
 #define NEWS_US        1000000 /* for the handlers to take what happened before the end */
 #define HANDLER_US     1000000 /* and for the one that runs then to return */
+
+#define PULL_TEXT                                                                                  \
+	"a runtime with KILLICK_DISPATCH_PULL takes no callbacks: leave them NULL, and use "       \
+	"killick_next"
 
 /* --- open --- */
 
@@ -54,6 +59,20 @@ static int check_command(const struct killick_session_options *o, struct killick
 	return 0;
 }
 
+/* Events and asks become items, for a host that has handlers. */
+static int pull_handlers(struct session_spec *spec, struct killick_error *e)
+{
+	struct killick_handlers *h = &spec->handlers;
+
+	if (h->on_event || h->on_ask)
+		return error_set(e, KILLICK_ERR_USAGE, PULL_TEXT);
+	if (!spec->o.handlers)
+		return 0;
+	h->on_event = pull_on_event;
+	h->on_ask = h->answers ? pull_on_ask : NULL;
+	return 0;
+}
+
 /* Read the options and the config and take the lock; without it and with a reason if that cannot
  * be. */
 static int enter_open(struct killick *k, const struct killick_session_options *options,
@@ -69,6 +88,8 @@ static int enter_open(struct killick *k, const struct killick_session_options *o
 	if (read_options(out_spec, options, e) < 0)
 		return KILLICK_ERR_USAGE;
 	given = !blocking || out_spec->handlers.on_event || out_spec->handlers.on_ask;
+	if (k->pulls && pull_handlers(out_spec, e) < 0)
+		return KILLICK_ERR_USAGE;
 	if (o->label && !is_label(o->label))
 		return error_set(e, KILLICK_ERR_USAGE,
 				 "the label is not one printable line of at most %d bytes",
@@ -131,10 +152,16 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 	AUTO(config_done) struct config c = { .count = 0 };
 	struct session_spec spec;
 	struct job *j;
-	int r = done ? enter_open(k, options, false, &spec, &c, e)
-		     : error_set(e, KILLICK_ERR_USAGE,
-				 "nobody to tell of the session: done is NULL");
+	int r;
 
+	if (k && k->pulls && done)
+		return error_set(e, KILLICK_ERR_USAGE, PULL_TEXT);
+	if (k && k->pulls)
+		done = pull_on_opened;
+	if (!done)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "nobody to tell of the session: done is NULL");
+	r = enter_open(k, options, false, &spec, &c, e);
 	if (r < 0)
 		return r;
 	j = session_begin(k, &spec, &c);
@@ -215,10 +242,14 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 	struct job *j = NULL;
 	int r = read_config(s, config, config_file, &c, e);
 
+	if (r == 0 && s->k->pulls && done)
+		r = error_set(e, KILLICK_ERR_USAGE, PULL_TEXT);
 	if (r == 0)
 		r = runtime_enter(s->k, e);
 	if (r < 0)
 		return r;
+	if (s->k->pulls)
+		done = pull_on_ended;
 	r = runtime_want(s->k, done, e);
 	if (r == 0)
 		r = begin_refresh(s, &c, &j, e);
@@ -280,10 +311,12 @@ int killick_session_close(struct killick_session *s, struct killick_report **out
 int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx)
 {
 	struct job *j;
-	int r = s ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+	int r = s && !(s->k->pulls && done) ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
 
 	if (r < 0)
 		return r;
+	if (s->k->pulls)
+		done = pull_on_ended;
 	r = runtime_want(s->k, done, NULL);
 	if (r == 0) {
 		j = job_new(s, JOB_CLOSE);

@@ -61,6 +61,8 @@ void outbox_put(struct outbox *o, struct outbox_item *i)
 	if (o->fd >= 0) {
 		if (was_empty)
 			bell_ring(&o->bell);
+		if (o->watchers)
+			loop_notify(o->loop);
 	} else if (was_empty) {
 		loop_call_back(o->loop);
 	}
@@ -109,6 +111,25 @@ static bool outbox_is_left_to_us(struct outbox *o)
 	loop_unlock(o->loop);
 	fn(ctx);
 	return true;
+}
+
+bool outbox_is_waiting(const struct outbox *o)
+{
+	return o->first && !o->busy;
+}
+
+int outbox_run_one(struct outbox *o)
+{
+	bool waiting;
+
+	loop_lock(o->loop);
+	waiting = outbox_is_waiting(o);
+	if (waiting && !o->first->next)
+		bell_hush(&o->bell);
+	if (waiting)
+		outbox_run_first(o);
+	loop_unlock(o->loop);
+	return waiting;
 }
 
 int outbox_run(struct outbox *o)

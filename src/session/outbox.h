@@ -74,6 +74,11 @@ bool outbox_is_quiet(const struct outbox *o, const void *subject);
 /* With the lock: no callback runs, and none waits for the callback thread. */
 bool outbox_is_idle(const struct outbox *o);
 
+/* Without the lock: run the first item, or drop it if it is not wanted any more. 1; 0: none waits,
+ * or another thread runs one. */
+int outbox_run_one(struct outbox *o);
+/* With the lock: could outbox_run_one run something? */
+bool outbox_is_waiting(const struct outbox *o);
 /* Without the lock: run the items that wait now; how many. 0 also when another thread does it.
  * Negative: this is a child that a callback forked. */
 int outbox_run(struct outbox *o);

@@ -30,6 +30,7 @@ struct killick {
 	struct loop *loop;
 	char *keeper, *client_name, *client_version;
 	size_t message_limit;
+	bool pulls; /* KILLICK_DISPATCH_PULL: items instead of callbacks */
 
 	/* with the lock */
 	enum runtime_state state;
