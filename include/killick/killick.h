@@ -103,20 +103,17 @@ extern "C" {
  *
  *	killick_do(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "files"), &r);
  *
- * Without them (C++ before C++20, other languages): set the whole struct to zero, then set `size`
- * to its sizeof. A size of 0 is KILLICK_ERR_USAGE, so that a forgotten size is noticed at once.
+ * C++ has no such expressions: killick_sized<killick_request>() is one with its size set. Other
+ * languages set the whole struct to zero, then `size` to its sizeof. A size of 0 is
+ * KILLICK_ERR_USAGE, so that a forgotten size is noticed at once.
  *
  * Structs that the library fills in grow at the end as well. They are handed out by pointer only;
  * a host that copies one copies the members that the host knows. */
-#define KILLICK_OPTIONS(...)                                                                       \
-	((struct killick_options){ .size = sizeof(struct killick_options), __VA_ARGS__ })
-#define KILLICK_SESSION_OPTIONS(...)                                                               \
-	((struct killick_session_options){ .size = sizeof(struct killick_session_options),         \
-					   __VA_ARGS__ })
-#define KILLICK_HANDLERS(...)                                                                      \
-	((struct killick_handlers){ .size = sizeof(struct killick_handlers), __VA_ARGS__ })
-#define KILLICK_REQUEST(...)                                                                       \
-	((struct killick_request){ .size = sizeof(struct killick_request), __VA_ARGS__ })
+#define KILLICK_OPTIONS(...)         KILLICK_SIZED(killick_options, __VA_ARGS__)
+#define KILLICK_SESSION_OPTIONS(...) KILLICK_SIZED(killick_session_options, __VA_ARGS__)
+#define KILLICK_HANDLERS(...)        KILLICK_SIZED(killick_handlers, __VA_ARGS__)
+#define KILLICK_REQUEST(...)         KILLICK_SIZED(killick_request, __VA_ARGS__)
+#define KILLICK_SIZED(type, ...)     ((struct type){ .size = sizeof(struct type), __VA_ARGS__ })
 
 struct killick;         /* a runtime */
 struct killick_session; /* a set of servers */
@@ -200,7 +197,8 @@ KILLICK_API int killick_open(const struct killick_options *options, struct killi
  * Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread keeps the time.
  */
 KILLICK_API int killick_fd(const struct killick *k);
-/* Run the callbacks that wait; how many were run, 0 also while another thread runs them. */
+/* With KILLICK_DISPATCH_HOST: run the callbacks that wait; how many were run, 0 also while another
+ * thread runs them. */
 KILLICK_API int killick_dispatch(struct killick *k);
 
 /* --- how things ended --- */
@@ -220,12 +218,12 @@ struct killick_ending {
 	double stop_ms;   /* from the decision to the proof */
 	/* What showed that the tree is empty, words joined by commas. "waitid": the keeper has no
 	 * child left, and so no descendant; "cgroup": the cgroup is empty; "mark": no process in
-	 * another pid namespace carries the tree's mark. Of an executor that is not killick's:
-	 * "group": the executor says that the process group is gone; "group,sweep": and a search
-	 * of the machine's processes by killick found none that carries the tree's mark. "never":
-	 * the server never ran. Two words are no proof. "none": nobody could say. "lease": the
-	 * executor could not be reached; it ends the tree by itself when the lease is over, and
-	 * `text` says when that is. */
+	 * another pid namespace carries the tree's mark. "group": the server's process group is
+	 * gone, which is best effort: of the level `group`, and of an executor that is not
+	 * killick's, which says so; there "group,sweep": and a search through the processes of
+	 * that machine found none that carries the tree's mark. "never": the server never ran. Two
+	 * words are no proof. "none": nobody could say. "lease": the executor could not be reached;
+	 * it ends the tree by itself when the lease is over, and `text` says when that is. */
 	const char *proof;
 	int survivors;           /* processes that could not be killed; 0 */
 	const char *json;        /* the keeper's own report, "" if it was killed */
@@ -351,8 +349,8 @@ struct killick_session_options {
 	 * was declared and is not in `answers` is declined. A server is shared only by sessions
 	 * that declare the same. */
 	unsigned features;
-	/* The rest is for `command` alone; a config has keys for them. */
-	/* Variables of the server, "NAME=value", NULL at the end. They are added to the few that
+	/* env, cwd and startup_ms are for `command` alone: a config has keys for them.
+	 * Variables of the server, "NAME=value", NULL at the end. They are added to the few that
 	 * servers get of the host's environment (killick-config(5)), or replace them. NULL: none.
 	 */
 	char *const *env;
@@ -617,6 +615,15 @@ KILLICK_API int killick_answer(struct killick_ask *a, const char *result_json);
 KILLICK_API int killick_decline(struct killick_ask *a, const char *reason);
 
 #ifdef __cplusplus
+}
+
+/* A struct that the host fills in, all zero but its size. */
+template <class T> inline T killick_sized()
+{
+	T t = T();
+
+	t.size = sizeof(t);
+	return t;
 }
 #endif
 #endif
