@@ -62,8 +62,11 @@
  * killick_free return in time, and the runtime can be used again. A call that another thread waits
  * in at that moment may not return.
  *
- * Memory: when there is none left the program is ended (abort, after one line on stderr): the
- * keepers then end the servers.
+ * Memory: no server can end the program by the size of what it sends. When there is no memory for a
+ * message, its request fails (KILLICK_ERR_SYSTEM, KILLICK_ERR_PROTOCOL), an event is dropped, what
+ * a server asks is declined or dropped, and a warning says so; the session goes on. When there is
+ * no memory for less than 64 KiB, or for what the program itself asked for (a status, a session),
+ * the program is ended by abort(), after one line on stderr. The keepers then end the servers.
  */
 #ifndef KILLICK_H
 #define KILLICK_H
@@ -146,7 +149,7 @@ enum killick_code {
 	KILLICK_ERR_PROTOCOL = -10,
 	/* the server does not read, or too much is in flight */
 	KILLICK_ERR_BUSY = -11,
-	/* the system refused: processes, descriptors, files */
+	/* the system refused: processes, descriptors, files, memory for an answer */
 	KILLICK_ERR_SYSTEM = -12,
 	/* the handle belongs to the process we were forked from */
 	KILLICK_ERR_FORKED = -13,
@@ -580,7 +583,8 @@ KILLICK_API const char *killick_result_server(const struct killick_result *r);
 /* The `result` as the server wrote it, byte for byte and NUL-terminated (lists of several pages:
  * one object with the pages' items as written); for KILLICK_ERR_ANSWER the `error`; else "". */
 KILLICK_API const char *killick_result_json(const struct killick_result *r, size_t *out_len);
-/* Of a tool call: the texts of its content, joined by newlines. Owned by the result. */
+/* Of a tool call: the texts of its content, joined by newlines. Owned by the result. "" also when
+ * there is no memory for the text. */
 KILLICK_API const char *killick_result_text(struct killick_result *r);
 /* Of a tool call: the tool said that it failed. */
 KILLICK_API bool killick_result_is_error(const struct killick_result *r);
@@ -591,14 +595,16 @@ KILLICK_API void killick_result_free(struct killick_result *r); /* NULL is fine 
  * NULL if there is none. */
 KILLICK_API const char *killick_json_find(const char *json, size_t len, const char *path,
 					  size_t *out_len);
-/* A string value, decoded, NUL-terminated, to be given to free(); NULL if it is none. */
+/* A string value, decoded, NUL-terminated, to be given to free(); NULL if it is none, or if there
+ * is no memory for it. */
 KILLICK_API char *killick_json_string(const char *json, size_t len, const char *path);
 
 /* --- tool names for models --- */
 
 /* `server__tool` made of [A-Za-z0-9_], at most 128 bytes, unique in the session; back again: both
  * out strings are to be given to free(). KILLICK_ERR_NO_SERVER if there is none. The names of a
- * session are known once its tools were listed; of a server at most 10000 have one. */
+ * session are known once its tools were listed; of a server at most 10000 have one, and none whose
+ * own name has more than 1024 bytes. */
 KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualified,
 				  char **out_server, char **out_tool);
 

@@ -22,14 +22,16 @@ static _Thread_local struct {
 	struct pulled *got;
 } puller;
 
-/* NULL: nobody fetches it. */
+/* NULL: nobody fetches it, or there is no memory for what a server said. */
 static struct pulled *pulled_new(enum killick_item_kind kind, void *ctx, size_t more)
 {
 	struct pulled *p;
 
 	if (!puller.waits)
 		return NULL;
-	p = mem_grow(NULL, sizeof(*p) + more, 1);
+	p = mem_try(sizeof(*p) + more);
+	if (!p)
+		return NULL;
 	*p = (struct pulled){ .item = { .kind = kind, .ctx = ctx } };
 	puller.got = p;
 	return p;

@@ -36,9 +36,11 @@ static struct json result_of(const struct killick_result *r)
 
 const char *killick_result_text(struct killick_result *r)
 {
-	AUTO(buf_done) struct buf all = BUF_INIT(BUF_ANY_SIZE);
-	struct json_iter it = json_iter(json_get(result_of(r), "content"));
+	struct json result = result_of(r);
+	AUTO(buf_done) struct buf all = BUF_INIT(result.len); /* no more than the result itself */
+	struct json_iter it = json_iter(json_get(result, "content"));
 	bool first = true;
+	int failed = 0;
 
 	if (r && r->text)
 		return r->text;
@@ -49,11 +51,11 @@ const char *killick_result_text(struct killick_result *r)
 		    !json_string(json_get(it.value, "text"), &text))
 			continue;
 		if (!first)
-			buf_adds(&all, "\n");
-		buf_adds(&all, text);
+			failed |= buf_adds(&all, "\n");
+		failed |= buf_adds(&all, text);
 		first = false;
 	}
-	if (!r || !all.len)
+	if (!r || !all.len || failed)
 		return "";
 	r->text = buf_take(&all);
 	return r->text;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,18 @@
 #include "mem.h"
 
 enum { CAP_MIN = 64 };
+
+static bool buf_grow(struct buf *b, size_t cap)
+{
+	char *data =
+		b->max >= BUF_ANY_SIZE ? mem_grow(b->data, cap, 1) : mem_try_grow(b->data, cap);
+
+	if (!data)
+		return false;
+	b->data = data;
+	b->cap = cap;
+	return true;
+}
 
 int buf_reserve(struct buf *b, size_t len)
 {
@@ -27,9 +40,8 @@ int buf_reserve(struct buf *b, size_t len)
 		cap = b->max + 1; /* no byte more than can ever be used */
 	if (cap < need)
 		cap = need;
-	b->data = mem_grow(b->data, cap, 1);
-	b->cap = cap;
-	return 0;
+	/* half of it may be there when all of it is not */
+	return buf_grow(b, cap) || (cap > need && buf_grow(b, need)) ? 0 : -ENOMEM;
 }
 
 int buf_add_slow(struct buf *b, const void *bytes, size_t len)

@@ -2,8 +2,8 @@
  *
  * Everything whose size a peer chooses goes through one. Life: BUF_INIT(max) -> buf_add ... ->
  * buf_done; the zero value with a max is empty. data is NUL-terminated behind len once anything was
- * added. When the machine has no memory the program ends (mem.h); when the limit is reached the
- * buffer stays as it was.
+ * added. When the limit is reached, or a large buffer with a limit finds no memory, the buffer
+ * stays as it was. A buffer of BUF_ANY_SIZE, which no peer fills, ends the program then (mem.h).
  */
 #pragma once
 
@@ -21,7 +21,8 @@ struct buf {
 	}
 #define BUF_ANY_SIZE (SIZE_MAX / 4) /* a limit for what no peer chooses */
 
-/* Append; 0, or -EMSGSIZE and nothing was added. Here so that short literals cost a store or two.
+/* Append; 0, or -EMSGSIZE or -ENOMEM and nothing was added. Here so that short literals cost a
+ * store or two.
  */
 int buf_add_slow(struct buf *b, const void *bytes, size_t len);
 static inline int buf_add(struct buf *b, const void *bytes, size_t len)
@@ -35,7 +36,8 @@ static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 }
 int buf_adds(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Room for len more bytes behind data + len, and a NUL; 0 or -EMSGSIZE. Who fills it sets len. */
+/* Room for len more bytes behind data + len, and a NUL; 0, -EMSGSIZE or -ENOMEM. Who fills it
+ * sets len. */
 int buf_reserve(struct buf *b, size_t len);
 /* Take the first len bytes away. */
 void buf_drop(struct buf *b, size_t len);

@@ -2,6 +2,7 @@
 #include "base/frame.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 enum { PART_KEEP = 16 * 1024 }; /* of the memory of a split line: more is rare and given back */
@@ -15,6 +16,12 @@ static void hand_on(const char *line, size_t len, const struct frame_events *ev,
 		ev->on_line(ctx, line, len);
 }
 
+static void frame_drop(struct frame *f, int why, const struct frame_events *ev, void *ctx)
+{
+	f->no_memory = why == -ENOMEM;
+	ev->on_too_long(ctx);
+}
+
 /* The end of a line: what is before its newline. */
 static void end_line(struct frame *f, const char *bytes, size_t len, const struct frame_events *ev,
 		     void *ctx)
@@ -25,12 +32,14 @@ static void end_line(struct frame *f, const char *bytes, size_t len, const struc
 		if (len <= f->part.max)
 			hand_on(bytes, len, ev, ctx);
 		else
-			ev->on_too_long(ctx);
+			frame_drop(f, -EMSGSIZE, ev, ctx);
 	} else {
-		if (buf_add(&f->part, bytes, len) == 0)
+		int r = buf_add(&f->part, bytes, len);
+
+		if (r == 0)
 			hand_on(f->part.data, f->part.len, ev, ctx);
 		else
-			ev->on_too_long(ctx);
+			frame_drop(f, r, ev, ctx);
 		buf_reset(&f->part, PART_KEEP);
 	}
 }
@@ -41,6 +50,7 @@ void frame_feed(struct frame *f, const char *bytes, size_t len, const struct fra
 	while (len && !f->halted) {
 		const char *newline = memchr(bytes, '\n', len);
 		size_t line = newline ? (size_t)(newline - bytes) : len;
+		int r;
 
 		if (newline) {
 			end_line(f, bytes, line, ev, ctx);
@@ -48,10 +58,11 @@ void frame_feed(struct frame *f, const char *bytes, size_t len, const struct fra
 			len -= line + 1;
 			continue;
 		}
-		if (!f->skipping && buf_add(&f->part, bytes, len) < 0) {
+		r = f->skipping ? 0 : buf_add(&f->part, bytes, len);
+		if (r < 0) {
 			f->skipping = true;
 			buf_reset(&f->part, PART_KEEP);
-			ev->on_too_long(ctx);
+			frame_drop(f, r, ev, ctx);
 		}
 		return;
 	}

@@ -3,8 +3,8 @@
  * One message per line, LF or CRLF. A line that is whole in what was fed is handed on from there,
  * without a copy; only one that is split is collected. A line longer than the limit (its CR is
  * counted) is dropped up to its newline and told once, as soon as it is known; what follows is read
- * as usual. Empty lines are nothing. How the bytes are cut into calls makes no difference.
- * Threads: one at a time.  Blocking: never.
+ * as usual. So is a split line for which there is no memory. Empty lines are nothing. How the bytes
+ * are cut into calls makes no difference. Threads: one at a time.  Blocking: never.
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 struct frame {
 	struct buf part; /* of a line that was split; max: the limit of a line */
 	bool skipping;   /* in a line that is too long */
+	bool no_memory;  /* of the last such line: it was not the limit, but the memory */
 	bool halted;
 };
 #define FRAME_INIT(limit)                                                                          \

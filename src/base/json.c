@@ -378,13 +378,17 @@ static void decode(const char *p, const char *end, char *out, size_t size)
 bool json_string(struct json v, char **out)
 {
 	const char *p, *end;
+	char *text;
 	size_t size;
 
 	if (!inside(v, &p, &end))
 		return false;
 	size = (size_t)(end - p) + 1; /* no escape is shorter than what it stands for */
-	*out = mem_grow(NULL, size, 1);
-	decode(p, end, *out, size);
+	text = mem_try(size);
+	if (!text)
+		return false;
+	decode(p, end, text, size);
+	*out = text;
 	return true;
 }
 

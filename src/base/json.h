@@ -75,8 +75,8 @@ struct json json_find(struct json v, const char *path);
 
 /* Is v the string s (escapes decoded)? The same as comparing what json_string makes of it. */
 bool json_is(struct json v, const char *s);
-/* Decode a string; false if it is none. A NUL inside becomes U+FFFD, because C strings are what we
- * have; so does half of a surrogate pair. */
+/* Decode a string; false if it is none, or if there is no memory for a long one (mem_try). A NUL
+ * inside becomes U+FFFD, because C strings are what we have; so does half of a surrogate pair. */
 bool json_string(struct json v, char **out);                  /* to be given to free() */
 bool json_string_into(struct json v, char *out, size_t size); /* cut to fit, at a character */
 /* An integer that fits, written without fraction or with .0, and without an exponent. */

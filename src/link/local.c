@@ -221,11 +221,18 @@ static void on_flush(struct loop_task *t)
 
 static int enqueue(struct local *l, const char *bytes, size_t len)
 {
+	int r;
+
 	if (l->sent > l->queue.len / 2) { /* moved at most once per byte */
 		buf_drop(&l->queue, l->sent);
 		l->sent = 0;
 	}
-	return buf_add(&l->queue, bytes, len) < 0 ? -ENOBUFS : 0;
+	r = buf_add(&l->queue, bytes, len);
+	/* The host chose the size. A part of the line may be written already, and the rest must
+	 * follow. */
+	if (r == -ENOMEM)
+		mem_exhausted();
+	return r < 0 ? -ENOBUFS : 0;
 }
 
 static int write_now(struct local *l, const char *bytes, size_t len)

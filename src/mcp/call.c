@@ -284,7 +284,7 @@ void call_send(struct client_call *call)
 	struct peer *p = &call->client->peer;
 	uint64_t id = peer_assign(p, &call->rq);
 	int r = params_call(peer_line(p), call, id);
-	bool too_long = r < 0;
+	bool too_long = r < 0, no_memory = r == -ENOMEM;
 
 	if (r == 0)
 		r = peer_send(p);
@@ -295,7 +295,9 @@ void call_send(struct client_call *call)
 		return;
 	}
 	peer_unassign(p, &call->rq);
-	if (too_long)
+	if (no_memory)
+		call_later(call, CALL_BUSY, NULL, "there is no memory for the request");
+	else if (too_long)
 		call_later(call, CALL_PROTOCOL, NULL, "the request is longer than %zu bytes",
 			   call->client->spec->message_limit);
 	else

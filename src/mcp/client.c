@@ -95,7 +95,7 @@ static void keep_json(struct client *c, char **at, struct json v, const char *wh
 		peer_warn(&c->peer, ODD_FACTS, "the server's %s has %zu bytes and is not kept",
 			  what, v.len);
 	else if (json_type(v) == JSON_OBJECT)
-		*at = mem_text(v.at, v.len);
+		*at = mem_try_text(v.at, v.len);
 }
 
 static bool has(struct json capability, const char *flag)

@@ -298,14 +298,20 @@ static void ask_of_server(struct client *c, unsigned kind, const struct message 
 	struct party *one;
 	enum who who = who_is(c, &one);
 	struct ask *a;
+	char *id;
 
 	if (c->ask_count >= ASKS_MAX) {
 		peer_warn(&c->peer, ODD_ASK, "the server has more than %d requests open", ASKS_MAX);
 		peer_refuse(&c->peer, m->id, CODE_INTERNAL, "too many requests are open");
 		return;
 	}
+	id = mem_try_text(m->id.at, m->id.len);
+	if (!id) {
+		peer_warn(&c->peer, ODD_ASK, "there is no memory for a request of the server");
+		return;
+	}
 	a = ask_add(c, kind, one);
-	a->id = mem_text(m->id.at, m->id.len);
+	a->id = id;
 	if (who == WHO_GONE)
 		ask_decline(c, a, "whoever this belongs to may have left");
 	else

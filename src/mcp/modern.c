@@ -161,8 +161,11 @@ static const char *read_items(struct rounds *r, unsigned answers, struct json as
 		if (!(kind & answers))
 			return "something that was not offered";
 		assert(r->item_count < count);
-		r->items[r->item_count++] =
-			(struct round_item){ .key = mem_text(it.key.at, it.key.len) };
+		r->items[r->item_count] =
+			(struct round_item){ .key = mem_try_text(it.key.at, it.key.len) };
+		if (!r->items[r->item_count].key)
+			return "more input than there is memory for";
+		r->item_count++;
 	}
 	r->missing = r->item_count;
 	return NULL;
@@ -187,8 +190,8 @@ static const char *read_round(struct client_call *call, struct json result)
 	if ((asked.at && json_type(asked) != JSON_OBJECT) ||
 	    (state.at && json_type(state) != JSON_STRING))
 		return "input in a way that makes no sense";
-	if (state.at)
-		r->state = mem_text(state.at, state.len);
+	if (state.at && !(r->state = mem_try_text(state.at, state.len)))
+		return "more input than there is memory for";
 	return read_items(r, call->client->spec->answers, asked);
 }
 

@@ -4,6 +4,7 @@
  * written. A server that goes in circles, or never ends, is stopped.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,9 +114,12 @@ static void next_page(struct client_call *call, struct json cursor)
 		call_fail(call, CALL_PROTOCOL, "the list has more than %d pages", PAGES_MAX);
 	} else {
 		free(p->cursor);
-		p->cursor = mem_text(cursor.at, cursor.len);
+		p->cursor = mem_try_text(cursor.at, cursor.len);
 		p->cursor_len = cursor.len;
-		call_send(call);
+		if (p->cursor)
+			call_send(call);
+		else
+			call_fail(call, CALL_PROTOCOL, "there is no memory for a cursor");
 	}
 }
 
@@ -161,7 +165,9 @@ void pages_add(struct client_call *call, struct json result)
 	}
 	e |= buf_add(&call->pages->text, "]}", 2);
 	r.json = (struct json){ call->pages->text.data, call->pages->text.len };
-	if (e)
+	if (e == -ENOMEM)
+		call_fail(call, CALL_PROTOCOL, "there is no memory for the list");
+	else if (e)
 		call_fail(call, CALL_PROTOCOL, "the list is longer than %zu bytes",
 			  call->client->spec->message_limit);
 	else

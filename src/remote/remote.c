@@ -18,6 +18,8 @@
 #define SETTLE_MS   500  /* from exited to closed, before what holds the pipes is looked for */
 #define STUCK_MS    3000 /* for the answer to terminate, where the executor is not ours */
 
+#define REPORT_MAX MEM_SMALL /* bytes of the report of an end; a keeper's is far smaller */
+
 #define REMOTE_OF(ptr, member) RING_OF(ptr, struct remote, member)
 
 static void send_terminate(struct remote *r);
@@ -203,7 +205,8 @@ void remote_closed(struct remote *r, const char *report, size_t len)
 {
 	struct json v;
 
-	if (report && json_check(report, len, 0, &v, NULL) == 0 && json_type(v) == JSON_OBJECT) {
+	if (report && len <= REPORT_MAX && json_check(report, len, 0, &v, NULL) == 0 &&
+	    json_type(v) == JSON_OBJECT) {
 		free(r->report);
 		r->report = mem_text(v.at, v.len);
 		link_end_read(&r->end, v);

@@ -75,11 +75,11 @@ static void keep(struct remote *r, const struct event *ev)
 
 	if (!at)
 		return;
-	if (r->in.early_count == REMOTE_EARLY || ev->len > REMOTE_EARLY_BYTES - r->in.early_bytes) {
+	if (r->in.early_count == REMOTE_EARLY || ev->len > REMOTE_EARLY_BYTES - r->in.early_bytes ||
+	    !(e = mem_try(sizeof(*e) + ev->len))) {
 		r->in.again = true; /* it can be read later */
 		return;
 	}
-	e = mem_grow(NULL, 1, sizeof(*e) + ev->len);
 	*e = (struct early){ .event = *ev };
 	if (ev->bytes) {
 		e->event.bytes = (char *)(e + 1);

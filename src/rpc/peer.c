@@ -416,7 +416,11 @@ static void long_line_ended(struct peer *p)
 	rq = guess_id(&p->edges, &id)                                    ? peer_find(p, id)
 	     : memmem(p->edges.head, p->edges.head_len, "\"method\"", 8) ? NULL
 									 : only_one(p);
-	snprintf(why, sizeof(why), "its answer is longer than %zu bytes", p->frame.part.max);
+	if (p->frame.no_memory)
+		snprintf(why, sizeof(why), "there is no memory for its answer");
+	else
+		snprintf(why, sizeof(why), "its answer is longer than %zu bytes",
+			 p->frame.part.max);
 	if (rq)
 		spoil(p, rq, why);
 }
@@ -429,9 +433,13 @@ static void on_too_long(void *ctx)
 
 	if (p->stopped)
 		return;
-	peer_warn(p, PEER_TOO_LONG,
-		  "the server wrote a line of more than %zu bytes, which was dropped",
-		  p->frame.part.max);
+	if (p->frame.no_memory)
+		peer_warn(p, PEER_TOO_LONG,
+			  "there is no memory for a line that the server wrote, which was dropped");
+	else
+		peer_warn(p, PEER_TOO_LONG,
+			  "the server wrote a line of more than %zu bytes, which was dropped",
+			  p->frame.part.max);
 	while (p->scan < p->chunk_end) {
 		const char *start = p->scan;
 		const char *newline = memchr(start, '\n', (size_t)(p->chunk_end - start));
@@ -439,7 +447,9 @@ static void on_too_long(void *ctx)
 		size_t before = start == p->chunk ? p->chunk_before : 0;
 
 		p->scan = newline ? newline + 1 : p->chunk_end;
-		if (before + len <= p->frame.part.max)
+		/* without memory it is a line that is split, before or behind this chunk */
+		if (before + len <= p->frame.part.max &&
+		    !(p->frame.no_memory && (before || !newline)))
 			continue;
 		if (!before)
 			p->edges.head_len = 0;

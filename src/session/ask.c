@@ -105,7 +105,9 @@ bool ask_put(struct lease *l, uint64_t id, const char *method, struct json param
 	if (!is_answered(l, method))
 		return false;
 	pack_ask(&p, l, method, params, &unused);
-	a = mem_grow(NULL, sizeof(*a) + p.used, 1);
+	a = mem_try(sizeof(*a) + p.used);
+	if (!a)
+		return false;
 	*a = (struct killick_ask){
 		.item = { .kind = &kind, .subject = s },
 		.session = s,

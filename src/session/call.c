@@ -144,10 +144,15 @@ static const char *explain(const struct part *p, const struct client_result *r, 
 /* A list of tools of one server, as the host gets it. */
 static struct killick_result *result_of_tools(struct lease *l, struct json all)
 {
-	AUTO(buf_done) struct buf list = BUF_INIT(BUF_ANY_SIZE); /* no more than the list itself */
+	AUTO(buf_done) struct buf list = BUF_INIT(all.len); /* no more than the list itself */
 	struct result_spec spec = { .code = KILLICK_OK, .server = lease_name(l), .json = all };
 
-	tools_of_one(l, all, &list);
+	if (tools_of_one(l, all, &list) < 0) {
+		spec = (struct result_spec){ .code = KILLICK_ERR_SYSTEM,
+					     .server = lease_name(l),
+					     .error = "there is no memory for the list of tools" };
+		return result_new(&spec);
+	}
 	if (list.len)
 		spec.json = (struct json){ list.data, list.len };
 	return result_new(&spec);
@@ -218,7 +223,8 @@ static void finish_all(struct killick_call *c)
 		finish_with(c, killick_result_code(failure), killick_result_server(failure),
 			    killick_result_error(failure));
 	} else if (tools_of_all(c->session, c->parts, c->part_count, &all) < 0) {
-		finish_with(c, KILLICK_ERR_PROTOCOL, NULL, "the lists of tools are too long");
+		finish_with(c, KILLICK_ERR_PROTOCOL, NULL,
+			    "the lists of tools are too long, or there is no memory for them");
 	} else {
 		warn_of_failures(c);
 		spec.json = (struct json){ all.data, all.len };

@@ -67,6 +67,8 @@ static void pack_event(struct pack *p, const char *server, const struct killick_
 	to->json = from->json ? pack_bytes(p, from->json, from->json_len) : NULL;
 }
 
+static void event_drop(struct killick_session *s);
+
 static void send(struct killick_session *s, const char *server, const struct killick_event *ev,
 		 bool counted)
 {
@@ -76,7 +78,11 @@ static void send(struct killick_session *s, const char *server, const struct kil
 	struct event *e;
 
 	pack_event(&p, server, ev, &unused);
-	e = mem_grow(NULL, sizeof(*e) + p.used, 1);
+	e = mem_try(sizeof(*e) + p.used);
+	if (!e) {
+		event_drop(s);
+		return;
+	}
 	*e = (struct event){ .item = { .kind = &kind, .subject = s },
 			     .session = s,
 			     .counted = counted,
@@ -92,14 +98,20 @@ static void send(struct killick_session *s, const char *server, const struct kil
 	outbox_put(&s->k->outbox, &e->item);
 }
 
+/* One was dropped. The first is followed by an event that says how many there were. */
+static void event_drop(struct killick_session *s)
+{
+	if (s->dropped++ == 0 && s->handlers.on_event)
+		send(s, NULL, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING }, false);
+}
+
 bool event_room(struct killick_session *s, size_t bytes)
 {
 	/* One may be as large as a message; what comes behind it has to wait for room. */
 	if (s->events == 0 || (s->events < EVENTS_MAX && s->event_bytes < EVENT_BYTES_MAX &&
 			       bytes < EVENT_BYTES_MAX - s->event_bytes))
 		return true;
-	if (s->dropped++ == 0 && s->handlers.on_event)
-		send(s, NULL, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING }, false);
+	event_drop(s);
 	return false;
 }
 
@@ -171,7 +183,11 @@ void event_progress(void *ctx, double progress, double total, const char *messag
 
 	if (!event_room(c->session, len))
 		return;
-	p = mem_grow(NULL, sizeof(*p) + len + 1, 1);
+	p = mem_try(sizeof(*p) + len + 1);
+	if (!p) {
+		event_drop(c->session);
+		return;
+	}
 	*p = (struct progress){
 		.item = { .kind = &kind, .subject = c },
 		.call = c,

@@ -2,6 +2,7 @@
 #include "session/result.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/pack.h"
@@ -21,7 +22,16 @@ struct killick_result *result_new(const struct result_spec *spec)
 
 	assert(spec->code <= 0 && (spec->code == 0 || spec->error));
 	pack_result(&p, spec, &unused);
-	r = mem_grow(NULL, sizeof(*r) + p.used, 1);
+	r = mem_try(sizeof(*r) + p.used);
+	if (!r) {
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 "server '%.63s': there is no memory for an answer of %zu bytes",
+			 spec->server ? spec->server : "", spec->json.len);
+		return result_new(&(struct result_spec){
+			.code = KILLICK_ERR_SYSTEM, .server = spec->server, .error = text });
+	}
 	*r = (struct killick_result){ .code = spec->code };
 	p = (struct pack){ .base = (char *)(r + 1) };
 	pack_result(&p, spec, r);

@@ -19,4 +19,5 @@ struct result_spec {
 	const char *server, *error; /* NULL is "" */
 	struct json json;
 };
+/* Never NULL: when there is no memory for the JSON of a server, the result says so instead. */
 struct killick_result *result_new(const struct result_spec *spec);

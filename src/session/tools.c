@@ -20,6 +20,8 @@
 
 /* No model can use more; to find names for a million would keep the other servers waiting. */
 #define NAMED_MAX 10000
+/* A longer name gets no qualified one: all names are kept in memory. The protocol allows 128. */
+#define TOOL_NAME_MAX 1024
 
 /* Go through the tools of a server, by their names; each is added to the names of the session,
  * unless the server is leaving it: its successor may have the name by now. With `out`, those that
@@ -40,7 +42,8 @@ static int learn(struct lease *l, struct json tools, struct buf *out, long *left
 		if (!json_string(json_get(it.value, "name"), &tool) ||
 		    !config_tool_allowed(lease_config(l), tool) ||
 		    /* a name that it has twice means nothing */
-		    (names && l->tools < NAMED_MAX && names_add(names, lease_name(l), tool) != 0)) {
+		    (names && l->tools < NAMED_MAX && strlen(tool) <= TOOL_NAME_MAX &&
+		     names_add(names, lease_name(l), tool) != 0)) {
 			++*left_out;
 			continue;
 		}

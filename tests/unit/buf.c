@@ -239,3 +239,18 @@ TEST(emit_quoted_is_json_whatever_it_is_given)
 		OK(json_is(v, back));
 	}
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* whose malloc would abort */
+TEST(no_memory_for_a_large_buffer_with_a_limit_is_an_error)
+{
+	struct buf b = BUF_INIT(BUF_ANY_SIZE - 1);
+
+	EQ(buf_adds(&b, "kept"), 0);
+	EQ(buf_reserve(&b, (size_t)1 << 60), -ENOMEM);
+	STREQ(b.data, "kept");
+	EQ(b.len, 4);
+	EQ(buf_adds(&b, ", and goes on"), 0);
+	STREQ(b.data, "kept, and goes on");
+	buf_done(&b);
+}
+#endif

@@ -5,8 +5,8 @@
  * after a request is answered, or instead of writing a line. Most do their harm to calls of the
  * tool `echo` alone: whoever is still able to call `pid` has a session that survived it.
  *
- * Tools: echo {text}, sleep {ms}, block, pid, progress {n, ms}, ask {method, params, late}, log {n,
- * level}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what, uri}, fail, seen,
+ * Tools: echo {text}, sleep {ms}, block, pid, progress {n, ms}, ask {method, params, bytes, late},
+ * log {n, text, bytes}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what, uri}, fail, seen,
  * env. `seen` says as structuredContent what the client did: cancelled, initialized, roots, level,
  * late (the answer to an ask that belonged to no call).
  * Lists have three pages. Every process adds its pid to the file that ZOO_PIDS names, and every

@@ -121,11 +121,36 @@ static void modern_ask(const struct request *rq, const char *method, struct span
 	protocol_say_text(&t);
 }
 
+/* As many x as the argument `bytes` says, between two texts; empty without. */
+static struct grow padding(const struct request *rq, const char *before, const char *after)
+{
+	struct span bytes = request_arg(rq, "bytes");
+	struct grow t = { 0 };
+	char *x;
+	size_t len;
+
+	if (bytes.len == 0)
+		return t;
+	len = (size_t)scan_long(bytes, 0);
+	x = malloc(len + 1);
+	if (!x)
+		abort();
+	memset(x, 'x', len);
+	grow_adds(&t, before);
+	grow_add(&t, x, len);
+	grow_adds(&t, after);
+	free(x);
+	return t;
+}
+
 static void tool_ask(const struct request *rq)
 {
 	struct span late = request_arg(rq, "late"), params = request_arg(rq, "params");
+	struct grow pad = padding(rq, "{\"x\":\"", "\"}");
 	char method[64];
 
+	if (pad.len > 0)
+		params = (struct span){ pad.at, pad.len };
 	scan_copy(request_arg(rq, "method"), method, sizeof(method));
 	if (rq->modern) {
 		modern_ask(rq, method, params);
@@ -136,6 +161,7 @@ static void tool_ask(const struct request *rq)
 	} else {
 		tools_ask(rq, method, params);
 	}
+	grow_done(&pad);
 }
 
 static void tool_log(const struct request *rq)
@@ -143,13 +169,17 @@ static void tool_log(const struct request *rq)
 	long n = scan_long(request_arg(rq, "n"), 1);
 	struct span text = request_arg(rq, "text");
 	bool wanted = !rq->modern || scan_member(rq->meta, "io.modelcontextprotocol/logLevel").len;
+	struct grow pad = padding(rq, "\"", "\"");
 
+	if (pad.len > 0)
+		text = (struct span){ pad.at, pad.len };
 	if (text.len == 0)
 		text = (struct span){ "\"a line\"", 8 };
 	for (long i = 0; wanted && i < n; i++)
 		protocol_say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":"
 			     "{\"level\":\"info\",\"logger\":\"zoo\",\"data\":%.*s}}",
 			     (int)text.len, text.at);
+	grow_done(&pad);
 	say_string(rq, "logged");
 }
 
