@@ -87,10 +87,10 @@ extern "C" {
 /* --- versions --- */
 
 /* Of this header. killick_version() is that of the library in use, which may be newer. */
-#define KILLICK_VERSION_MAJOR 0
-#define KILLICK_VERSION_MINOR 1
-#define KILLICK_VERSION_PATCH 0
-#define KILLICK_VERSION       "0.1.0"
+#define KILLICK_VERSION_MAJOR  0
+#define KILLICK_VERSION_MINOR  1
+#define KILLICK_VERSION_PATCH  0
+#define KILLICK_VERSION_STRING "0.1.0"
 /* For #if: 0.1.0 is 1000. */
 #define KILLICK_VERSION_NUMBER                                                                     \
 	(KILLICK_VERSION_MAJOR * 1000000 + KILLICK_VERSION_MINOR * 1000 + KILLICK_VERSION_PATCH)

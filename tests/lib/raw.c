@@ -8,11 +8,11 @@
 
 #include "lab.h"
 
-#define CLIENT "\"clientInfo\":{\"name\":\"killick\",\"version\":\"" KILLICK_VERSION "\"}"
+#define CLIENT "\"clientInfo\":{\"name\":\"killick\",\"version\":\"" KILLICK_VERSION_STRING "\"}"
 #define META                                                                                       \
 	"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                              \
 	"\"io.modelcontextprotocol/"                                                               \
-	"clientInfo\":{\"name\":\"killick\",\"version\":\"" KILLICK_VERSION                        \
+	"clientInfo\":{\"name\":\"killick\",\"version\":\"" KILLICK_VERSION_STRING                 \
 	"\"},\"io.modelcontextprotocol/clientCapabilities\":{}"
 
 static char wire[128]; /* the file with the lines that the server has read */

@@ -45,7 +45,7 @@ TEST(the_header_and_the_library_are_of_one_version)
 
 	snprintf(text, sizeof(text), "%d.%d.%d", KILLICK_VERSION_MAJOR, KILLICK_VERSION_MINOR,
 		 KILLICK_VERSION_PATCH);
-	STREQ(text, KILLICK_VERSION);
+	STREQ(text, KILLICK_VERSION_STRING);
 	STREQ(text, killick_version());
 	EQ(KILLICK_VERSION_NUMBER,
 	   KILLICK_VERSION_MAJOR * 1000000 + KILLICK_VERSION_MINOR * 1000 + KILLICK_VERSION_PATCH);
