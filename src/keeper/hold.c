@@ -198,7 +198,7 @@ static void learn(struct hold *h, int which, int fd, uint32_t events)
 
 	assert(which >= 0 && which < FD_COUNT && h->fds[which] < 0);
 	h->fds[which] = r == 0 ? fd : -1;
-	if (r < 0 && !(which == FD_STDIN && r == -EPERM)) /* a file never has news */
+	if (r < 0)
 		h->poller_error = -r;
 }
 
@@ -523,10 +523,7 @@ static void learn_all(struct hold *h, int ctl)
 	learn(h, FD_WATCH, k->watch_fd, EPOLLIN);
 	learn(h, FD_OWNER, k->owner_fd, EPOLLIN);
 	learn(h, FD_CONTROL, k->control_fd, EPOLLIN);
-	/* The hang-up of a pipe needs no asking; a socket that the client half-closed says
-	 * EPOLLRDHUP only. */
-	if (k->control_fd < 0)
-		learn(h, FD_STDIN, STDIN_FILENO, EPOLLRDHUP);
+	learn(h, FD_STDIN, k->stdin_fd, EPOLLIN);
 }
 
 static void wake_watch(const struct keeper *k)

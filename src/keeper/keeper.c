@@ -153,7 +153,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	k->begun_us = clock_us();
 	k->tree.cg = none;
 	k->owner_fd = k->record_fd = k->record_dirfd = k->report_fd = k->log_fd = -1;
-	k->control_fd = k->watch_fd = k->tree.children_fd = k->tree.place_fd = -1;
+	k->control_fd = k->watch_fd = k->stdin_fd = k->tree.children_fd = k->tree.place_fd = -1;
 	k->parent = -1;
 	if (opt->control >= 0 && (k->control_fd = control_open(opt->control)) < 0)
 		return EXIT_USAGE;

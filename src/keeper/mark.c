@@ -102,10 +102,11 @@ static _Noreturn void mark_look(const struct mark *m)
 
 void mark_ready(struct mark *m)
 {
+	if (m->pidns[0] && !m->error) /* what a watch has opened is open in its hold */
+		return;
 	m->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	m->error = m->proc_fd < 0 ? errno : 0;
-	/* what a watch found out is true for its hold */
-	if (!m->error && !m->pidns[0] &&
+	if (!m->error &&
 	    (!proc_is_own() || readlink("/proc/self/ns/pid", m->pidns, sizeof(m->pidns) - 1) <= 0))
 		m->error = ENODEV;
 }
