@@ -6,13 +6,16 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "keeper.h"
 #include "line.h"
 
 #define OFFER_MS 1000 /* how long we wait for an owner that does not read */
+#define WORD_MAX 80   /* of an owner */
 
 static int opened = -1; /* whom keeper_say, which knows no keeper, tells as well */
 
@@ -33,6 +36,18 @@ int control_open(int fd)
 	return ours;
 }
 
+/* "eof 500 ask": cut the last word off, if it is that. */
+static bool control_cut_ask(char *text, size_t len)
+{
+	static const char ask[] = " ask";
+	const size_t ask_len = sizeof(ask) - 1;
+
+	if (len < ask_len || strcmp(text + len - ask_len, ask) != 0)
+		return false;
+	text[len - ask_len] = '\0';
+	return true;
+}
+
 /* "eof 500": the word, and what stands behind it. */
 static bool is_word(const char *text, const char *word, unsigned *grace_ms)
 {
@@ -48,10 +63,11 @@ static bool is_word(const char *text, const char *word, unsigned *grace_ms)
 	return text[len] == '\0';
 }
 
-enum control_word control_read(int fd, unsigned *grace_ms)
+enum control_word control_read(int fd, unsigned *grace_ms, bool *asks)
 {
-	char word[24];
+	char word[WORD_MAX];
 	ssize_t n = recv(fd, word, sizeof(word) - 1, MSG_DONTWAIT);
+	bool ask;
 
 	assert(fd >= 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -59,6 +75,8 @@ enum control_word control_read(int fd, unsigned *grace_ms)
 	if (n <= 0)
 		return CONTROL_GONE;
 	word[n] = '\0';
+	ask = control_cut_ask(word, (size_t)n);
+	*asks = *asks || ask;
 	if (is_word(word, "eof", grace_ms))
 		return CONTROL_EOF;
 	if (is_word(word, "stop", grace_ms))
@@ -66,6 +84,57 @@ enum control_word control_read(int fd, unsigned *grace_ms)
 	if (strcmp(word, "int") == 0)
 		return CONTROL_INT;
 	return strcmp(word, "kill") == 0 ? CONTROL_KILL : CONTROL_NOTHING;
+}
+
+/* By select: poll(2) fails once the server has lowered our RLIMIT_NOFILE to 0. */
+static bool control_has_news(int fd, int timeout_ms)
+{
+	struct timeval wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	fd_set set;
+
+	if (fd >= FD_SETSIZE)
+		return false;
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return select(fd + 1, &set, NULL, NULL, &wait) == 1;
+}
+
+bool control_ask(int fd, const char *who)
+{
+	long long end_us = clock_us() + CONTROL_ANSWER_MS * 1000LL;
+	static const char clear[] = "clear ";
+	char word[WORD_MAX];
+	struct line l;
+	ssize_t n;
+
+	/* a word from before the question is no answer to it */
+	while (recv(fd, word, sizeof(word), MSG_DONTWAIT) > 0)
+		;
+	line_init(&l);
+	line_add(&l, "{\"event\":\"empty\"}\n");
+	line_offer(&l, fd, CONTROL_ANSWER_MS);
+	while (control_has_news(fd, clock_left_ms(end_us))) {
+		n = recv(fd, word, sizeof(word) - 1, MSG_DONTWAIT);
+		if (n <= 0)
+			return false;
+		word[n] = '\0';
+		if (strncmp(word, clear, sizeof(clear) - 1) == 0)
+			return strcmp(word + sizeof(clear) - 1, who) == 0;
+		if (strcmp(word, "look") == 0)
+			return false;
+	}
+	return false;
+}
+
+void control_clear(int fd, const char *who)
+{
+	struct line l;
+
+	line_init(&l);
+	line_add(&l, "{\"event\":\"clear\",\"for\":");
+	line_json(&l, who);
+	line_add(&l, "}\n");
+	line_offer(&l, fd, OFFER_MS);
 }
 
 void control_started(int fd, pid_t server, const char *level)

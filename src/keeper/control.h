@@ -10,10 +10,21 @@
  * for it if that has one, {"event":"exited","status":N} (as waitpid has it) when what it left
  * behind lingers, and the report (report.h) when the tree is gone. Our end hangs up when both
  * keepers are gone, and not before.
+ *
+ * An owner that ends several servers at once can spare their keepers all but one look through /proc
+ * (mark.h). It says "eof ask" or "stop 500 ask". When the tree is empty but for that look, we say
+ * {"event":"empty"} and wait CONTROL_ANSWER_MS for a word. "look": look. If the look finds nothing
+ * that any tree could have lost, we say {"event":"clear","for":"WHO"}. "clear WHO", where WHO is
+ * our own: another keeper began such a look after our question, so we need none. The owner's word
+ * is believed, as it is the owner that the proof is for; the server has no way to say it, because
+ * both ends of the socket are in processes that the server is not (keeper_seal).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+#define CONTROL_ANSWER_MS 250 /* for the owner to answer a question */
 
 enum control_word {
 	CONTROL_NOTHING,
@@ -26,8 +37,14 @@ enum control_word {
 
 /* Take over descriptor fd. Ours, or -1 after one line on stderr. */
 int control_open(int fd);
-/* The next word that waits; *grace_ms is changed if it brings one. */
-enum control_word control_read(int fd, unsigned *grace_ms);
+/* The next word that waits. *grace_ms is changed if it brings one, and *asks is set if the owner
+ * wants to be asked. */
+enum control_word control_read(int fd, unsigned *grace_ms, bool *asks);
+/* Ask the owner whether a look through /proc is needed. True: a keeper that calls itself `who` has
+ * looked for us. False: look; also when the owner is gone or does not answer. */
+bool control_ask(int fd, const char *who);
+/* The look of the keeper that calls itself `who` found nothing for any tree. */
+void control_clear(int fd, const char *who);
 /* These do nothing when fd is -1. */
 void control_started(int fd, pid_t server, const char *level);
 void control_exited(int fd, int status);

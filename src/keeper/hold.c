@@ -352,7 +352,7 @@ static void on_ctl(struct hold *h)
 static void on_control(struct hold *h)
 {
 	unsigned grace_ms = h->k->opt.grace_ms;
-	enum control_word word = control_read(h->k->control_fd, &grace_ms);
+	enum control_word word = control_read(h->k->control_fd, &grace_ms, &h->k->tree.mark.asks);
 
 	/* once the end has begun, never more patient than before: the record says until when */
 	if (h->state == RUNNING || h->state == LINGERING || grace_ms < h->k->opt.grace_ms)
@@ -493,6 +493,7 @@ static void outlast_survivors(struct hold *h)
 	if (h->k->report_fd >= 0)
 		close(h->k->report_fd); /* its reader waits for the end of the file */
 	h->k->report_fd = h->k->control_fd = -1;
+	h->k->tree.mark.asks = false;
 	stdio_drop(STDIN_FILENO);
 	while (tree_kill(&h->k->tree, RETRY_MS) > 0)
 		;
@@ -555,6 +556,7 @@ static void part_from_watch(struct hold *h)
 {
 	uint32_t got[POLLER_MAX];
 	unsigned grace_ms;
+	bool asks;
 
 	assert(h->fds[FD_CTL] >= 0 && !h->k->tree.pidns);
 	forget(h, FD_SIGNALS);
@@ -570,8 +572,8 @@ static void part_from_watch(struct hold *h)
 		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
 		if (got[FD_WATCH])
 			return;
-		if (got[FD_OWNER] || (got[FD_CONTROL] &&
-				      control_read(h->k->control_fd, &grace_ms) == CONTROL_GONE)) {
+		if (got[FD_OWNER] || (got[FD_CONTROL] && control_read(h->k->control_fd, &grace_ms,
+								      &asks) == CONTROL_GONE)) {
 			forget(h, FD_OWNER);
 			forget(h, FD_CONTROL);
 			h->deadline_us = clock_us() + WATCH_ANSWER_MS * 1000LL;

@@ -165,6 +165,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 		snprintf(k->id + 2 * i, 3, "%02x", raw[i]);
 	snprintf(k->mark, sizeof(k->mark), "%s=%s", TREE_ENV, k->id);
 	k->tree.mark.entry = k->mark;
+	k->tree.mark.control_fd = k->control_fd;
 	k->envp = server_environment(environment, k->mark, k->control_fd >= 0);
 	k->sh_argv = exec_room(opt->argv);
 	if (!k->envp || !k->sh_argv) {

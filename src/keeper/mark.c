@@ -16,13 +16,16 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "control.h"
 #include "dir.h"
 #include "proc.h"
+#include "record.h"
 
 struct mark_search {
 	const struct mark *m;
-	int below; /* marked processes in pid namespaces below ours */
-	int error; /* errno of the first look that failed for want of descriptors or memory */
+	int below;   /* marked processes in pid namespaces below ours */
+	bool others; /* some there have the mark of another tree */
+	int error;   /* errno of the first look that failed for want of descriptors or memory */
 };
 
 /* The process called `name` in /proc, when it is in another pid namespace than ours and so below
@@ -66,22 +69,32 @@ static void mark_meet(struct mark_search *s, pid_t pid)
 	close(fd);
 }
 
+static bool mark_compare(void *ctx, const char *value)
+{
+	struct mark_search *s = ctx;
+	bool ours = strcmp(value, s->m->entry + sizeof(TREE_ENV)) == 0;
+
+	s->others = s->others || !ours;
+	return ours;
+}
+
 static int mark_look_at(void *ctx, int dirfd, const char *name)
 {
 	struct mark_search *s = ctx;
 	pid_t pid = mark_below(s->m, name);
-	int has = pid ? proc_has_env(pid, s->m->entry) : 0;
+	int has = pid ? proc_find_env(pid, TREE_ENV, mark_compare, s) : 0;
 
 	(void)dirfd;
 	if (has == 1)
 		mark_meet(s, pid);
-	else if (has < 0)
+	else if (has < 0 && has != -ENODATA)
 		s->error = -has;
 	return s->error;
 }
 
-/* The answer is an exit status: how many there were, or MARK_FAILED and the errno of the reason. */
-enum { MARK_FAILED = 128, MARK_VALUE = 127 };
+/* The answer is an exit status: how many there were and perhaps MARK_OTHERS, or MARK_FAILED and the
+ * errno of the reason. */
+enum { MARK_FAILED = 128, MARK_OTHERS = 64, MARK_COUNT = 63, MARK_ERRNO = 127 };
 
 static _Noreturn void mark_look(const struct mark *m)
 {
@@ -93,9 +106,9 @@ static _Noreturn void mark_look(const struct mark *m)
 	r = dir_each(m->proc_fd, mark_look_at, &s);
 	if (r < 0)
 		s.error = -r;
-	_exit(s.error                ? MARK_FAILED | (s.error & MARK_VALUE)
-	      : s.below < MARK_VALUE ? s.below
-				     : MARK_VALUE);
+	if (s.error)
+		_exit(MARK_FAILED | (s.error & MARK_ERRNO));
+	_exit((s.others ? MARK_OTHERS : 0) | (s.below < MARK_COUNT ? s.below : MARK_COUNT));
 }
 
 /* --- in the keeper --- */
@@ -117,8 +130,8 @@ static int mark_stop_at_one(void *ctx, int dirfd, const char *name)
 	return mark_below(ctx, name) != 0;
 }
 
-/* Wait for the process that looks, for twice MARK_MS at most. */
-static int mark_wait(pid_t pid)
+/* Wait for the process that looks, for twice MARK_MS at most. *out_clear: nobody has a mark. */
+static int mark_wait(pid_t pid, bool *out_clear)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
 	long long end_us = clock_us() + MARK_MS * 1000LL;
@@ -137,23 +150,43 @@ static int mark_wait(pid_t pid)
 	if (!WIFEXITED(status))
 		return -ETIME;
 	status = WEXITSTATUS(status);
-	return status & MARK_FAILED ? -(status & MARK_VALUE) : status;
+	*out_clear = status == 0;
+	return status & MARK_FAILED ? -(status & MARK_ERRNO) : status & MARK_COUNT;
 }
 
-int mark_strike(const struct mark *m)
+/* *out_clear: what was seen shows that no tree has lost a process. */
+static int mark_search(const struct mark *m, bool *out_clear)
 {
 	pid_t self = getpid(), pid;
 	int r = m->error ? -m->error : dir_each(m->proc_fd, mark_stop_at_one, (void *)m);
 
+	*out_clear = r == 0;
 	if (r <= 0)
 		return r;
 	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid > 0)
-		return mark_wait(pid);
+		return mark_wait(pid, out_clear);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != self)
 		_exit(0);
 	mark_look(m);
+}
+
+int mark_strike(struct mark *m)
+{
+	bool asks = m->asks && !m->error, clear;
+	char who[24 + sizeof(m->pidns)];
+	int r;
+
+	/* who could see less than we can, or other processes, has not looked for us */
+	snprintf(who, sizeof(who), "%u %s", geteuid(), m->pidns);
+	m->asks = false; /* what is struck takes a while to go, and the next look is ours */
+	if (asks && control_ask(m->control_fd, who))
+		return 0;
+	r = mark_search(m, &clear);
+	if (asks && clear)
+		control_clear(m->control_fd, who);
+	return r;
 }

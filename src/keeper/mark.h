@@ -21,6 +21,8 @@ struct mark {
 	int proc_fd;       /* /proc */
 	char pidns[32];    /* our own pid namespace, as /proc/PID/ns/pid names it */
 	int error;         /* errno: why no look is possible; 0: one is */
+	int control_fd;    /* of the owner, or -1 (control.h) */
+	bool asks;         /* the owner is to be asked before the next look */
 };
 
 /* Open what a look needs, before the server starts. m->entry is set already, or will be. */
@@ -34,5 +36,9 @@ void mark_ready(struct mark *m);
  * First every process is asked for its pid namespace, which takes a microsecond and no descriptor.
  * Only when a process is in another pid namespace are environments read, by a process that is
  * forked for it: a read of /proc/PID/environ waits while PID changes its memory map, and a PID that
- * maps a file of a dead file system may do that for ever. */
-int mark_strike(const struct mark *m);
+ * maps a file of a dead file system may do that for ever.
+ *
+ * An owner that is asked may answer that there is nothing to find (control.h): another keeper of
+ * the same user and pid namespace looked after the question, and either no process was in another
+ * pid namespace, or none of those had a mark of any tree. */
+int mark_strike(struct mark *m);

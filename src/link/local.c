@@ -35,6 +35,7 @@
 #include "link/ends.h"
 #include "link/launch.h"
 #include "link/link.h"
+#include "link/looks.h"
 #include "link/spawn.h"
 
 #define SMALL       (16 << 10) /* what is shorter may wait for more of its kind */
@@ -69,6 +70,7 @@ struct local {
 	bool wide_in, wide_out; /* these pipes have been widened */
 	char word[24];          /* to the keeper, which had no room for it */
 	enum link_stop stop;    /* what that is about */
+	struct looks looks;     /* its end may be shared with that of others */
 	struct link_end end;
 	char *report;
 	bool hung_up; /* both keepers are gone */
@@ -97,6 +99,7 @@ static void local_disown(struct local *l)
 		return;
 	l->link.disowned = true;
 	l->hung_up = true;
+	looks_leave(&l->looks);
 	loop_task_stop(&l->flush);
 	drop_watch(l, &l->in);
 	drop_watch(l, &l->out);
@@ -461,6 +464,7 @@ static void hang_up(struct local *l)
 {
 	drop_watch(l, &l->control);
 	l->hung_up = true;
+	looks_leave(&l->looks);
 	if (spawn_reap(l->pidfd) ||
 	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_keeper) < 0)
 		settle(l);
@@ -489,7 +493,7 @@ static void on_exited(struct local *l, struct json number)
 /* False: the link has ended, and may be no more. */
 static bool on_message(struct local *l, const char *text, size_t len)
 {
-	char level[16] = "";
+	char level[16] = "", who[64] = "";
 	int64_t pid = 0, status;
 	struct json v;
 
@@ -508,6 +512,11 @@ static bool on_message(struct local *l, const char *text, size_t len)
 			json_string_into(json_get(v, "text"), l->end.text, sizeof(l->end.text));
 	} else if (json_is(json_get(v, "event"), "exited")) {
 		on_exited(l, json_get(v, "status"));
+	} else if (json_is(json_get(v, "event"), "empty")) {
+		looks_ask(&l->looks);
+	} else if (json_is(json_get(v, "event"), "clear")) {
+		json_string_into(json_get(v, "for"), who, sizeof(who));
+		looks_answer(&l->looks, who);
 	} else if (json_get(v, "killick").at) {
 		read_report(l, v);
 	}
@@ -525,6 +534,11 @@ static bool say(struct local *l, const char *word)
 	return l->control.fd < 0 ||
 	       send(l->control.fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
 	       (errno != EAGAIN && errno != ENOBUFS);
+}
+
+static void local_say_look(struct looks *looks, const char *word)
+{
+	say(LOCAL_OF(looks, looks), word); /* if there is no room, the keeper looks by itself */
 }
 
 static void on_control(struct loop_watch *w, uint32_t events)
@@ -580,9 +594,12 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 	};
 	struct local *l = LOCAL_OF(link, link);
 	char word[24];
+	int n;
 
-	snprintf(word, sizeof(word), grace_ms < 0 || how == LINK_STOP_KILL ? "%s" : "%s %ld",
-		 words[how], grace_ms);
+	n = snprintf(word, sizeof(word), grace_ms < 0 || how == LINK_STOP_KILL ? "%s" : "%s %ld",
+		     words[how], grace_ms);
+	if (how != LINK_STOP_KILL && looks_promise(&l->looks))
+		snprintf(word + n, sizeof(word) - (size_t)n, " ask");
 	/* first the word: the keeper is to know why the server exits when it does */
 	insist(l, how, word);
 	if (how == LINK_STOP_EOF && waiting(l)) /* it may finish what it was given */
@@ -664,6 +681,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	l->pidfd = pidfd;
 	l->pidfd_id = own_of(pidfd);
 	l->program = mem_text(spec->keeper, strlen(spec->keeper));
+	looks_join(&l->looks, loop, local_say_look);
 	*out = &l->link;
 	l = NULL;
 	return 0;

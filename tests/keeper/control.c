@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../t.h"
+#include "cell.h"
 #include "held.h"
 
 struct owner {
@@ -505,4 +506,153 @@ TEST(not_a_socket)
 	pid_t pid = t_spawn(argv, NULL);
 
 	EQ(t_wait_child(pid, HELD_MS), 64 << 8);
+}
+
+/* --- a look that several keepers share --- */
+
+/* As a keeper here calls itself. */
+static const char *who(void)
+{
+	static char text[64];
+	char link[32] = "";
+
+	OK(readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0);
+	snprintf(text, sizeof(text), "%u %s", (unsigned)geteuid(), link);
+	return text;
+}
+
+static void say_clear(struct owner *o, const char *for_whom)
+{
+	char word[80];
+
+	snprintf(word, sizeof(word), "clear %s", for_whom);
+	say(o, word);
+}
+
+/* A server of which one process has left into another pid namespace, with its mark. */
+static pid_t own_emigrant(struct owner *o)
+{
+	pid_t foreign = cell_foreign_pidns();
+
+	if (!getenv("ZOO_PIDNS"))
+		SKIP("no pid namespace is to be had");
+	OWN_AS(o, "--contain", "keeper", "--", t_program("ZOO", "build/src/zoo/killick-zoo"),
+	       "setns");
+	EQ(write(o->in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", 48), 48);
+	let_live(o, true);
+	return foreign;
+}
+
+static void end_emigrant(struct owner *o, pid_t foreign)
+{
+	EQ(ended(o), 0);
+	OK(audit_wait_empty(&t_audit, HELD_MS, NULL));
+	kill(foreign, SIGKILL);
+	held_reap_all();
+	disown_all(o);
+}
+
+TEST(an_owner_that_answers_clear_spares_the_look)
+{
+	struct owner o;
+
+	OWN_AS(&o, "--contain", "keeper", "--", "cat");
+	let_live(&o, false);
+	say(&o, "eof 300 ask");
+	close(o.in);
+	expect(&o, "\"event\":\"empty\"");
+	say_clear(&o, who());
+	expect(&o, "\"proof\":[\"waitid\",\"mark\"]");
+	OK(!listen_once(&o));
+	EQ(ended(&o), 0);
+	o.in = -1;
+	disown_all(&o);
+}
+
+TEST(a_look_that_finds_nothing_is_said_to_be_clear)
+{
+	struct owner o;
+
+	OWN_AS(&o, "--contain", "keeper", "--", "cat");
+	let_live(&o, false);
+	say(&o, "stop ask");
+	expect(&o, "\"event\":\"empty\"");
+	say(&o, "look");
+	OK(listen_once(&o));
+	/* other tests may have marked processes in other pid namespaces just now */
+	if (strstr(o.line, "\"event\":\"clear\"")) {
+		OK(strstr(o.line, who()));
+		OK(listen_once(&o));
+	}
+	OK(strstr(o.line, "\"proof\":[\"waitid\",\"mark\"]"));
+	OK(!listen_once(&o));
+	EQ(ended(&o), SIGTERM);
+	disown_all(&o);
+}
+
+TEST(an_owner_that_wants_no_question_gets_none)
+{
+	struct owner o;
+
+	OWN_AS(&o, "--contain", "keeper", "--", "cat");
+	let_live(&o, false);
+	say(&o, "stop");
+	expect(&o, "\"proof\":[\"waitid\",\"mark\"]");
+	EQ(ended(&o), SIGTERM);
+	disown_all(&o);
+}
+
+TEST(a_look_that_finds_a_marked_process_is_not_said_to_be_clear)
+{
+	struct owner o;
+	pid_t foreign = own_emigrant(&o);
+
+	say(&o, "eof 300 ask");
+	close(o.in);
+	expect(&o, "\"event\":\"empty\"");
+	say(&o, "look");
+	expect(&o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]");
+	o.in = -1;
+	end_emigrant(&o, foreign);
+}
+
+TEST(a_look_of_a_keeper_that_sees_other_processes_does_not_count)
+{
+	struct owner o;
+	pid_t foreign = own_emigrant(&o);
+
+	say(&o, "eof 300 ask");
+	close(o.in);
+	expect(&o, "\"event\":\"empty\"");
+	say_clear(&o, "4711 pid:[4711]");
+	expect(&o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]");
+	o.in = -1;
+	end_emigrant(&o, foreign);
+}
+
+TEST(an_answer_from_before_the_question_does_not_count)
+{
+	struct owner o;
+	pid_t foreign = own_emigrant(&o);
+
+	say(&o, "eof 300 ask");
+	say_clear(&o, who());
+	close(o.in);
+	expect(&o, "\"event\":\"empty\"");
+	expect(&o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]"); /* looks by itself */
+	o.in = -1;
+	end_emigrant(&o, foreign);
+}
+
+TEST(an_owner_that_dies_with_the_question_unanswered_costs_nothing)
+{
+	struct owner o;
+	pid_t foreign = own_emigrant(&o);
+
+	say(&o, "eof 300 ask");
+	close(o.in);
+	expect(&o, "\"event\":\"empty\"");
+	close(o.control);
+	o.in = o.control = -1;
+	end_emigrant(&o, foreign);
 }

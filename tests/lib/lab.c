@@ -42,8 +42,9 @@ static void add_server(FILE *f, const struct lab_server *s)
 		fprintf(f, "\"mcp\",\"%s\"", s->way ? s->way : "good");
 	if (s->argument)
 		fprintf(f, ",\"%s\"", s->argument);
-	fprintf(f, "],\"envVars\":[\"ZOO_AUDIT\",\"ZOO_FIFO\",\"ZOO_PIDS\",\"ZOO_LIFE_MS\"]%s%s}",
-		s->more ? "," : "", s->more ? s->more : "");
+	fprintf(f, "],\"envVars\":[\"ZOO_AUDIT\",\"ZOO_FIFO\",\"ZOO_PIDS\",\"ZOO_LIFE_MS\"%s]%s%s}",
+		getenv("ZOO_PIDNS") ? ",\"ZOO_PIDNS\"" : "", s->more ? "," : "",
+		s->more ? s->more : "");
 }
 
 char *lab_config(const struct lab_server *list)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keeper/cell.h"
 #include "lab.h"
 
 static int try_open(struct killick *k, const char *config, struct killick_error *e)
@@ -332,6 +333,53 @@ TEST(servers_that_escape, .timeout_ms = 60000)
 		if (audit_count(&t_audit) > 0)
 			FAIL("%s has left something", modes[i]);
 	}
+	lab_close(k);
+}
+
+/* Servers that end together share a look for processes which left into another pid namespace. One
+ * of these has such a process, and it is found. */
+TEST(a_process_that_left_is_found_when_several_servers_end_together, .timeout_ms = 60000)
+{
+	static const char *const modes[] = { "setns", "setnsout" };
+	pid_t foreign = cell_foreign_pidns();
+	struct killick *k = LAB();
+
+	if (!getenv("ZOO_PIDNS"))
+		SKIP("no pid namespace is to be had");
+	for (int i = 0; i < 2; i++) {
+		struct killick_session *s = lab_session(
+			k, SERVERS({ "a" }, { "b" }, { "zoo", .mode = modes[i] }, { "c" }));
+
+		OK(audit_count(&t_audit) >= 5);
+		lab_end(s);
+		if (audit_count(&t_audit) > 0)
+			FAIL("%s has left something", modes[i]);
+	}
+	lab_close(k);
+	kill(foreign, SIGKILL);
+	lab_reap();
+}
+
+/* All of them have a proof, though one keeper alone has looked, and no time is lost. */
+TEST(ten_servers_that_end_together_are_all_proved)
+{
+	struct killick *k = LAB();
+	struct lab_server list[11] = { 0 };
+	struct killick_report *r = NULL;
+	struct killick_session *s;
+	char names[10][4];
+
+	for (int i = 0; i < 10; i++) {
+		snprintf(names[i], sizeof(names[i]), "s%d", i);
+		list[i].name = names[i];
+	}
+	s = lab_session(k, list);
+	EQ(killick_session_close(s, &r), 0);
+	EQ(r->count, 10);
+	for (size_t i = 0; i < r->count; i++)
+		OK(strstr(r->endings[i].proof, "mark"));
+	killick_report_free(r);
+	killick_session_free(s);
 	lab_close(k);
 }
 

@@ -1,0 +1,140 @@
+/* looks.c - see looks.h */
+#include "link/looks.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+/* Links of all loops. The lock is for the ring; the state of a link is under its loop's lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ring all = { &all, &all };
+
+/* The first link of this loop in this state, or NULL. */
+static struct looks *looks_find(const struct loop *loop, enum looks_state state)
+{
+	struct looks *found = NULL;
+
+	pthread_mutex_lock(&lock);
+	RING_EACH(r, &all) {
+		struct looks *l = RING_OF(r, struct looks, in_all);
+
+		if (l->loop == loop && l->state == state) {
+			found = l;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static void looks_go(struct looks *l, enum looks_state state)
+{
+	l->state = state;
+	loop_timer_stop(l->loop, &l->late);
+}
+
+/* Say one word to all that follow. To say it may end a link, so the ring is gone through anew. */
+static void looks_tell(const struct loop *loop, const char *word)
+{
+	struct looks *l;
+
+	while ((l = looks_find(loop, LOOKS_FOLLOWS))) {
+		looks_go(l, LOOKS_NONE);
+		l->say(l, word);
+	}
+}
+
+/* Have one of those that asked look, unless one does. */
+static void looks_begin(const struct loop *loop)
+{
+	struct looks *leader = looks_find(loop, LOOKS_ASKED), *l;
+
+	if (!leader || looks_find(loop, LOOKS_LEADS))
+		return;
+	looks_go(leader, LOOKS_LEADS);
+	while ((l = looks_find(loop, LOOKS_ASKED)))
+		looks_go(l, LOOKS_FOLLOWS);
+	leader->say(leader, "look");
+}
+
+static void looks_begin_if_complete(const struct loop *loop)
+{
+	if (!looks_find(loop, LOOKS_PROMISED))
+		looks_begin(loop);
+}
+
+static void looks_on_late(struct loop_timer *t)
+{
+	looks_begin(RING_OF(t, struct looks, late)->loop);
+}
+
+void looks_join(struct looks *l, struct loop *loop, void (*say)(struct looks *l, const char *word))
+{
+	l->loop = loop;
+	l->say = say;
+	pthread_mutex_lock(&lock);
+	ring_add(&all, &l->in_all);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool looks_is_alone(const struct looks *l)
+{
+	bool alone = true;
+
+	pthread_mutex_lock(&lock);
+	RING_EACH(r, &all) {
+		const struct looks *other = RING_OF(r, struct looks, in_all);
+
+		if (other != l && other->loop == l->loop) {
+			alone = false;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return alone;
+}
+
+bool looks_promise(struct looks *l)
+{
+	if (l->state == LOOKS_NONE && !looks_is_alone(l))
+		l->state = LOOKS_PROMISED;
+	return l->state != LOOKS_NONE;
+}
+
+void looks_ask(struct looks *l)
+{
+	if (l->state != LOOKS_PROMISED)
+		return;
+	l->state = LOOKS_ASKED;
+	loop_timer_set(l->loop, &l->late, LOOKS_WAIT_MS, looks_on_late);
+	looks_begin_if_complete(l->loop);
+}
+
+void looks_answer(struct looks *l, const char *who)
+{
+	char word[80];
+
+	if (l->state != LOOKS_LEADS)
+		return;
+	looks_go(l, LOOKS_NONE);
+	snprintf(word, sizeof(word), "clear %s", who);
+	looks_tell(l->loop, word);
+	looks_begin(l->loop); /* those that asked meanwhile have waited long enough */
+}
+
+void looks_leave(struct looks *l)
+{
+	enum looks_state state = l->state;
+
+	if (!ring_is_in(&l->in_all))
+		return;
+	looks_go(l, LOOKS_NONE);
+	pthread_mutex_lock(&lock);
+	ring_remove(&l->in_all);
+	pthread_mutex_unlock(&lock);
+	if (state == LOOKS_LEADS) {
+		looks_tell(l->loop, "look");
+		looks_begin(l->loop);
+	} else if (state == LOOKS_PROMISED) {
+		looks_begin_if_complete(l->loop);
+	}
+}
