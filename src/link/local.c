@@ -54,8 +54,8 @@ struct local {
 	struct loop *loop;
 	struct loop_watch in, out, err, control; /* fd -1: closed */
 	int paused_out, paused_err;              /* what is not watched for now; -1: none */
-	struct loop_watch keeper;                /* on pidfd, if it is ours to reap */
-	int pidfd;
+	struct loop_watch keeper;                /* on pidfd, once the keepers are gone */
+	int pidfd; /* of a watch that is ours to reap, or of the janitor; -1: none */
 	struct own pidfd_id;
 	pid_t keeper_pid;
 	struct loop_timer late; /* timeout of the janitor; or polls the keeper of a disowned link */
@@ -465,7 +465,7 @@ static void hang_up(struct local *l)
 	drop_watch(l, &l->control);
 	l->hung_up = true;
 	looks_leave(&l->looks);
-	if (spawn_reap(l->pidfd) ||
+	if (l->pidfd < 0 || spawn_reap(l->pidfd) ||
 	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_keeper) < 0)
 		settle(l);
 }
@@ -678,8 +678,13 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	}
 	for (int i = 0; i < SPAWN_FDS; i++)
 		ends.ours[i] = -1; /* the watches own them now */
+	/* Whether the watch is our child is decided by now, and for a watch that is not a
+	 * descriptor would be kept for nothing. */
+	if (spawn_reap(pidfd))
+		fd_drop(&pidfd);
 	l->pidfd = pidfd;
-	l->pidfd_id = own_of(pidfd);
+	if (pidfd >= 0)
+		l->pidfd_id = own_of(pidfd);
 	l->program = mem_text(spec->keeper, strlen(spec->keeper));
 	looks_join(&l->looks, loop, local_say_look);
 	*out = &l->link;

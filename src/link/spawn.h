@@ -27,6 +27,6 @@ struct spawn { /* borrowed */
  * started. */
 int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct err *e);
 
-/* The process has ended or is about to. True: it is gone, or not ours to reap. False: ask again
- * when the pidfd is readable. */
+/* True: the process is gone, or not ours to reap, which is known as soon as it is started. False:
+ * ask again when the pidfd is readable. */
 bool spawn_reap(int pidfd);

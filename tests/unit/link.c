@@ -1,6 +1,8 @@
 /* link.c - links to real keepers: what comes and goes, and how it ends. */
 #include "unit/link_seen.h"
 
+#include <dirent.h>
+
 TEST(bytes_go_and_come)
 {
 	struct seen s;
@@ -152,6 +154,36 @@ TEST(the_host_has_no_children)
 	await_end(&s);
 	EQ(waitpid(-1, NULL, WNOHANG | __WALL), -1);
 	EQ(children, 0);
+	finish(&s);
+}
+
+static int count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	OK(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+TEST(a_server_costs_its_host_four_descriptors)
+{
+	struct seen s;
+	int before;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 0); /* as any host */
+	begin(&s);
+	before = count_descriptors();
+	EQ(start(&s, (char *[]){ "cat", NULL }, NULL, NULL), 0);
+	EQ(put(&s, "x", 1), 0);
+	await_bytes(&s, 1);
+	EQ(count_descriptors() - before, 4); /* stdin, stdout, stderr, control */
+	stop(&s, LINK_STOP_EOF);
+	await_end(&s);
+	EQ(count_descriptors(), before);
 	finish(&s);
 }
 
