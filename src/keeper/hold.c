@@ -224,11 +224,8 @@ static void started(struct hold *h)
 	struct proc_stat st = { .start = 0 };
 
 	assert(!h->failed && k->tree.main > 0);
-	stdio_drop(STDOUT_FILENO);
-	stdio_drop(STDERR_FILENO);
-	if (k->control_fd >=
-	    0) /* then stdin, too: the owner sees it closed when the server closes it */
-		stdio_drop(STDIN_FILENO);
+	/* with an owner's socket stdin, too: the owner sees it closed when the server closes it */
+	stdio_drop_from(k->control_fd >= 0 ? STDIN_FILENO : STDOUT_FILENO);
 	tell_watch(h, MSG_STARTED, k->server, 0);
 	control_started(k->control_fd, k->server, level_name(k->tree.level));
 	proc_stat_get(k->server, &st);
@@ -556,7 +553,7 @@ static void part_from_watch(struct hold *h)
 {
 	uint32_t got[POLLER_MAX];
 	unsigned grace_ms;
-	bool asks;
+	bool asks = false;
 
 	assert(h->fds[FD_CTL] >= 0 && !h->k->tree.pidns);
 	forget(h, FD_SIGNALS);
@@ -623,6 +620,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 {
 	struct hold h = { .k = k, .state = RUNNING };
 	struct pollfd owner = { .fd = k->owner_fd, .events = POLLIN };
+	long long began_us;
 	int survivors;
 
 	STEP(HOLD_BEGIN);
@@ -639,9 +637,11 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	if (k->tree.main)
 		loop(&h);
 	assert(k->stop_us); /* nothing is killed that nobody wanted to end */
+	began_us = clock_us();
 	survivors = keeper_kill(k);
 	STEP(HOLD_PROVED);
-	answer_watch(&h);
+	if (clock_us() > began_us + HOLD_LATE_MS * 1000LL) /* the report needs time as well */
+		answer_watch(&h);
 	report_end(k, survivors);
 	if (survivors) {
 		tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, survivors);

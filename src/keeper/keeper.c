@@ -350,7 +350,7 @@ void keeper_describe(const struct keeper *k)
 
 	if (k->record_fd < 0)
 		return;
-	own_proc = proc_is_own();
+	own_proc = k->tree.mark.pidns[0] || proc_is_own(); /* mark_ready has asked */
 	describe_process(k, "owner", k->owner, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';

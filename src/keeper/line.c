@@ -69,6 +69,16 @@ static size_t utf8_len(const unsigned char *s)
 	return 0;
 }
 
+/* How many bytes at s go into a JSON string as they are. */
+static size_t line_plain_len(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 void line_json(struct line *l, const char *s)
 {
 	if (!s) {
@@ -78,7 +88,7 @@ void line_json(struct line *l, const char *s)
 	line_add(l, "\"");
 	while (*s) {
 		const unsigned char *c = (const unsigned char *)s;
-		size_t n = utf8_len(c);
+		size_t plain = line_plain_len(s), n = plain ? plain : utf8_len(c);
 
 		if (n == 0)
 			line_add(l, "\\ufffd");

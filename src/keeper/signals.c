@@ -55,18 +55,29 @@ void stdio_ensure(void)
 	}
 }
 
-void stdio_drop(int fd)
+static void stdio_drop_between(int first, int last)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	assert(fd >= STDIN_FILENO && fd <= STDERR_FILENO);
-	if (null < 0) {
-		close(fd);
-		return;
+	assert(first >= STDIN_FILENO && last <= STDERR_FILENO);
+	for (int fd = first; fd <= last; fd++) {
+		if (null < 0)
+			close(fd);
+		else
+			dup2(null, fd);
 	}
-	dup2(null, fd);
-	if (null != fd)
+	if (null > last || (null >= 0 && null < first))
 		close(null);
+}
+
+void stdio_drop(int fd)
+{
+	stdio_drop_between(fd, fd);
+}
+
+void stdio_drop_from(int first)
+{
+	stdio_drop_between(first, STDERR_FILENO);
 }
 
 /* Close, or mark to be closed by exec, the descriptors from `first` to `last`. */

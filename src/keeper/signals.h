@@ -24,6 +24,8 @@ void stdio_ensure(void);
 
 /* Put /dev/null in the place of a standard descriptor, so that the server holds the only copy. */
 void stdio_drop(int fd);
+/* The same for all from `first` to stderr. */
+void stdio_drop_from(int first);
 
 /* Close every descriptor above stderr but those of keep[0..count) that are not -1: what the client
  * forgot to mark as close-on-exec is not ours to hold open. */

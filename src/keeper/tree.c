@@ -197,6 +197,8 @@ void tree_ready(struct tree *t)
 		t->cg.fd < 0 ? -1 : open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (!t->pidns && t->level != LEVEL_GROUP)
 		mark_ready(&t->mark);
+	if (t->pid_max) /* what a watch has read is good for its hold */
+		return;
 	t->pid_max = proc_read_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text, sizeof(text)) > 0
 			     ? (pid_t)atoi(text)
 			     : PID_MAX_LIMIT;

@@ -215,10 +215,7 @@ static void on_started(struct watch *w, pid_t server)
 		w->k->tree.main = server; /* ours to wait for, should the hold die */
 	/* all of this can wait until here, and the server's way to its first answer is shorter by
 	 * it */
-	if (w->k->control_fd >= 0)
-		stdio_drop(STDIN_FILENO);
-	stdio_drop(STDOUT_FILENO);
-	stdio_drop(STDERR_FILENO);
+	stdio_drop_from(w->k->control_fd >= 0 ? STDIN_FILENO : STDOUT_FILENO);
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
 	if (w->k->opt.sweep)
