@@ -15,6 +15,8 @@
 #include "lostgroup.h"
 #include "proc.h"
 
+#define OWNER_ANSWER_US 10000 /* how long it is good for whether an owner is gone */
+
 /* --- is it lost? --- */
 
 static bool same_boot(const struct record *rec)
@@ -69,6 +71,21 @@ static bool is_doubtful(const struct who *w, bool gone)
 	return w->pid > 0 && !gone && !w->start;
 }
 
+/* The same for an owner: many records that are read one after another have the same one. */
+static bool is_owner_gone(const struct who *w)
+{
+	static struct who last;
+	static long long until_us; /* a sweep may wait long between two records */
+	static bool gone;
+
+	if (w->pid != last.pid || w->start != last.start || clock_us() > until_us) {
+		gone = is_gone(w);
+		last = *w;
+		until_us = clock_us() + OWNER_ANSWER_US;
+	}
+	return gone;
+}
+
 enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 {
 	bool watch_gone, hold_gone;
@@ -90,7 +107,7 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 	if (rec->survivors > 0 && !hold_gone)
 		return JANITOR_KEPT; /* the hold reported survivors and still tries to kill them */
 	now_ms = clock_boot_ms();
-	if (watch_gone || hold_gone || is_gone(&rec->owner)) {
+	if (watch_gone || hold_gone || is_owner_gone(&rec->owner)) {
 		/* count from the later of two times: when the tree was found orphaned, and when its
 		 * end began (a watch begins the end later when its hold dies) */
 		since_ms = rec->orphaned_ms ? rec->orphaned_ms : now_ms;
