@@ -7,6 +7,7 @@
 #include "api/sized.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "session/runtime.h"
 #include "session/session.h"
 #include "session/site.h"
@@ -46,6 +47,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	struct killick *k;
 	char *keeper = NULL;
 
+	trace_init();
 	if (!out)
 		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put the runtime: out is NULL");
 	if (options && sized_read(&o, sizeof(o), options, &name, e) < 0)
@@ -98,7 +100,7 @@ int killick_dispatch(struct killick *k)
 /* With the lock. */
 static void begin_close(struct killick *k)
 {
-	k->state = RUNTIME_CLOSING;
+	runtime_go(k, RUNTIME_CLOSING, "close");
 	RING_EACH(r, &k->sessions) {
 		struct killick_session *s = RING_OF(r, struct killick_session, in_runtime);
 		struct job *j;
@@ -151,7 +153,7 @@ int killick_close(struct killick *k, struct killick_report **out_report)
 		begin_close(k);
 	runtime_wait(k, first ? is_all_closed : is_closed, k, INT64_MAX);
 	assert(!first || (ring_is_empty(&k->pool.servers) && k->pool.starting == 0));
-	k->state = RUNTIME_CLOSED;
+	runtime_go(k, RUNTIME_CLOSED, "every session is closed");
 	loop_notify(k->loop);
 	if (out_report)
 		*out_report = report_new(first ? &k->endings : &none, began_us);

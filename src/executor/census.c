@@ -8,17 +8,6 @@
 #include "executor/params.h"
 #include "executor/process.h"
 
-static const char *state_name(enum process_state s)
-{
-	static const char *const names[] = {
-		[PROCESS_STARTING] = "starting", [PROCESS_RUNNING] = "running",
-		[PROCESS_EXITED] = "exited",     [PROCESS_CLOSED] = "closed",
-		[PROCESS_FORGOTTEN] = "ending",
-	};
-
-	return names[s];
-}
-
 static void add_process(struct emit *j, const struct process *p)
 {
 	int64_t lease_ms = owner_lease_ms(p->owner);
@@ -30,7 +19,7 @@ static void add_process(struct emit *j, const struct process *p)
 	emit_str(j, "name", p->name);
 	emit_str(j, "session", p->session);
 	emit_str(j, "client", p->owner->client);
-	emit_str(j, "state", state_name(p->state));
+	emit_str(j, "state", process_state_names[p->state]);
 	emit_bool(j, "attached", lease_ms < 0);
 	if (lease_ms < 0)
 		emit_null(j, "leaseMs");

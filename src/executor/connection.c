@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "executor/executor_internal.h"
 #include "executor/census.h"
 #include "executor/orders.h"
@@ -49,6 +50,22 @@ bool connection_commit(struct connection *c, struct emit *j)
 	return r == 0;
 }
 
+const char *const connection_state_names[] = {
+	[CONNECTION_FRESH] = "fresh",
+	[CONNECTION_GREETED] = "greeted",
+	[CONNECTION_READY] = "ready",
+	[CONNECTION_ENDED] = "ended",
+};
+
+static void connection_go(struct connection *c, enum connection_state to, const char *why)
+{
+	assert(to >= c->state);
+	TRACE(TRACE_EXECUTOR, "connection %u peer=%s owner=%u: %s -> %s (%s)", c->number,
+	      channel_peer(c->channel), c->owner ? c->owner->number : 0,
+	      connection_state_names[c->state], connection_state_names[to], why);
+	c->state = to;
+}
+
 void connection_drop(struct connection *c, const char *why)
 {
 	if (c->state == CONNECTION_ENDED)
@@ -56,7 +73,7 @@ void connection_drop(struct connection *c, const char *why)
 	executor_log(c->executor, "event=drop client=%s peer=%s why=%s",
 		     executor_quote(c->owner ? c->owner->client : ""),
 		     executor_quote(channel_peer(c->channel)), executor_quote(why));
-	c->state = CONNECTION_ENDED;
+	connection_go(c, CONNECTION_ENDED, why);
 	if (!c->closed)
 		channel_close(c->channel, true);
 }
@@ -65,7 +82,7 @@ void connection_finish(struct connection *c)
 {
 	if (c->state == CONNECTION_ENDED)
 		return;
-	c->state = CONNECTION_ENDED;
+	connection_go(c, CONNECTION_ENDED, "finished");
 	if (!c->closed)
 		channel_close(c->channel, false);
 }
@@ -198,7 +215,7 @@ static void initialize(struct connection *c, const struct reply *r, struct json 
 	if (!o)
 		o = owner_new(c->executor, p[CLIENT_NAME].value, p[LABEL].value);
 	owner_attach(o, c);
-	c->state = CONNECTION_GREETED;
+	connection_go(c, CONNECTION_GREETED, p[RESUME].value.at ? "resumed" : "initialize");
 	c->heartbeat = heartbeat_ms > 0;
 	if (connection_is_heard(c) && !c->silence.slot)
 		listen_on(c, 0);
@@ -399,7 +416,7 @@ static void notice(struct connection *c, const struct message *m)
 	}
 	if (c->state != CONNECTION_GREETED)
 		return;
-	c->state = CONNECTION_READY;
+	connection_go(c, CONNECTION_READY, "initialized");
 	owner_push(c->owner);
 }
 
@@ -521,7 +538,8 @@ static void end_connection(struct connection *c, const struct err *why)
 	bool unheard = c->lost || why->code == -ETIMEDOUT;
 	int64_t heard_us = unheard ? channel_heard_us(c->channel) : loop_now_us();
 
-	c->state = CONNECTION_ENDED;
+	if (c->state != CONNECTION_ENDED)
+		connection_go(c, CONNECTION_ENDED, why->text);
 	if (o)
 		executor_log(x, "event=away client=%s peer=%s why=%s", executor_quote(o->client),
 			     executor_quote(channel_peer(c->channel)), executor_quote(why->text));
@@ -572,9 +590,11 @@ struct connection *connection_new(struct executor *x, struct channel *channel, b
 						      .on_closed = on_closed };
 	struct connection *c = mem_grow(NULL, 1, sizeof(*c));
 
-	*c = (struct connection){
-		.executor = x, .channel = channel, .last = last, .later = BUF_INIT(BUF_ANY_SIZE)
-	};
+	*c = (struct connection){ .executor = x,
+				  .number = ++x->last_number,
+				  .channel = channel,
+				  .last = last,
+				  .later = BUF_INIT(BUF_ANY_SIZE) };
 	ring_init(&c->answers);
 	ring_init(&c->reads);
 	files_line_init(&c->files, x->files);

@@ -33,9 +33,11 @@ enum connection_state {
 	CONNECTION_READY,
 	CONNECTION_ENDED, /* nothing is said or heard any more */
 };
+extern const char *const connection_state_names[];
 
 struct connection {
 	struct executor *executor;
+	unsigned number; /* for traces */
 	struct channel *channel;
 	struct owner *owner; /* from initialize on */
 	enum connection_state state;

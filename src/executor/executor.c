@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/strings.h"
+#include "base/trace.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
 #include "executor/files.h"
@@ -97,6 +98,7 @@ int executor_open(struct loop *loop, const struct executor_options *options, str
 	} random;
 	int r;
 
+	trace_init();
 	*x = (struct executor){ .loop = loop, .scratch = BUF_INIT(WIRE_MESSAGE_MAX) };
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		r = err_set(e, -EIO, "no random numbers");

@@ -23,6 +23,7 @@ struct executor {
 	struct roster roster;
 	struct retention retention;
 	struct ring owners, connections;
+	unsigned last_number;   /* of connections and owners, for traces */
 	unsigned process_count; /* links that have not ended */
 	unsigned idle_away;     /* owners that are away and have no process */
 	struct buf scratch;     /* for bytes that are used at once */

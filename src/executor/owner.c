@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
 #include "executor/files.h"
@@ -19,6 +20,18 @@
 #define PATIENCE_MS   2000 /* for one that came back to ask for what it missed */
 
 #define OWNER_OF(ptr, member) RING_OF(ptr, struct owner, member)
+
+/* An owner has no enum: it is attached, away or ended by what it has. */
+static const char *owner_state_name(const struct owner *o)
+{
+	return o->ended ? "ended" : o->connection ? "attached" : "away";
+}
+
+static void owner_trace(const struct owner *o, const char *from, const char *why)
+{
+	TRACE(TRACE_EXECUTOR, "owner %u client=%s: %s -> %s (%s)", o->number, o->client, from,
+	      owner_state_name(o), why);
+}
 
 static void make_id(char out[OWNER_ID_SIZE])
 {
@@ -40,7 +53,9 @@ struct owner *owner_new(struct executor *x, struct json client, struct json labe
 	struct owner *o = mem_grow(NULL, 1, sizeof(*o));
 	size_t used;
 
-	*o = (struct owner){ .executor = x, .files = files_share_new() };
+	*o = (struct owner){ .executor = x,
+			     .number = ++x->last_number,
+			     .files = files_share_new() };
 	make_id(o->id);
 	json_string_into(client, o->client, sizeof(o->client));
 	used = strlen(o->client);
@@ -90,6 +105,7 @@ void owner_attach(struct owner *o, struct connection *c)
 	loop_timer_stop(o->executor->loop, &o->lease);
 	o->connection = c;
 	c->owner = o;
+	owner_trace(o, "away", "initialize");
 	RING_EACH(at, &o->processes)
 		process_resume(RING_OF(at, struct process, in_owner));
 	if (!ring_is_empty(&o->processes))
@@ -144,6 +160,7 @@ void owner_detach(struct owner *o, int64_t heard_us)
 	o->away_us = heard_us;
 	if (o->ended)
 		return;
+	owner_trace(o, "attached", "its connection ended");
 	if (c->last || x->closing) {
 		owner_end(o, LOST_GRACE_MS);
 		return;
@@ -172,9 +189,12 @@ int64_t owner_lease_ms(const struct owner *o)
 
 void owner_end(struct owner *o, unsigned grace_ms)
 {
+	const char *from = owner_state_name(o);
+
 	if (o->ended)
 		return;
 	o->ended = true;
+	owner_trace(o, from, "its processes are ended");
 	stop_counting(o);
 	loop_timer_stop(o->executor->loop, &o->lease);
 	/* the last one may take the owner with it; a link that is left keeps its process here */

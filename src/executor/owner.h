@@ -31,6 +31,7 @@ struct process;
 
 struct owner {
 	struct executor *executor;
+	unsigned number; /* for traces; the id is a secret */
 	struct ring in_executor;
 	struct connection *connection; /* NULL: away */
 	bool ended;

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
 #include "executor/owner.h"
@@ -31,10 +32,18 @@ static struct executor *executor_of(const struct process *p)
 
 /* --- states --- */
 
-static void go(struct process *p, enum process_state state)
+const char *const process_state_names[] = {
+	[PROCESS_STARTING] = "starting", [PROCESS_RUNNING] = "running",
+	[PROCESS_EXITED] = "exited",     [PROCESS_CLOSED] = "closed",
+	[PROCESS_FORGOTTEN] = "ending",
+};
+
+static void process_go(struct process *p, enum process_state to, const char *why)
 {
-	assert(state > p->state);
-	p->state = state;
+	assert(to > p->state);
+	TRACE(TRACE_EXECUTOR, "process %s owner=%u tree=%s: %s -> %s (%s)", p->id, p->owner->number,
+	      p->tree, process_state_names[p->state], process_state_names[to], why);
+	p->state = to;
 }
 
 static void destroy(struct process *p)
@@ -61,7 +70,7 @@ void process_stop(struct process *p, enum link_stop how, unsigned grace_ms)
 }
 
 /* Its id is free, and nobody hears of it any more. */
-static void hide(struct process *p)
+static void hide(struct process *p, const char *why)
 {
 	struct owner *o = p->owner;
 
@@ -79,12 +88,12 @@ static void hide(struct process *p)
 	}
 	output_done(&p->output);
 	retention_forget(p);
-	go(p, PROCESS_FORGOTTEN);
+	process_go(p, PROCESS_FORGOTTEN, why);
 }
 
 void process_forget(struct process *p)
 {
-	hide(p);
+	hide(p, "nobody asks for it any more");
 	if (p->link)
 		process_stop(p, LINK_STOP_KILL, 0);
 	else
@@ -100,7 +109,7 @@ void process_abandon(struct process *p, unsigned grace_ms)
 		p->start = NULL;
 	}
 	if (p->state != PROCESS_FORGOTTEN)
-		hide(p);
+		hide(p, "its owner ended");
 	if (p->link)
 		process_stop(p, LINK_STOP_TERM, grace_ms);
 	else
@@ -142,7 +151,7 @@ static void happened(struct process *p)
 
 static void exit_with(struct process *p, int code, int sig)
 {
-	go(p, PROCESS_EXITED);
+	process_go(p, PROCESS_EXITED, "its main process ended");
 	p->exit_code = sig ? 128 + sig : code;
 	output_exited(&p->output);
 	input_break(&p->input, &p->owner->held_bytes);
@@ -150,7 +159,7 @@ static void exit_with(struct process *p, int code, int sig)
 
 static void close_it(struct process *p)
 {
-	go(p, PROCESS_CLOSED);
+	process_go(p, PROCESS_CLOSED, p->link ? "its output ended" : "its tree is gone");
 	p->owner->unheard++;
 	output_closed(&p->output);
 }
@@ -174,10 +183,11 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 	struct emit j;
 
 	p->pid = pid;
+	memcpy(p->tree, p->link->tree, sizeof(p->tree));
 	snprintf(p->level, sizeof(p->level), "%s", level);
 	if (p->state != PROCESS_STARTING)
 		return;
-	go(p, PROCESS_RUNNING);
+	process_go(p, PROCESS_RUNNING, level);
 	executor_log(executor_of(p), "event=start process=%s pid=%d level=%s client=%s argv=%s",
 		     executor_quote(p->id), pid, level, executor_quote(p->owner->client),
 		     executor_quote(p->argv));
@@ -186,6 +196,8 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 		emit_str(&j, "sandboxType", "none");
 		emit_int(&j, "pid", pid);
 		emit_str(&j, "level", level);
+		if (p->tree[0])
+			emit_str(&j, "tree", p->tree);
 		reply_end(&p->start->reply, &j);
 	}
 	answer_free(p->start);
@@ -293,7 +305,7 @@ static void refuse_start(struct process *p, const struct link_end *end)
 	reply_refused(&p->start->reply, text, end->status);
 	answer_free(p->start);
 	p->start = NULL;
-	hide(p);
+	hide(p, text);
 }
 
 static void on_ended(void *ctx, const struct link_end *end)
@@ -416,7 +428,7 @@ void process_start_as(struct owner *o, const struct reply *r, struct spec *s)
 	reply_error(&a->reply, WIRE_INTERNAL, "%s", e.text);
 	answer_free(a);
 	p->start = NULL;
-	hide(p);
+	hide(p, e.text);
 	destroy(p);
 }
 

@@ -40,6 +40,7 @@ enum process_state {
 	PROCESS_CLOSED,
 	PROCESS_FORGOTTEN,
 };
+extern const char *const process_state_names[]; /* also for environment lists */
 
 struct process {
 	struct owner *owner;
@@ -67,9 +68,10 @@ struct process {
 	int64_t started_us;
 	long long started_ms; /* since 1970 */
 	char level[16];
-	char *report;         /* the keeper's; NULL: not yet */
-	char *argv;           /* JSON */
-	char *name, *session; /* session may be NULL */
+	char tree[LINK_TREE_SIZE]; /* the id of its tree; "": not known yet */
+	char *report;              /* the keeper's; NULL: not yet */
+	char *argv;                /* JSON */
+	char *name, *session;      /* session may be NULL */
 	char id[];
 };
 

@@ -137,7 +137,7 @@ void control_clear(int fd, const char *who)
 	line_offer(&l, fd, OFFER_MS);
 }
 
-void control_started(int fd, pid_t server, const char *level)
+void control_started(int fd, pid_t server, const char *level, const char *tree)
 {
 	struct line l;
 
@@ -145,7 +145,8 @@ void control_started(int fd, pid_t server, const char *level)
 		return;
 	assert(level);
 	line_init(&l);
-	line_add(&l, "{\"event\":\"started\",\"pid\":%d,\"level\":\"%s\"}\n", server, level);
+	line_add(&l, "{\"event\":\"started\",\"pid\":%d,\"level\":\"%s\",\"tree\":\"%s\"}\n",
+		 server, level, tree);
 	line_offer(&l, fd, OFFER_MS);
 }
 

@@ -5,11 +5,11 @@
  * begins the end as a hang-up of stdin does elsewhere (here stdin is the server's alone),
  * "stop" as SIGTERM does, "kill" at once; "int" is SIGINT to the server's group. "eof 500" and
  * "stop 500" bring another grace with them, in milliseconds. From us go JSON lines:
- * {"event":"started","pid":N,"level":"..."} when the server runs, {"event":"refused","text":"..."}
- * why it does not, followed by {"event":"refused","status":N} with the exit status of `killick run`
- * for it if that has one, {"event":"exited","status":N} (as waitpid has it) when what it left
- * behind lingers, and the report (report.h) when the tree is gone. Our end hangs up when both
- * keepers are gone, and not before.
+ * {"event":"started","pid":N,"level":"...","tree":"..."} when the server runs,
+ * {"event":"refused","text":"..."} why it does not, followed by {"event":"refused","status":N} with
+ * the exit status of `killick run` for it if that has one, {"event":"exited","status":N} (as
+ * waitpid has it) when what it left behind lingers, and the report (report.h) when the tree is
+ * gone. Our end hangs up when both keepers are gone, and not before.
  *
  * An owner that ends several servers at once can spare their keepers all but one look through /proc
  * (mark.h). It says "eof ask" or "stop 500 ask". When the tree is empty but for that look, we say
@@ -46,7 +46,7 @@ bool control_ask(int fd, const char *who);
 /* The look of the keeper that calls itself `who` found nothing for any tree. */
 void control_clear(int fd, const char *who);
 /* These do nothing when fd is -1. */
-void control_started(int fd, pid_t server, const char *level);
+void control_started(int fd, pid_t server, const char *level, const char *tree);
 void control_exited(int fd, int status);
 /* To the socket that was opened, if there is one. */
 void control_refused(const char *text);

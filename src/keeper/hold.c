@@ -227,7 +227,7 @@ static void started(struct hold *h)
 	/* with an owner's socket stdin, too: the owner sees it closed when the server closes it */
 	stdio_drop_from(k->control_fd >= 0 ? STDIN_FILENO : STDOUT_FILENO);
 	tell_watch(h, MSG_STARTED, k->server, 0);
-	control_started(k->control_fd, k->server, level_name(k->tree.level));
+	control_started(k->control_fd, k->server, level_name(k->tree.level), k->id);
 	proc_stat_get(k->server, &st);
 	record_add(k->record_fd, "server", "%d %llu", k->server, st.start);
 	keeper_log(k, "event=start pid=%d level=%s owner=%d", k->server, level_name(k->tree.level),

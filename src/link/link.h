@@ -115,12 +115,16 @@ struct link_ops { /* what a kind of link can do */
 	void (*interrupt)(struct link *l);
 	void (*pause)(struct link *l, bool paused);
 };
-struct link { /* first member of each kind */
+#define LINK_ID_SIZE   24
+#define LINK_TREE_SIZE 17 /* 16 hex digits and a NUL */
+struct link {             /* first member of each kind */
 	const struct link_ops *ops;
 	const struct link_events *ev; /* borrowed; must outlive the link */
 	void *ctx;
 	unsigned long long written; /* bytes that link_write has taken */
 	bool disowned;              /* the host has closed its descriptors; on_ended follows */
+	char id[LINK_ID_SIZE];      /* for traces: the keeper's pid, or the executor's processId */
+	char tree[LINK_TREE_SIZE];  /* the id of its tree; "" before on_started, or not known */
 };
 #define LINK_DISOWNED                                                                              \
 	"this program has closed descriptors that belong to killick (with close_range or the "     \

@@ -31,6 +31,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/quiet.h"
+#include "base/trace.h"
 #include "link/end.h"
 #include "link/ends.h"
 #include "link/launch.h"
@@ -49,8 +50,22 @@
 #define LOOK_MS     10        /* how often a keeper that we cannot hear is looked at */
 #define DISOWNED_MS 10000     /* more than it needs to end the tree by itself */
 
+/* How far the link has come. For traces alone: what is allowed is decided by the descriptors. */
+enum local_stage {
+	LOCAL_OPENING,  /* the keeper was started */
+	LOCAL_RUNNING,  /* the server runs */
+	LOCAL_STOPPING, /* the keeper was told to end the tree */
+	LOCAL_HUNG_UP,  /* both keepers are gone, or cannot be heard any more */
+	LOCAL_ENDED,    /* on_ended is told */
+};
+static const char *const local_stage_names[] = {
+	[LOCAL_OPENING] = "opening", [LOCAL_RUNNING] = "running", [LOCAL_STOPPING] = "stopping",
+	[LOCAL_HUNG_UP] = "hung-up", [LOCAL_ENDED] = "ended",
+};
+
 struct local {
 	struct link link;
+	enum local_stage stage;
 	struct loop *loop;
 	struct loop_watch in, out, err, control; /* fd -1: closed */
 	int paused_out, paused_err;              /* what is not watched for now; -1: none */
@@ -81,6 +96,13 @@ static void local_on_look(struct loop_timer *t);
 
 #define LOCAL_OF(ptr, member) ((struct local *)((char *)(ptr)-offsetof(struct local, member)))
 
+static void local_go(struct local *l, enum local_stage to, const char *why)
+{
+	TRACE(TRACE_LINK, "keeper=%s tree=%s: %s -> %s (%s)", l->link.id, l->link.tree,
+	      local_stage_names[l->stage], local_stage_names[to], why);
+	l->stage = to;
+}
+
 static void drop_watch(struct local *l, struct loop_watch *w)
 {
 	struct own id = w->id;
@@ -100,6 +122,7 @@ static void local_disown(struct local *l)
 	l->link.disowned = true;
 	l->hung_up = true;
 	looks_leave(&l->looks);
+	local_go(l, LOCAL_HUNG_UP, "the host closed our descriptors");
 	loop_task_stop(&l->flush);
 	drop_watch(l, &l->in);
 	drop_watch(l, &l->out);
@@ -389,6 +412,7 @@ static void finish(struct local *l)
 	loop_timer_stop(l->loop, &l->late);
 	own_drop(&l->pidfd_id, &l->pidfd);
 	l->end.report = l->report ? l->report : "";
+	local_go(l, LOCAL_ENDED, l->report ? link_why_name(l->end.why) : "no report");
 	l->link.ev->on_ended(l->link.ctx, &l->end);
 }
 
@@ -465,6 +489,7 @@ static void hang_up(struct local *l)
 	drop_watch(l, &l->control);
 	l->hung_up = true;
 	looks_leave(&l->looks);
+	local_go(l, LOCAL_HUNG_UP, l->end.survivors ? "survivors" : "the keepers are gone");
 	if (l->pidfd < 0 || spawn_reap(l->pidfd) ||
 	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_keeper) < 0)
 		settle(l);
@@ -502,7 +527,10 @@ static bool on_message(struct local *l, const char *text, size_t len)
 	if (json_is(json_get(v, "event"), "started")) {
 		json_int(json_get(v, "pid"), &pid);
 		json_string_into(json_get(v, "level"), level, sizeof(level));
+		json_string_into(json_get(v, "tree"), l->link.tree, sizeof(l->link.tree));
 		l->end.pid = (pid_t)pid;
+		if (l->stage == LOCAL_OPENING)
+			local_go(l, LOCAL_RUNNING, level);
 		l->link.ev->on_started(l->link.ctx, l->end.pid, level);
 	} else if (json_is(json_get(v, "event"), "refused")) {
 		l->end.refused = true;
@@ -600,6 +628,8 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 		     words[how], grace_ms);
 	if (how != LINK_STOP_KILL && looks_promise(&l->looks))
 		snprintf(word + n, sizeof(word) - (size_t)n, " ask");
+	if (l->stage <= LOCAL_STOPPING)
+		local_go(l, LOCAL_STOPPING, word);
 	/* first the word: the keeper is to know why the server exits when it does */
 	insist(l, how, word);
 	if (how == LINK_STOP_EOF && waiting(l)) /* it may finish what it was given */
@@ -687,6 +717,8 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 		l->pidfd_id = own_of(pidfd);
 	l->program = mem_text(spec->keeper, strlen(spec->keeper));
 	looks_join(&l->looks, loop, local_say_look);
+	snprintf(l->link.id, sizeof(l->link.id), "%d", l->keeper_pid);
+	TRACE(TRACE_LINK, "keeper=%s tree=: new -> opening (%s)", l->link.id, spec->name);
 	*out = &l->link;
 	l = NULL;
 	return 0;

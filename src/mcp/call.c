@@ -55,13 +55,19 @@ static void settle(struct client_call *call, enum client_outcome outcome)
 		subscriptions_settle(call, outcome);
 }
 
+const char *const call_state_names[] = {
+	[CALL_STARTING] = "starting", [CALL_WAITING] = "waiting",     [CALL_SENT] = "sent",
+	[CALL_ASKING] = "asking",     [CALL_LISTENING] = "listening", [CALL_LATER] = "decided",
+	[CALL_OVER] = "over",
+};
+
 void call_finish(struct client_call *call, const struct client_result *r)
 {
 	struct client *c = call->client;
 
 	assert(call->state != CALL_OVER);
 	detach(call);
-	call->state = CALL_OVER;
+	call_go(call, CALL_OVER);
 	settle(call, r->outcome);
 	if (call->owner) {
 		peer_ring_remove(&call->owner->calls, &call->of_owner);
@@ -102,7 +108,7 @@ void call_later(struct client_call *call, enum client_outcome outcome, const cha
 
 	assert(call->state != CALL_LATER && call->state != CALL_OVER && !call->rq.id);
 	detach(call);
-	call->state = CALL_LATER;
+	call_go(call, CALL_LATER);
 	call->outcome = outcome;
 	call->json = json;
 	if (fmt) {
@@ -165,7 +171,7 @@ void call_abandon(struct client_call *call, enum client_outcome outcome, const c
 
 	if (call->rq.id) {
 		leave_wire(call);
-		call->state = CALL_STARTING;
+		call_go(call, CALL_STARTING);
 		call_cancelled(c, peer_withdraw(&c->peer, &call->rq, call->owner), reason);
 	}
 	call_finish(call, &r);
@@ -240,7 +246,7 @@ static struct client_call *of_request(struct peer_request *rq)
 	struct client_call *call = PEER_OF(rq, struct client_call, rq);
 
 	leave_wire(call);
-	call->state = CALL_STARTING;
+	call_go(call, CALL_STARTING);
 	return call;
 }
 
@@ -289,7 +295,8 @@ void call_send(struct client_call *call)
 	if (r == 0)
 		r = peer_send(p);
 	if (r == 0) {
-		call->state = CALL_SENT;
+		call->last_id = id;
+		call_go(call, CALL_SENT);
 		if (call->owner)
 			call->owner->wire++;
 		return;
@@ -329,7 +336,7 @@ void call_start(struct client_call *call)
 {
 	const char *empty = empty_list(call);
 
-	call->state = CALL_STARTING;
+	call_go(call, CALL_STARTING);
 	if (empty)
 		call_later(call, CALL_OK, empty, NULL);
 	else if (call->op == OP_COMPLETE && !(call->client->can & CAN_COMPLETE))
@@ -397,7 +404,7 @@ struct client_call *client_call(struct client *c, const struct client_request *r
 	else if (c->state == CLIENT_READY)
 		call_start(call);
 	else
-		call->state = CALL_WAITING;
+		call_go(call, CALL_WAITING);
 	if (!call->kept_all) { /* they were the caller's */
 		call->name = NULL;
 		call->args = JSON_NONE;

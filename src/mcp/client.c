@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "mcp/client_internal.h"
 
 #define FACT_MAX (1 << 20) /* bytes of what a server says of itself that are kept */
@@ -207,6 +208,20 @@ struct client *client_new(struct loop *loop, struct link *link, const struct cli
 	return c;
 }
 
+const char *const client_state_names[] = {
+	[CLIENT_PROBING] = "probing", [CLIENT_INITIALIZING] = "initializing",
+	[CLIENT_READY] = "ready",     [CLIENT_FAILED] = "failed",
+	[CLIENT_OVER] = "over",
+};
+
+void client_go(struct client *c, enum client_state to, const char *why)
+{
+	assert(to == CLIENT_OVER ? c->state != CLIENT_OVER : c->state < CLIENT_READY);
+	TRACE(TRACE_CLIENT, "link=%s tree=%s: %s -> %s (%s)", c->peer.link->id, c->peer.link->tree,
+	      client_state_names[c->state], client_state_names[to], why);
+	c->state = to;
+}
+
 void client_feed(struct client *c, const char *bytes, size_t len)
 {
 	peer_feed(&c->peer, bytes, len);
@@ -219,7 +234,7 @@ void client_fail(struct client *c, int code, const char *text)
 
 	if (c->state == CLIENT_OVER)
 		return;
-	c->state = CLIENT_OVER;
+	client_go(c, CLIENT_OVER, text);
 	c->over_code = code;
 	c->over_text = mem_text(text, strlen(text));
 	r.text = c->over_text;

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/spare.h"
+#include "base/trace.h"
 #include "mcp/client.h"
 #include "rpc/peer.h"
 
@@ -72,6 +73,7 @@ enum call_state {
 	CALL_LATER,     /* decided; on_done comes from the loop */
 	CALL_OVER,      /* on_done runs */
 };
+extern const char *const call_state_names[];
 
 struct client_call {
 	struct peer_request rq;
@@ -80,6 +82,7 @@ struct client_call {
 	struct party *owner; /* NULL: our own, nobody waits for it */
 	enum client_op op;
 	enum call_state state;
+	uint64_t last_id; /* that it had on the wire; for traces */
 	bool wants_progress, progress_extends;
 	bool retried;  /* with another protocol version */
 	bool kept_all; /* name and args are ours */
@@ -124,6 +127,7 @@ struct listen {
  *	any --- client_fail --> OVER
  */
 enum client_state { CLIENT_PROBING, CLIENT_INITIALIZING, CLIENT_READY, CLIENT_FAILED, CLIENT_OVER };
+extern const char *const client_state_names[];
 
 struct client {
 	struct peer peer;
@@ -170,8 +174,20 @@ struct client {
 	char *over_text;
 };
 
+/* The one writer of the state of a call. */
+static inline void call_go(struct client_call *call, enum call_state to)
+{
+	if (to == call->state)
+		return;
+	TRACE(TRACE_CALL, "link=%s tree=%s id=%llu: %s -> %s", call->client->peer.link->id,
+	      call->client->peer.link->tree, (unsigned long long)call->last_id,
+	      call_state_names[call->state], call_state_names[to]);
+	call->state = to;
+}
+
 /* client.c */
-struct party *party_get(struct client *c, void *key); /* made if there is none */
+void client_go(struct client *c, enum client_state to, const char *why); /* the one writer */
+struct party *party_get(struct client *c, void *key);                    /* made if there is none */
 struct party *party_find(const struct client *c, const void *key);
 /* Of the answer to initialize or server/discover. */
 void facts_read(struct client *c, const char *version, struct json info, struct json capabilities,

@@ -51,16 +51,10 @@ const char *handshake_choose(const char *const *ours, struct json theirs)
 	return NULL;
 }
 
-static void go(struct client *c, enum client_state state)
-{
-	assert(c->state < CLIENT_READY);
-	c->state = state;
-}
-
 static void conclude_failed(struct client *c)
 {
 	handshake_done(c);
-	go(c, CLIENT_FAILED);
+	client_go(c, CLIENT_FAILED, c->error.text);
 	c->ev->on_ready(c->ctx, &c->error);
 }
 
@@ -92,7 +86,7 @@ static void fail_later(struct client *c, int error)
 		: error == -ESTALE  ? LINK_DISOWNED
 		: error == -ENOBUFS ? "it does not read"
 				    : "our greeting is longer than message_limit allows");
-	go(c, CLIENT_FAILED);
+	client_go(c, CLIENT_FAILED, c->error.text);
 	c->ready_due = true;
 	call_set_later(c);
 }
@@ -133,7 +127,7 @@ void handshake_ready(struct client *c, enum client_era era, const char *version)
 			return;
 		}
 	}
-	go(c, CLIENT_READY);
+	client_go(c, CLIENT_READY, version);
 	start_waiting(c);
 	if (era == ERA_MODERN && listen_has(c))
 		listen_changed(c);
@@ -167,7 +161,7 @@ static void ask(struct client *c, struct peer_request *rq, const struct peer_han
 
 void handshake_initialize(struct client *c, const char *version)
 {
-	go(c, CLIENT_INITIALIZING);
+	client_go(c, CLIENT_INITIALIZING, version ? version : LEGACY_OFFER);
 	use_version(c, ERA_LEGACY, version ? version : LEGACY_OFFER);
 	c->tries++;
 	ask(c, &c->initialize, &legacy_initialize_handler, -1);
@@ -175,7 +169,7 @@ void handshake_initialize(struct client *c, const char *version)
 
 static void discover(struct client *c, const char *version)
 {
-	go(c, CLIENT_PROBING);
+	client_go(c, CLIENT_PROBING, version);
 	use_version(c, ERA_MODERN, version);
 	c->tries++;
 	ask(c, &c->discover, &modern_discover_handler,

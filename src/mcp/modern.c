@@ -205,7 +205,7 @@ void rounds_begin(struct client_call *call, struct json result)
 		call_fail(call, CALL_PROTOCOL, "the server wants %s", bad);
 		return;
 	}
-	call->state = CALL_ASKING;
+	call_go(call, CALL_ASKING);
 	call->rounds->missing++; /* nothing is sent before all are asked */
 	c->asking = call;
 	for (size_t slot = 0; c->asking == call && json_each(&it); slot++)

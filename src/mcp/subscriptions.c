@@ -83,7 +83,7 @@ void subscriptions_subscribe(struct client_call *call)
 		call_later(call, CALL_OK, "{}", NULL);
 	} else if (c->era == ERA_MODERN) {
 		listen_changed(c);
-		call->state = CALL_LISTENING;
+		call_go(call, CALL_LISTENING);
 		call->generation = c->generation;
 	} else {
 		call_send(call);

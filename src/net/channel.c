@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "net/channel_internal.h"
 #include "net/seats.h"
 
@@ -84,12 +85,24 @@ void channel_set_why(struct channel *c, int code, const char *fmt, ...)
 	va_end(ap);
 }
 
+const char *const channel_state_names[] = {
+	[CHANNEL_OPENING] = "opening", [CHANNEL_OPEN] = "open",   [CHANNEL_BROKEN] = "broken",
+	[CHANNEL_CLOSING] = "closing", [CHANNEL_ENDED] = "ended", [CHANNEL_CLOSED] = "closed",
+};
+
+void channel_go(struct channel *c, enum channel_state to, const char *why)
+{
+	TRACE(TRACE_CHANNEL, "peer=%s: %s -> %s (%s)", c->peer, channel_state_names[c->state],
+	      channel_state_names[to], why);
+	c->state = to;
+}
+
 static void on_ended(struct loop_timer *t)
 {
 	struct channel *c = CHANNEL_OF(t, timer);
 
 	assert(c->state == CHANNEL_ENDED && c->has_why);
-	c->state = CHANNEL_CLOSED;
+	channel_go(c, CHANNEL_CLOSED, c->why.text);
 	c->ev->on_closed(c->ctx, &c->why);
 }
 
@@ -97,7 +110,7 @@ void channel_end(struct channel *c)
 {
 	if (c->state >= CHANNEL_ENDED)
 		return;
-	c->state = CHANNEL_ENDED;
+	channel_go(c, CHANNEL_ENDED, c->why.text);
 	stream_free(c->stream);
 	c->stream = NULL;
 	c->seat = NULL;
@@ -126,7 +139,7 @@ static void on_close_late(struct loop_timer *t)
 
 static void go_closing(struct channel *c)
 {
-	c->state = CHANNEL_CLOSING;
+	channel_go(c, CHANNEL_CLOSING, c->why.text);
 	c->paused = false; /* the other side's goodbye is to be heard */
 	channel_want(c);
 	loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_close_late);
@@ -336,7 +349,7 @@ void channel_broke(struct channel *c, int error)
 		channel_end(c);
 		return;
 	}
-	c->state = CHANNEL_BROKEN;
+	channel_go(c, CHANNEL_BROKEN, "nothing can be written any more");
 	c->why.code = error; /* not the reason yet: that may be found in what it said */
 	loop_timer_set(c->loop, &c->timer, 0, on_broken);
 }
@@ -362,7 +375,7 @@ void channel_opened(struct channel *c)
 {
 	assert(c->state == CHANNEL_OPENING);
 	loop_timer_stop(c->loop, &c->timer);
-	c->state = CHANNEL_OPEN;
+	channel_go(c, CHANNEL_OPEN, "connected");
 	c->heard_us = loop_now_us();
 	if (c->ev && c->ev->on_open)
 		c->ev->on_open(c->ctx);

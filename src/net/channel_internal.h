@@ -30,6 +30,7 @@ enum channel_state {
 	CHANNEL_ENDED,
 	CHANNEL_CLOSED,
 };
+extern const char *const channel_state_names[];
 
 struct dial;
 struct seat;
@@ -77,6 +78,9 @@ struct channel {
 	unsigned mask_at;
 	char peer[64];
 };
+
+/* The one writer of the state. */
+void channel_go(struct channel *c, enum channel_state to, const char *why);
 
 struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_role role,
 			    size_t send_limit);

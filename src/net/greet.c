@@ -187,7 +187,7 @@ static void hand_over(struct greet *g, const char *reply, size_t head_len)
 	g->head = (struct buf)BUF_INIT(0);
 	memcpy(c->peer, g->peer, sizeof(c->peer));
 	greet_free(g);
-	c->state = CHANNEL_OPEN;
+	channel_go(c, CHANNEL_OPEN, "accepted");
 	channel_use_stream(c, s);
 	if (reply && c->state == CHANNEL_OPEN)
 		channel_send_raw(c, reply, strlen(reply));

@@ -55,10 +55,10 @@ void program_close(struct channel *c, bool now)
 	channel_set_why(c, 0, "closed by this side");
 	if (now) {
 		loop_timer_stop(c->loop, &c->timer);
-		c->state = CHANNEL_CLOSING;
+		channel_go(c, CHANNEL_CLOSING, "closed by this side, now");
 		stop(c, LINK_STOP_KILL);
 	} else if (c->state != CHANNEL_CLOSING) {
-		c->state = CHANNEL_CLOSING;
+		channel_go(c, CHANNEL_CLOSING, "closed by this side");
 		if (program_unsent(c)) /* on_room comes first, or this */
 			loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_flush_late);
 		else
@@ -103,7 +103,7 @@ static void on_eof(void *ctx)
 
 	if (c->state >= CHANNEL_CLOSING)
 		return;
-	c->state = CHANNEL_CLOSING;
+	channel_go(c, CHANNEL_CLOSING, "its stdout is closed");
 	stop(c, LINK_STOP_EOF);
 }
 

@@ -26,6 +26,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/strings.h"
+#include "base/trace.h"
 #include "remote/environment_internal.h"
 #include "remote/lists.h"
 #include "remote/remote.h"
@@ -39,7 +40,13 @@
 
 static const struct channel_events channel_events;
 
-static void go(struct environment *env, enum environment_state to)
+const char *const environment_state_names[] = {
+	[ENVIRONMENT_IDLE] = "idle",         [ENVIRONMENT_CONNECTING] = "connecting",
+	[ENVIRONMENT_GREETING] = "greeting", [ENVIRONMENT_ATTACHED] = "attached",
+	[ENVIRONMENT_LOST] = "lost",         [ENVIRONMENT_CLOSING] = "closing",
+};
+
+static void environment_go(struct environment *env, enum environment_state to, const char *why)
 {
 	static const unsigned followers[] = {
 		[ENVIRONMENT_IDLE] = 1 << ENVIRONMENT_CONNECTING,
@@ -54,6 +61,8 @@ static void go(struct environment *env, enum environment_state to)
 	};
 
 	assert(followers[env->state] & 1u << to);
+	TRACE(TRACE_ENVIRONMENT, "%s: %s -> %s (%s)", env->name,
+	      environment_state_names[env->state], environment_state_names[to], why);
 	env->state = to;
 	loop_timer_stop(env->loop, &env->timer);
 	if (to != ENVIRONMENT_ATTACHED)
@@ -109,7 +118,7 @@ static void close_channel(struct environment *env, enum environment_close as, bo
 {
 	assert(env->channel && env->state != ENVIRONMENT_CLOSING);
 	env->closing_as = as;
-	go(env, ENVIRONMENT_CLOSING);
+	environment_go(env, ENVIRONMENT_CLOSING, as == CLOSE_WANTED ? "not needed" : env->why.text);
 	channel_close(env->channel, now);
 }
 
@@ -173,7 +182,7 @@ static void end_all(struct environment *env)
 	env->session_id = NULL;
 	pending_drop_all(&env->pendings);
 	if (env->state != ENVIRONMENT_IDLE)
-		go(env, ENVIRONMENT_IDLE);
+		environment_go(env, ENVIRONMENT_IDLE, e.text);
 	ring_init(&doomed);
 	for (struct ring *r; (r = ring_first(&env->remotes)) != NULL;) {
 		ring_remove(r);
@@ -232,7 +241,7 @@ static int connect_now(struct environment *env)
 		return r;
 	}
 	channel_set_limit(env->channel, WIRE_MESSAGE_MAX);
-	go(env, ENVIRONMENT_CONNECTING);
+	environment_go(env, ENVIRONMENT_CONNECTING, env->recovering ? "come back" : "needed");
 	loop_timer_set(env->loop, &env->timer, CONNECT_LATE_MS, on_connect_late);
 	return 0;
 }
@@ -243,7 +252,7 @@ static void on_retry(struct loop_timer *t);
 static void retry(struct environment *env)
 {
 	if (env->state != ENVIRONMENT_LOST)
-		go(env, ENVIRONMENT_LOST);
+		environment_go(env, ENVIRONMENT_LOST, env->why.text);
 	loop_timer_set(env->loop, &env->timer, WIRE_RETRY_MS, on_retry);
 }
 
@@ -294,7 +303,7 @@ static void reopen(struct environment *env)
 	stop_recovering(env);
 	free(env->session_id);
 	env->session_id = NULL;
-	go(env, ENVIRONMENT_IDLE);
+	environment_go(env, ENVIRONMENT_IDLE, "closed");
 	if (!ring_is_empty(&env->remotes) || !ring_is_empty(&env->lists))
 		if (connect_now(env) < 0)
 			end_all(env);
@@ -335,7 +344,7 @@ void environment_attach(struct environment *env)
 {
 	bool resumed = env->recovering;
 
-	go(env, ENVIRONMENT_ATTACHED);
+	environment_go(env, ENVIRONMENT_ATTACHED, resumed ? "resumed" : "initialize was answered");
 	stop_recovering(env);
 	env->lost_us = env->probe_us = 0;
 	environment_beat(env);
@@ -365,7 +374,7 @@ static void on_open(void *ctx)
 
 	if (env->state != ENVIRONMENT_CONNECTING)
 		return;
-	go(env, ENVIRONMENT_GREETING);
+	environment_go(env, ENVIRONMENT_GREETING, "the channel is open");
 	loop_timer_set(env->loop, &env->timer, WIRE_INITIALIZE_MS, on_greeting_late);
 	environment_greet(env);
 }
@@ -413,7 +422,7 @@ void environment_review(struct environment *env)
 			stop_recovering(env);
 			free(env->session_id);
 			env->session_id = NULL;
-			go(env, ENVIRONMENT_IDLE);
+			environment_go(env, ENVIRONMENT_IDLE, "nothing to come back to");
 		}
 	}
 	if (env->users || !ring_is_empty(&env->remotes))

@@ -16,6 +16,7 @@ enum environment_state {
 	ENVIRONMENT_LOST,    /* until the next attempt to come back */
 	ENVIRONMENT_CLOSING, /* on_closed is to come */
 };
+extern const char *const environment_state_names[];
 
 enum environment_close {
 	CLOSE_WANTED, /* nobody needs it */

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "remote/remote_internal.h"
 #include "link/end.h"
 
@@ -55,14 +56,27 @@ static void unpause(struct remote *r)
 	r->paused = false;
 }
 
+const char *const remote_state_names[] = {
+	[REMOTE_WAITING] = "waiting", [REMOTE_STARTING] = "starting",
+	[REMOTE_RUNNING] = "running", [REMOTE_SWEEPING] = "sweeping",
+	[REMOTE_DONE] = "done",
+};
+
+static void remote_go(struct remote *r, enum remote_state to, const char *why)
+{
+	assert(to > r->state);
+	TRACE(TRACE_LINK, "process=%s environment=%s tree=%s: %s -> %s (%s)", r->id, r->env->name,
+	      r->link.tree, remote_state_names[r->state], remote_state_names[to], why);
+	r->state = to;
+}
+
 /* Nothing is left to do there. r may be no more after it. */
 static void finish(struct remote *r)
 {
 	struct environment *env = r->env;
 	bool told = r->told;
 
-	assert(r->state != REMOTE_DONE);
-	r->state = REMOTE_DONE;
+	remote_go(r, REMOTE_DONE, r->end.text[0] ? r->end.text : link_why_name(r->end.why));
 	r->told = true;
 	ring_remove(&r->in_env);
 	loop_timer_stop(env->loop, &r->late);
@@ -195,7 +209,7 @@ static void end_process(struct remote *r)
 	}
 	r->end.why = r->stopping ? LINK_WHY_SIGNAL : LINK_WHY_EXIT;
 	r->end.step = r->stopping ? LINK_STEP_KILL : LINK_STEP_NONE;
-	r->state = REMOTE_SWEEPING;
+	remote_go(r, REMOTE_SWEEPING, "look for what it left behind");
 	remote_out_close(r);
 	limit(r, budget(r));
 	r->sweep = sweep_begin(r->env, r->tag, on_swept, r);
@@ -383,8 +397,9 @@ static void on_start_answered(struct pending *p, const struct message *m)
 	}
 	json_int(json_get(m->result, "pid"), &pid);
 	json_string_into(json_get(m->result, "level"), level, sizeof(level));
+	json_string_into(json_get(m->result, "tree"), r->link.tree, sizeof(r->link.tree));
 	r->end.pid = (pid_t)pid;
-	r->state = REMOTE_RUNNING;
+	remote_go(r, REMOTE_RUNNING, level);
 	if (!r->told)
 		r->link.ev->on_started(r->link.ctx, r->end.pid, level);
 	if (r->stopping && r->denied) { /* terminate was handled before the start */
@@ -401,7 +416,7 @@ static void send_start(struct remote *r)
 
 	if (!environment_begin(r->env, &j, &r->start, "process/start", on_start_answered))
 		return;
-	r->state = REMOTE_STARTING;
+	remote_go(r, REMOTE_STARTING, "process/start was sent");
 	emit_str(&j, "processId", r->id);
 	plan_emit(&r->plan, &j, is_ours(r) ? NULL : r->tag);
 	environment_commit(r->env, &j);
@@ -447,7 +462,7 @@ static void doubt_start(struct remote *r)
 		 r->env->title);
 	plan_done(&r->plan);
 	r->end.refused = true;
-	r->state = REMOTE_RUNNING;
+	remote_go(r, REMOTE_RUNNING, "nobody knows whether process/start arrived");
 	remote_break(r, text);
 }
 
@@ -559,6 +574,7 @@ int remote_open(struct environment *env, const struct remote_spec *spec, struct 
 		.end = { .exit_code = -1, .why = LINK_WHY_EXECUTOR },
 	};
 	snprintf(r->id, sizeof(r->id), "k%llu", (unsigned long long)r->number);
+	memcpy(r->link.id, r->id, sizeof(r->link.id));
 	make_tag(r->tag);
 	ring_init(&r->in.early);
 	ring_add(&env->remotes, &r->in_env);

@@ -21,6 +21,7 @@ enum remote_state {
 	REMOTE_SWEEPING,
 	REMOTE_DONE,
 };
+extern const char *const remote_state_names[];
 
 enum event_kind { EVENT_STDOUT, EVENT_STDERR, EVENT_EXITED, EVENT_CLOSED };
 struct event { /* borrowed */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/server.h"
@@ -257,10 +258,27 @@ void lease_settle(struct lease *l, bool failed)
 	session_poke(l->session);
 }
 
+const char *const lease_state_names[] = {
+	[LEASE_HELD] = "held",
+	[LEASE_LEAVING] = "leaving",
+	[LEASE_LEFT] = "left",
+	[LEASE_OVER] = "over",
+};
+
+static void lease_go(struct lease *l, enum lease_state to)
+{
+	assert(to > l->state);
+	TRACE(TRACE_SESSION, "%u %s lease %s server=%u: %s -> %s (%s)", l->session->number,
+	      l->session->label ? l->session->label : "-", lease_name(l),
+	      l->server ? l->server->number : 0, lease_state_names[l->state], lease_state_names[to],
+	      ending_why_name(l->why));
+	l->state = to;
+}
+
 void lease_over(struct lease *l, const struct ending *e)
 {
 	assert(l->state == LEASE_LEFT && l->in_flight == 0 && ring_is_empty(&l->asks));
-	l->state = LEASE_OVER;
+	lease_go(l, LEASE_OVER);
 	l->server = NULL;
 	ring_remove(&l->on_server);
 	ring_remove(&l->in_session);
@@ -285,7 +303,7 @@ static void lease_part(struct lease *l)
 	assert(l->state < LEASE_LEFT);
 	if (l->state == LEASE_HELD && sv)
 		sv->active--;
-	l->state = LEASE_LEFT;
+	lease_go(l, LEASE_LEFT);
 	loop_timer_stop(l->session->k->loop, &l->timer);
 	if (!sv) {
 		lease_over(l, NULL);
@@ -323,7 +341,7 @@ void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct
 		lease_part(l);
 		return;
 	}
-	l->state = LEASE_LEAVING;
+	lease_go(l, LEASE_LEAVING);
 	loop_timer_set(l->session->k->loop, &l->timer, drain_ms, on_drained);
 	if (--sv->active == 0)
 		server_unleased(sv);

@@ -33,6 +33,7 @@ struct pool {
 };
 
 enum lease_state { LEASE_HELD, LEASE_LEAVING, LEASE_LEFT, LEASE_OVER };
+extern const char *const lease_state_names[];
 
 struct lease {
 	struct killick_session *session;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/trace.h"
+
 #define SWEEP_US 10000000
 
 int error_set(struct killick_error *e, int code, const char *fmt, ...)
@@ -152,4 +154,19 @@ bool runtime_sweeps(struct killick *k)
 		return false;
 	k->swept_us = now_us;
 	return true;
+}
+
+const char *const runtime_state_names[] = {
+	[RUNTIME_OPEN] = "open",
+	[RUNTIME_CLOSING] = "closing",
+	[RUNTIME_CLOSED] = "closed",
+};
+
+void runtime_go(struct killick *k, enum runtime_state to, const char *why)
+{
+	if (to == k->state)
+		return;
+	TRACE(TRACE_SESSION, "runtime: %s -> %s (%s)", runtime_state_names[k->state],
+	      runtime_state_names[to], why);
+	k->state = to;
 }

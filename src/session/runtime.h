@@ -21,6 +21,7 @@
 #include "base/ring.h"
 
 enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
+extern const char *const runtime_state_names[];
 
 struct killick {
 	/* set once */
@@ -34,6 +35,7 @@ struct killick {
 
 	/* with the lock */
 	enum runtime_state state;
+	unsigned last_number; /* of its sessions and servers, for traces */
 	struct outbox outbox;
 	struct pool pool;
 	struct eras eras;
@@ -79,6 +81,9 @@ void waiter_tell(struct killick *k, struct waiter *w);
 /* Fill in e, which may be NULL; returns code. */
 int error_set(struct killick_error *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The one writer of the state. */
+void runtime_go(struct killick *k, enum runtime_state to, const char *why);
 
 /* Shall the server that is about to start look for trees whose keepers were killed? One of a crowd
  * that starts together does: each would look at all the others. */

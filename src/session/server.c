@@ -47,6 +47,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/pool.h"
@@ -78,6 +79,13 @@ static const unsigned followers[] = {
 	[KILLICK_GONE] = 1 << KILLICK_IDLE,
 };
 
+static const char *const server_event_names[] = {
+	[EV_USE] = "use",         [EV_PLACE] = "place",     [EV_STARTED] = "started",
+	[EV_SHOOK] = "handshake", [EV_REFUSED] = "refused", [EV_EOF] = "eof",
+	[EV_LOST] = "lost",       [EV_BACK] = "back",       [EV_ENDED] = "ended",
+	[EV_LEAVING] = "leaving", [EV_LEFT] = "left",       [EV_TIME] = "time",
+};
+
 static bool is_starting(enum killick_state state)
 {
 	return state == KILLICK_STARTING || state == KILLICK_HANDSHAKING;
@@ -89,6 +97,10 @@ static void server_go(struct server *sv, enum killick_state to, int64_t deadline
 
 	assert(followers[sv->state] & 1u << to);
 	assert(!ring_is_in(&sv->in_queue));
+	TRACE(TRACE_SERVER, "%u %s link=%s tree=%s: %s -> %s (%s%s%s)", sv->number, sv->recipe.name,
+	      sv->link_id, sv->tree, killick_state_name(sv->state), killick_state_name(to),
+	      server_event_names[sv->event], sv->error.code ? ": " : "",
+	      sv->error.code ? sv->error.text : "");
 	sv->state = to;
 	if (is_starting(to) != was_starting)
 		pool_count(sv->k, was_starting ? -1 : 1);
@@ -131,7 +143,7 @@ static void server_start(struct server *sv)
 
 	assert(!sv->link && !sv->client && sv->holders > 0);
 	sv->pid = 0;
-	sv->level[0] = '\0';
+	sv->level[0] = sv->link_id[0] = sv->tree[0] = '\0';
 	sv->ready_us = sv->stop_us = 0;
 	sv->why = ENDING_NOT_YET;
 	sv->failed_client = sv->deaf = sv->lost = sv->shook = false;
@@ -150,6 +162,7 @@ static void server_start(struct server *sv)
 		server_gone(sv);
 		return;
 	}
+	memcpy(sv->link_id, sv->link->id, sizeof(sv->link_id));
 	relay_stderr_open(sv);
 	server_go(sv, KILLICK_STARTING, sv->startup_ms);
 	server_open_client(sv);
@@ -373,6 +386,7 @@ static void server_free(struct server *sv)
 
 void server_step(struct server *sv, enum server_event ev)
 {
+	sv->event = ev;
 	switch (STATE(sv->state, ev)) {
 	case STATE(KILLICK_IDLE, EV_USE):
 	case STATE(KILLICK_GONE, EV_USE):
@@ -479,6 +493,7 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 	assert(!cs->disabled && !cs->problem && !cs->environment == !cs->place);
 	*sv = (struct server){
 		.k = k,
+		.number = ++k->last_number,
 		.state = KILLICK_IDLE,
 		.era = cs->era,
 		.answers = answers,

@@ -57,8 +57,10 @@ enum server_stop {
 
 struct server {
 	struct killick *k;
+	unsigned number; /* for traces */
 	struct ring in_pool, in_queue;
 	enum killick_state state;
+	enum server_event event; /* the last one; for traces */
 	struct loop_timer timer; /* the deadline of the state */
 
 	/* what it is */
@@ -94,7 +96,8 @@ struct server {
 	struct toolcache tools;
 	pid_t pid;
 	char level[16];
-	int64_t started_us, ready_us, stop_us; /* 0: not */
+	char link_id[LINK_ID_SIZE], tree[LINK_TREE_SIZE]; /* of the last link; for traces */
+	int64_t started_us, ready_us, stop_us;            /* 0: not */
 	enum server_stop stop;
 	enum ending_why why; /* why we end it; ENDING_NOT_YET: we do not */
 	int stderr_fd;       /* -1: none */

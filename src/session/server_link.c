@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "remote/environment.h"
 #include "session/relay.h"
@@ -17,6 +18,7 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 	struct server *sv = ctx;
 
 	sv->pid = pid;
+	memcpy(sv->tree, sv->link->tree, sizeof(sv->tree));
 	snprintf(sv->level, sizeof(sv->level), "%s", level);
 	server_step(sv, EV_STARTED);
 }

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -87,6 +88,21 @@ void job_tell(struct job *j, struct outcome *out)
 }
 
 /* --- life --- */
+
+const char *const session_state_names[] = {
+	[SESSION_OPENING] = "opening",
+	[SESSION_OPEN] = "open",
+	[SESSION_CLOSING] = "closing",
+	[SESSION_CLOSED] = "closed",
+};
+
+static void session_go(struct killick_session *s, enum session_state to, const char *why)
+{
+	assert(to > s->state);
+	TRACE(TRACE_SESSION, "%u %s: %s -> %s (%s)", s->number, s->label ? s->label : "-",
+	      session_state_names[s->state], session_state_names[to], why);
+	s->state = to;
+}
 
 /* Leave out all servers but the one at i. */
 static void drop_others(struct config *c, size_t i)
@@ -223,7 +239,7 @@ void session_blame(const struct lease *l, struct killick_error *e)
 static void begin_close(struct killick_session *s, struct job *job, unsigned drain_ms)
 {
 	assert(s->state < SESSION_CLOSING);
-	s->state = SESSION_CLOSING;
+	session_go(s, SESSION_CLOSING, job ? "close" : "a required server failed");
 	RING_EACH(r, &s->jobs) {
 		struct job *j = RING_OF(r, struct job, in_session);
 
@@ -257,7 +273,7 @@ static void finish_close(struct killick_session *s)
 
 	if (!ring_is_empty(&s->leases))
 		return;
-	s->state = SESSION_CLOSED;
+	session_go(s, SESSION_CLOSED, "no lease is left");
 	RING_EACH(r, &s->jobs) {
 		struct job *j = RING_OF(r, struct job, in_session);
 
@@ -283,7 +299,7 @@ static void finish_open(struct killick_session *s)
 		session_blame(failed, &j->error);
 		begin_close(s, NULL, 0);
 	} else if (session_is_settled(s)) {
-		s->state = SESSION_OPEN;
+		session_go(s, SESSION_OPEN, "settled");
 		s->held = true;
 		job_finish(j);
 		session_poke(s);
@@ -333,6 +349,7 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 
 	*s = (struct killick_session){
 		.k = k,
+		.number = ++k->last_number,
 		.state = SESSION_OPENING,
 		.label = o->label && *o->label ? mem_dup(o->label) : NULL,
 		.only = mem_dup(o->only),

@@ -23,9 +23,11 @@
 #include "session/runtime.h"
 
 enum session_state { SESSION_OPENING, SESSION_OPEN, SESSION_CLOSING, SESSION_CLOSED };
+extern const char *const session_state_names[];
 
 struct killick_session {
 	struct killick *k;
+	unsigned number; /* for traces */
 	struct ring in_runtime;
 	/* set once */
 	char *label; /* NULL: none */
