@@ -184,6 +184,23 @@ static void name_fd(int fd, char *out, size_t size)
 	out[n > 0 ? n : 0] = '\0';
 }
 
+/* Of AddressSanitizer, and only there: print what was allocated and cannot be reached any more. A
+ * test leaves by _exit, so the look that the sanitizer takes at exit() does not happen. */
+int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+/* The sanitizer ends the process when it cannot look: some tests take /proc or all descriptors
+ * away. */
+static bool has_leaks(void)
+{
+	int fd = __lsan_do_recoverable_leak_check ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
+						  : -1;
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return __lsan_do_recoverable_leak_check() != 0;
+}
+
 /* What a test must not leave behind. */
 static int left_behind(const bool *before)
 {
@@ -207,6 +224,10 @@ static int left_behind(const bool *before)
 	if (audit_count(&t_audit) > 0) {
 		audit_describe(&t_audit, text, sizeof(text));
 		t_note("left alive: %s", text);
+		bad = 1;
+	}
+	if (has_leaks()) {
+		t_note("memory was left allocated, see the report of the sanitizer");
 		bad = 1;
 	}
 	return bad;

@@ -21,7 +21,11 @@
 
 #include "audit.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define T_TIMEOUT_MS 60000 /* a sanitized program starts and ends slowly */
+#else
 #define T_TIMEOUT_MS 10000
+#endif
 
 struct t_test {
 	const char *name;
