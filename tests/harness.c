@@ -78,8 +78,8 @@ TEST(leaks_an_orphan)
 
 static pid_t zoo(const char *mode)
 {
-	char *const argv[] = { (char *)t_program("ZOO", "build/tests/zoo/killick-zoo"), (char *)mode,
-			       NULL };
+	char *const argv[] = { (char *)t_program("ZOO", "build/tests/zoo/killick-zoo"),
+			       (char *)mode, NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), stdio[3] = { null, null, -1 };
 	pid_t pid = t_spawn(argv, stdio);
 

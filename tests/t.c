@@ -315,10 +315,24 @@ static bool wanted(const char *name, int argc, char **argv, int from)
 	return false;
 }
 
+/* --debug NAME: the test in this process, for a debugger. Nobody waits for it with a deadline, and
+ * nobody kills what it leaves. */
+static int debug(const char *name)
+{
+	for (struct t_test *test = first; test; test = test->next)
+		if (!strcmp(test->name, name) && audit_open(&t_audit) == 0)
+			be_the_test(test);
+	t_note("no test of that name");
+	return 64;
+}
+
 int t_main(int argc, char **argv)
 {
 	bool list = argc > 1 && !strcmp(argv[1], "--list");
 	int from = 1 + list;
+
+	if (argc == 3 && !strcmp(argv[1], "--debug"))
+		return debug(argv[2]);
 
 	t_seed = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
 	if (from + 1 < argc && !strcmp(argv[from], "--seed")) {

@@ -6,12 +6,14 @@
  *
  * Each test runs in a process of its own, which is a subreaper and has t_audit open (audit.h):
  * programs it starts carry the tag. When the test returns, it fails if a descriptor was opened and
- * not closed, if a child is left (also an orphan of a child), or if a process with the tag lives. A
- * failed check ends the test at once. A test that hangs is killed with everything it started.
- * Nothing here sleeps for luck: wait for events with t_wait_fd.
+ * not closed, if a child is left (also an orphan of a child), if a process with the tag lives, or,
+ * under AddressSanitizer, if memory is left that nobody can reach. A failed check ends the test at
+ * once. A test that hangs is killed with everything it started. Nothing here sleeps for luck: wait
+ * for events with t_wait_fd.
  *
- * Program: [--list] [--seed N] [NAME...]. Exit status 0 when nothing failed. Link with t.c and
- * audit.c; a program with a main of its own may use all functions too.
+ * Program: [--list] [--seed N] [NAME...], or --debug NAME: that test in this process and without a
+ * deadline, for a debugger. Exit status 0 when nothing failed. Link with t.c and audit.c; a program
+ * with a main of its own may use all functions too.
  */
 #pragma once
 
