@@ -196,12 +196,14 @@ struct killick_options { /* zero: the default */
 KILLICK_API int killick_open(const struct killick_options *options, struct killick **out,
 			     struct killick_error *e);
 
-/* With KILLICK_DISPATCH_HOST and KILLICK_DISPATCH_PULL: readable when callbacks, or items, wait.
- * Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread keeps the time.
- */
+/* With KILLICK_DISPATCH_HOST and KILLICK_DISPATCH_PULL: readable when callbacks, or items, wait;
+ * with KILLICK_DISPATCH_HOST also when a server has written something that killick_dispatch is to
+ * read. Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread keeps the
+ * time, and reads when the host has not come for 10 ms. */
 KILLICK_API int killick_fd(const struct killick *k);
-/* With KILLICK_DISPATCH_HOST: run the callbacks that wait; how many were run, 0 also while another
- * thread runs them. */
+/* With KILLICK_DISPATCH_HOST: read what servers have written, and run the callbacks that wait; how
+ * many were run, 0 also while another thread runs them. What the callbacks ask of servers is
+ * written before this returns. */
 KILLICK_API int killick_dispatch(struct killick *k);
 
 /* --- how things ended --- */

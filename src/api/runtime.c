@@ -38,6 +38,21 @@ static void destroy(struct killick *k)
 	free(k);
 }
 
+static int runtime_open_loop(struct killick *k, struct err *e)
+{
+	int r = loop_open(&k->loop, NULL, NULL, e);
+
+	if (r < 0 || k->outbox.fd < 0)
+		return r;
+	r = loop_host_open(k->loop, &k->outbox.bell);
+	if (r < 0) {
+		err_set(e, r, "cannot make a descriptor for the host's loop: %s%s", strerror(-r),
+			err_next(r));
+		loop_close(k->loop);
+	}
+	return r;
+}
+
 int killick_open(const struct killick_options *options, struct killick **out,
 		 struct killick_error *e)
 {
@@ -70,7 +85,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
 	eras_init(&k->eras, o.cache_dir);
 	if (outbox_init(&k->outbox, o.dispatch != KILLICK_DISPATCH_THREAD, &why) < 0 ||
-	    loop_open(&k->loop, NULL, NULL, &why) < 0) {
+	    runtime_open_loop(k, &why) < 0) {
 		destroy(k);
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
 	}
@@ -82,7 +97,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 
 int killick_fd(const struct killick *k)
 {
-	return k ? k->outbox.fd : -1;
+	return k ? loop_host_fd(k->loop) : -1;
 }
 
 int killick_dispatch(struct killick *k)

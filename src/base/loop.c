@@ -66,43 +66,58 @@ char *loop_scratch(struct loop *l, size_t *out_size)
 	return l->scratch;
 }
 
-/* Get the driver out of epoll_wait. */
+/* --- the seat: see loop_internal.h for the rules --- */
+
 void loop_kick(struct loop *l)
 {
 	if (!bell_ring(&l->bell))
 		loop_repair(l);
 }
 
+void loop_tell_waiters(struct loop *l)
+{
+	if (l->waiters)
+		pthread_cond_broadcast(&l->news);
+}
+
+/* The calling thread goes on without driving. Another thread that waits drives now; if there is
+ * none, our own thread begins to look at the seat every TICK. */
+static void loop_leave(struct loop *l)
+{
+	loop_tell_waiters(l);
+	if (!l->waiters && l->seat == SEAT_FREE && l->own.until_us && !l->own.ticks)
+		pthread_cond_signal(&l->own.woken);
+}
+
 void loop_wake(struct loop *l)
 {
 	l->turn_due = true;
-	pthread_cond_signal(&l->seat);
-	if (l->driven && !l->guest)
+	pthread_cond_signal(&l->own.woken);
+	if (l->seat == SEAT_OWN)
 		loop_kick(l);
 }
 
 void loop_attend(struct loop *l)
 {
-	if (l->driven || !l->seat_until)
+	if (l->seat != SEAT_FREE || !l->own.until_us || l->host_joined)
 		return;
-	l->attend = true;
-	pthread_cond_signal(&l->seat);
+	l->own.seen = l->visits + l->lends; /* as if nobody had been here lately */
+	pthread_cond_signal(&l->own.woken);
 }
 
 void loop_notify(struct loop *l)
 {
-	if (l->waiters)
-		pthread_cond_broadcast(&l->news);
-	if (l->guest && !l->lent && l->sleep_until)
+	loop_tell_waiters(l);
+	if (l->seat == SEAT_GUEST)
 		loop_kick(l);
 }
 
 void loop_call_back(struct loop *l)
 {
-	if (l->lent && l->sleep_until)
+	if (l->seat == SEAT_LENT)
 		loop_kick(l);
-	else if (l->lend_asleep)
-		pthread_cond_signal(&l->lend);
+	else if (l->lent.until_us)
+		pthread_cond_signal(&l->lent.woken);
 }
 
 /* --- turning --- */
@@ -124,7 +139,7 @@ void loop_eager(struct loop *l)
 {
 	cpu_set_t cpus;
 
-	/* with one CPU whoever is waited for could not run meanwhile */
+	/* with one CPU the process that is waited for could not run meanwhile */
 	l->eager = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
 }
 
@@ -168,49 +183,55 @@ static void loop_turn_without_descriptors(struct loop *l, int64_t until)
 	loop_run_tasks(l);
 }
 
-/* With the lock: wait for events, at most until `until`, and run their handlers. One thread at a
- * time. False: nothing could wake us for so long that another thread has taken our place. */
-static bool turn(struct loop *l, int64_t until, bool guest)
+bool loop_run_events(struct loop *l, int count)
+{
+	bool foreign = count < 0;
+
+	for (int i = 0; i < count; i++)
+		foreign |= !loop_run_watch(l, &l->batch[i]);
+	return !foreign;
+}
+
+/* With the lock: sit down as `who`, wait for events, at most until `until`, get up, and run their
+ * handlers. False: nothing could wake us for so long that another thread has taken our place. */
+static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 {
 	int n, epoll_fd = l->epoll_fd, timeout = time_left(until);
 	uint64_t generation = l->generation;
-	bool eager = l->eager, foreign = false;
+	bool eager = l->eager;
 
-	assert(!l->driven);
+	assert(l->seat == SEAT_FREE && who != SEAT_FREE);
 	if (epoll_fd < 0) {
-		l->lent = false;
 		loop_turn_without_descriptors(l, until);
 		return true;
 	}
-	l->driven = true;
-	l->guest = guest;
-	l->sleep_until = until;
+	l->seat = who;
+	l->seat_until_us = until;
 	loop_unlock(l);
 	n = wait_for_events(l, epoll_fd, timeout, eager);
-	foreign = n < 0 && errno != EINTR;
+	if (n < 0 && errno == EINTR)
+		n = 0;
 	loop_lock(l);
 	if (l->generation != generation) {
 		l->strays--;
 		return false;
 	}
-	l->sleep_until = 0;
-	for (int i = 0; i < n; i++)
-		foreign |= !loop_run_watch(l, &l->batch[i]);
-	if (foreign || (n == 0 && !guest))
+	assert(l->seat == who);
+	l->seat = SEAT_FREE;
+	if (!loop_run_events(l, n) || (n == 0 && who == SEAT_OWN))
 		loop_check(l);
 	loop_run_timers(l);
 	loop_run_tasks(l);
-	l->driven = l->guest = l->lent = false;
-	if (l->waiters)
-		pthread_cond_broadcast(&l->news);
+	loop_tell_waiters(l);
 	return true;
 }
 
-static void wait_for_driver(struct loop *l, int64_t until)
+/* The seat is taken. Our own thread and the lent one make room; a guest drives for us as well. */
+static void loop_wait_for_seat(struct loop *l, int64_t until)
 {
-	if ((!l->guest || l->lent) && l->sleep_until)
-		loop_kick(l); /* our own thread, or one that is lent to us: they make room */
-	if (!l->driven)
+	if (l->seat == SEAT_OWN || l->seat == SEAT_LENT)
+		loop_kick(l);
+	if (l->seat == SEAT_FREE) /* the thread in it was a stray, and is left where it is */
 		return;
 	l->waiters++;
 	sleep_on(l, &l->news, until);
@@ -226,73 +247,58 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while (!(is_done = done(ctx)) && time_left(until_us) != 0) {
 		l->visits++;
-		if (l->driven)
-			wait_for_driver(l, until_us);
+		if (l->seat != SEAT_FREE)
+			loop_wait_for_seat(l, until_us);
 		else
-			turn(l, until_us, true);
+			loop_turn(l, SEAT_GUEST, until_us);
 	}
-	if (l->waiters) /* one of them may have to drive now */
-		pthread_cond_broadcast(&l->news);
-	else if (l->away && !l->driven)
-		pthread_cond_signal(&l->seat);
+	loop_leave(l);
 	pthread_setcancelstate(cancel, NULL);
 	return is_done;
 }
 
-/* A guest (a thread in loop_wait) reads its own answers. While guests come and go, the lent thread
- * sleeps for a TICK and looks again. While one guest stays, the lent thread sleeps until it is
- * woken: the loop's own thread takes over when that guest leaves. */
-static void loop_lend_aside(struct loop *l, bool stays)
+/* Stand aside, and look again after a TICK if `ticks`; at the latest at until_us. */
+static void loop_stand_aside(struct loop *l, struct loop_aside *a, bool ticks, int64_t until_us)
 {
-	l->lend_asleep = true;
-	sleep_on(l, &l->lend, stays ? NEVER : loop_now_us() + TICK_US);
-	l->lend_asleep = false;
+	int64_t tick_us = ticks ? loop_now_us() + TICK_US : NEVER;
+
+	a->ticks = ticks;
+	a->until_us = tick_us < until_us ? tick_us : until_us;
+	sleep_on(l, &a->woken, a->until_us);
+	a->until_us = 0;
 }
 
 bool loop_lend(struct loop *l, const struct loop_lender *lender)
 {
-	uint64_t visits = l->visits;
-
 	assert(!loop_is_mine(l));
 	l->lender = lender;
+	l->lent.seen = l->visits;
 	while (!lender->wanted(lender->ctx)) {
-		bool same = l->visits == visits, guest = l->driven && l->guest;
+		bool same = l->lent.seen == l->visits;
 
-		assert(!l->lent);
-		visits = l->visits;
+		assert(l->seat != SEAT_LENT);
+		l->lent.seen = l->visits;
 		l->lends++;
-		if (guest || !same) {
-			loop_lend_aside(l, guest && same);
-		} else if (l->driven) {
-			wait_for_driver(l, NEVER);
-		} else {
-			l->lent = true;
-			if (!turn(l, NEVER, true))
-				return false;
-		}
+		if (l->seat == SEAT_GUEST || !same)
+			loop_stand_aside(l, &l->lent, l->seat != SEAT_GUEST || !same, NEVER);
+		else if (l->seat == SEAT_OWN)
+			loop_wait_for_seat(l, NEVER);
+		else if (!loop_turn(l, SEAT_LENT, NEVER))
+			return false;
 	}
-	if (l->waiters) /* one of them may have to drive now */
-		pthread_cond_broadcast(&l->news);
-	else if (l->away && !l->driven)
-		pthread_cond_signal(&l->seat);
+	loop_leave(l);
 	return true;
 }
 
-/* --- the thread --- */
+/* --- our own thread --- */
 
-/* Another thread drives, or did so a moment ago and may come again. It waits without a clock,
- * because setting one costs it more than the rest of its wait: timers are our business meanwhile.
- * As long as it comes and goes we look every TICK whether it still does; when it stays, we leave it
- * alone. */
-static void stand_aside(struct loop *l, bool stays)
+/* Other threads drive. They wait without a clock, because setting one costs them more than the rest
+ * of their wait: timers are our business meanwhile. */
+static void loop_keep_time(struct loop *l, bool ticks)
 {
-	l->away = stays;
-	l->seat_until = loop_first_timer(l);
-	if (!stays && l->seat_until > loop_now_us() + TICK_US)
-		l->seat_until = loop_now_us() + TICK_US;
-	sleep_on(l, &l->seat, l->seat_until);
-	l->seat_until = 0;
-	l->away = false;
+	if (!ticks)
+		loop_host_part(l);
+	loop_stand_aside(l, &l->own, ticks, loop_first_timer(l));
 	if (loop_run_timers(l)) {
 		loop_run_tasks(l);
 		l->turn_due = true;
@@ -303,25 +309,25 @@ static void stand_aside(struct loop *l, bool stays)
 void *loop_thread(void *arg)
 {
 	struct loop *l = arg;
-	uint64_t visits = 0;
 	bool replaced = false;
 
 	loop_lock(l);
+	l->own.seen = 0;
 	while (!l->stop && !replaced) {
-		bool same = l->visits + l->lends == visits || l->attend;
+		bool same = l->own.seen == l->visits + l->lends;
 
-		visits = l->visits + l->lends;
-		l->attend = false;
+		l->own.seen = l->visits + l->lends;
 		if (l->turn_due && l->on_turn) {
 			l->turn_due = false;
 			loop_unlock(l);
 			l->on_turn(l->ctx);
 			loop_lock(l);
 			loop_run_tasks(l);
-		} else if (l->driven || !same) {
-			stand_aside(l, l->driven && same);
+		} else if (l->seat != SEAT_FREE || !same) {
+			loop_keep_time(l, l->seat == SEAT_FREE || !same);
 		} else {
-			replaced = !turn(l, loop_first_timer(l), false);
+			loop_host_part(l);
+			replaced = !loop_turn(l, SEAT_OWN, loop_first_timer(l));
 			l->turn_due = true;
 		}
 	}
@@ -329,8 +335,9 @@ void *loop_thread(void *arg)
 	return NULL;
 }
 
-static void destroy(struct loop *l)
+static void loop_destroy(struct loop *l)
 {
+	loop_host_close(l);
 	if (l->epoll_fd >= 0)
 		close(l->epoll_fd);
 	bell_done(&l->bell);
@@ -338,8 +345,8 @@ static void destroy(struct loop *l)
 		return;
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->news);
-	pthread_cond_destroy(&l->seat);
-	pthread_cond_destroy(&l->lend);
+	pthread_cond_destroy(&l->own.woken);
+	pthread_cond_destroy(&l->lent.woken);
 	free(l->slots);
 	free(l->heap);
 	free(l);
@@ -352,14 +359,14 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	int r;
 
 	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .cookie = (uint32_t)loop_now_us() };
-	l->wake.fd = l->epoll_fd = -1;
+	l->wake.fd = l->epoll_fd = l->host_fd = -1;
 	ring_init(&l->tasks);
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->news, &attr);
-	pthread_cond_init(&l->seat, &attr);
-	pthread_cond_init(&l->lend, &attr);
+	pthread_cond_init(&l->own.woken, &attr);
+	pthread_cond_init(&l->lent.woken, &attr);
 	pthread_condattr_destroy(&attr);
 	r = loop_make_descriptors(l);
 	if (r < 0)
@@ -373,7 +380,7 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	}
 	loop_unlock(l);
 	if (r < 0) {
-		destroy(l);
+		loop_destroy(l);
 		return r;
 	}
 	*out = l;
@@ -397,7 +404,7 @@ void loop_close(struct loop *l)
 	loop_watch_stop(l, &l->wake);
 	loop_timer_stop(l, &l->late);
 	loop_timer_stop(l, &l->lost);
-	assert(l->heap_count == 0 && ring_is_empty(&l->tasks) && !l->driven);
+	assert(l->heap_count == 0 && ring_is_empty(&l->tasks) && l->seat == SEAT_FREE);
 	loop_unlock(l);
-	destroy(l);
+	loop_destroy(l);
 }

@@ -10,7 +10,8 @@
  * A thread that waits for something the loop will bring (loop_wait) does not sleep while another
  * thread works for it: it drives the loop itself until it has what it waits for. So an answer is
  * read by the thread that wants it, and one request at a time costs no switch between our threads.
- * The loop's own thread stands aside meanwhile and keeps the time.
+ * The loop's own thread stands aside meanwhile and keeps the time. Which thread drives when is
+ * decided by the rules in loop_internal.h.
  *
  * A host may close descriptors that are ours (own.h). The loop notices when it next uses its own,
  * and makes new ones. Each watch whose descriptor is gone is then told EPOLLERR | EPOLLHUP, once;
@@ -26,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bell.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "base/ring.h"
@@ -87,6 +89,14 @@ struct loop_lender {
  * another thread uses that state now. */
 bool loop_lend(struct loop *l, const struct loop_lender *lender);
 void loop_call_back(struct loop *l);
+/* For a host with an event loop of its own. loop_host_fd is readable when `bell` is, which must
+ * outlive the loop; and, while the host calls loop_visit, when a descriptor of the loop is ready.
+ * 0 or -errno. */
+int loop_host_open(struct loop *l, const struct bell *bell);
+int loop_host_fd(const struct loop *l); /* -1: not opened */
+/* With the lock, without waiting: run the handlers of descriptors that are ready, unless another
+ * thread does. A host that does not come for a TICK (10 ms) is not waited for. */
+void loop_visit(struct loop *l);
 /* With the lock: something changed outside of a handler that a waiter may wait for. */
 void loop_notify(struct loop *l);
 /* With the lock: what is to come will be told by callbacks, and no thread waits for it. Without

@@ -1,5 +1,5 @@
-/* loop_internal.h - the loop as its own files see it: loop.c (threads), loop_timer.c (timers,
- * tasks), loop_watch.c (descriptors).
+/* loop_internal.h - the loop as its own files see it: loop.c (threads), loop_host.c (a
+ * host's own loop), loop_timer.c (timers, tasks), loop_watch.c (descriptors).
  */
 #pragma once
 
@@ -20,6 +20,85 @@ struct slot {
 	uint32_t uses;
 };
 
+/* Who drives: one seat in front of epoll_wait, and the threads that may sit in it.
+ *
+ *	                             SEAT_FREE
+ *	                 nobody waits for events; or handlers run
+ *	                |  ^            |  ^            |  ^
+ *	      sits down |  | event,     |  | event,     |  | event, kick,
+ *	                |  | kick,      |  | kick       |  | its deadline
+ *	                v  | a timer    v  |            v  |
+ *	             SEAT_OWN        SEAT_LENT       SEAT_GUEST
+ *	           our own thread    the thread      a thread
+ *	                            in loop_lend    in loop_wait
+ *
+ *	       rank:     last   -->    kicks OWN  -->  kicks both
+ *
+ * The seat is taken only by the thread that waits in epoll_wait, which it does without the lock.
+ * That thread gets up (SEAT_FREE) as soon as it has the lock again, and then runs the handlers. So
+ * a thread that holds the lock and sees SEAT_FREE knows that no other thread reads events, and any
+ * other value names a thread that must be kicked (loop_kick writes to the bell, which is in the
+ * epoll) if that thread is to notice something.
+ *
+ * Rank. A guest wants its answer itself, so it comes before the lent thread, which wants to run a
+ * callback; our own thread comes last. A thread that finds a lower one in the seat kicks it, waits
+ * on `news`, and sits down when the kicked thread has got up. A thread that finds its equal or
+ * better in the seat waits: guests on `news`, the lent thread and our own aside.
+ *
+ * Standing aside. Guests come and go: one blocking call ends and the next begins some microseconds
+ * later. If our own thread sat down in between, each call would begin with a kick and two switches.
+ * So our own thread and the lent one look at what the others did (`visits`, `lends`):
+ *
+ *	others have done something since the last look  ->  look again after a TICK
+ *	others have done nothing, the seat is free      ->  sit down
+ *	others have done nothing, a guest sits          ->  sleep until called; the guest that gets
+ *	                                                    up and leaves calls our own thread
+ *
+ * Time. A guest and a lent thread wait without a clock (a guest with its own deadline), because
+ * setting one costs them more than the rest of their wait. While our own thread stands aside, it
+ * sleeps until the first timer is due at the latest, runs the timers and notifies the waiters. So
+ * timers are kept by our own thread, whether it sits or stands, and loop_timer_set wakes it when a
+ * timer becomes the first.
+ *
+ * What always holds while no thread has the lock:
+ *
+ *	1. At most one thread is in epoll_wait of the current epoll: the one that `seat` names.
+ *	2. SEAT_FREE: our own thread will look within a TICK, or was called and has not run yet, or
+ *	   a waiter was told and has not run yet. So a ready descriptor is read within a TICK.
+ *	3. Our own thread wakes when the first timer is due.
+ *	4. A condition that became true outside of a handler was followed by loop_notify; then the
+ *	   waiters were told, and the guest in the seat was kicked. A condition that became true in
+ *	   a handler is seen by the thread that ran it, which also tells the waiters.
+ *	5. If a callback is wanted, the lent thread runs, was kicked, or was called.
+ *
+ * A host's own loop (loop_visit) needs no seat: it reads what is ready with the lock, without
+ *waiting, when nobody sits. Its visits count as `lends`, so our own thread looks every TICK while
+ *they come. If our own thread sits, the visit kicks it out.
+ *
+ * Strays. A host may close our epoll and our bell. The thread in the seat then sleeps for ever, and
+ * the bell cannot wake it. loop_repair frees the seat, counts the thread as a stray, makes new
+ * descriptors (`generation`) and starts another thread in the place of our own or the lent one. A
+ * guest cannot be replaced: its loop_wait does not return. A stray that wakes after all sees that
+ * the generation has changed and touches nothing.
+ *
+ * tests/model/loop.pml is this protocol for spin, with these five rules as claims and with mutants
+ * that lack one line each.
+ */
+enum loop_seat {
+	SEAT_FREE,  /* nobody waits for events */
+	SEAT_OWN,   /* our own thread does */
+	SEAT_LENT,  /* the thread in loop_lend */
+	SEAT_GUEST, /* a thread in loop_wait */
+};
+
+/* How our own thread, and the lent one, stand aside. */
+struct loop_aside {
+	pthread_cond_t woken;
+	int64_t until_us; /* when it wakes by itself; 0: it does not stand aside */
+	bool ticks;       /* that is within a TICK */
+	uint64_t seen;    /* steps of others when it last looked */
+};
+
 struct loop {
 	pthread_mutex_t lock;
 	pthread_t thread;
@@ -33,22 +112,20 @@ struct loop {
 	bool unmanned;          /* our own thread became a stray; no new one could be started yet */
 	struct loop_timer lost; /* runs on_ready of watches whose descriptor was closed */
 	bool stop;
-	bool driven;         /* a thread is in turn() */
-	bool guest;          /* the driver is not our own thread */
-	bool lent;           /* the driver is the thread in loop_lend */
-	bool turn_due;       /* our thread is to call on_turn */
-	unsigned waiters;    /* threads in loop_wait that do not drive */
-	uint64_t visits;     /* turns by guests in loop_wait */
-	uint64_t lends;      /* turns by the thread in loop_lend */
-	pthread_cond_t news; /* wakes waiters: a turn is over, or nobody drives */
-	pthread_cond_t seat; /* wakes our thread while it stands aside */
-	pthread_cond_t lend; /* wakes the thread in loop_lend while it stands aside */
-	bool lend_asleep;    /* the thread in loop_lend waits on `lend` */
+	bool turn_due; /* our own thread is to call on_turn */
+
+	enum loop_seat seat;
+	int64_t seat_until_us; /* when the thread in the seat wakes by itself */
+	unsigned waiters;      /* threads that wait for the seat, or for what its thread reads */
+	pthread_cond_t news;   /* wakes waiters: a turn is over, or the seat is free */
+	uint64_t visits;       /* steps of threads in loop_wait */
+	uint64_t lends;        /* steps of the thread in loop_lend, and calls of loop_visit */
+	struct loop_aside own, lent; /* seen: visits + lends; visits */
 	const struct loop_lender *lender;
-	int64_t sleep_until; /* while the driver waits: when it wakes by itself; else 0 */
-	int64_t seat_until;  /* while our thread stands aside: when it wakes by itself; else 0 */
-	bool away;           /* our thread stands aside until it is signalled or a timer is due */
-	bool attend;         /* our thread is to drive now: see loop_attend */
+	int host_fd;                  /* see loop_host.c; -1: none */
+	const struct bell *host_bell; /* in host_fd; borrowed */
+	bool host_joined;             /* epoll_fd is in host_fd */
+
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
@@ -70,8 +147,17 @@ struct loop {
 
 /* All of these: with the lock. */
 
-/* Get the driver out of epoll_wait. */
+/* Get the thread in the seat out of epoll_wait. */
 void loop_kick(struct loop *l);
+/* A turn is over, or the seat is free: threads in loop_wait look whether they have what they want,
+ * and one of them sits down. */
+void loop_tell_waiters(struct loop *l);
+/* Run the handlers of batch[0..count). False: epoll_wait failed (count is negative), or some event
+ * is of no watch of ours. */
+bool loop_run_events(struct loop *l, int count);
+/* The host does not drive any more; its poll is not woken by descriptors of ours. */
+void loop_host_part(struct loop *l);
+void loop_host_close(struct loop *l);
 int64_t loop_first_timer(const struct loop *l);
 /* True: one was due. */
 bool loop_run_timers(struct loop *l);

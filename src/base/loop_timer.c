@@ -64,10 +64,10 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 	t->on_time = on_time;
 	t->due_us = loop_now_us() + delay_ms * 1000;
 	heap_up(l, ++l->heap_count, t);
-	if (!l->guest && t->due_us < l->sleep_until)
+	if (l->seat == SEAT_OWN && t->due_us < l->seat_until_us)
 		loop_kick(l);
-	else if (t->due_us < l->seat_until)
-		pthread_cond_signal(&l->seat);
+	else if (t->due_us < l->own.until_us)
+		pthread_cond_signal(&l->own.woken);
 }
 
 /* True: one was due. */

@@ -150,15 +150,14 @@ static void loop_man(struct loop *l)
 /* The driver waits in an epoll that we cannot reach any more. */
 static void loop_leave_driver(struct loop *l)
 {
-	bool own = !l->guest, lent = l->lent;
+	enum loop_seat who = l->seat;
 
-	l->driven = l->guest = l->lent = false;
-	l->sleep_until = 0;
+	l->seat = SEAT_FREE;
 	l->strays++;
-	if (own) {
+	if (who == SEAT_OWN) {
 		pthread_detach(l->thread);
 		l->unmanned = true;
-	} else if (lent) {
+	} else if (who == SEAT_LENT) {
 		l->lender->on_lost(l->lender->ctx);
 	}
 }
@@ -182,7 +181,8 @@ void loop_repair(struct loop *l)
 	l->wake.fd = -1;
 	bell_done(&l->bell);
 	l->epoll_fd = -1;
-	if (l->driven && l->sleep_until)
+	l->host_joined = false;
+	if (l->seat != SEAT_FREE)
 		loop_leave_driver(l);
 	if (loop_make_descriptors(l) == 0)
 		for (uint32_t i = 0; i < l->slot_count; i++)

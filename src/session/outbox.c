@@ -49,6 +49,19 @@ bool outbox_is_idle(const struct outbox *o)
 
 /* --- putting --- */
 
+static void outbox_ring(struct outbox *o)
+{
+	if (!o->rung)
+		o->rung = bell_ring(&o->bell);
+}
+
+static void outbox_hush(struct outbox *o)
+{
+	if (o->rung)
+		bell_hush(&o->bell);
+	o->rung = false;
+}
+
 void outbox_put(struct outbox *o, struct outbox_item *i)
 {
 	bool was_empty = !o->first;
@@ -58,14 +71,14 @@ void outbox_put(struct outbox *o, struct outbox_item *i)
 	*o->last = i;
 	o->last = &i->next;
 	o->put++;
-	if (o->fd >= 0) {
-		if (was_empty)
-			bell_ring(&o->bell);
-		if (o->watchers)
-			loop_notify(o->loop);
-	} else if (was_empty) {
+	if (o->fd >= 0 && o->watchers)
+		loop_notify(o->loop);
+	if (!was_empty || o->visiting)
+		return;
+	if (o->fd >= 0)
+		outbox_ring(o);
+	else
 		loop_call_back(o->loop);
-	}
 }
 
 /* --- running --- */
@@ -125,37 +138,17 @@ int outbox_run_one(struct outbox *o)
 	loop_lock(o->loop);
 	waiting = outbox_is_waiting(o);
 	if (waiting && !o->first->next)
-		bell_hush(&o->bell);
+		outbox_hush(o);
 	if (waiting)
 		outbox_run_first(o);
 	loop_unlock(o->loop);
 	return waiting;
 }
 
-int outbox_run(struct outbox *o)
-{
-	uint64_t before, end;
-
-	loop_lock(o->loop);
-	before = o->ran;
-	/* Items that are put meanwhile wait for the next time, so that callbacks which cause
-	 * callbacks do not keep the host's loop from its work. */
-	end = o->busy ? before : o->put;
-	if (before < end)
-		bell_hush(&o->bell);
-	while (o->ran < end)
-		if (!outbox_run_first(o))
-			return -1;
-	if (before < end && o->first)
-		bell_ring(&o->bell);
-	end -= before;
-	if (!end || !outbox_is_left_to_us(o))
-		loop_unlock(o->loop);
-	return (int)end;
-}
-
-/* What the callbacks of a batch ask of servers is written in one piece. */
-static void outbox_run_batch(struct outbox *o)
+/* With the lock: run the items that wait now. Items that are put meanwhile wait for the next time,
+ * so that callbacks which cause callbacks do not keep the host's loop from its work. What the
+ * callbacks ask of servers is written in one piece. False: as outbox_run_first. */
+static bool outbox_run_batch(struct outbox *o)
 {
 	uint64_t end = o->put;
 	bool several = end - o->ran > 1;
@@ -164,9 +157,41 @@ static void outbox_run_batch(struct outbox *o)
 		loop_batch_begin(o->loop);
 	while (o->ran < end)
 		if (!outbox_run_first(o))
-			_exit(CHILD_STATUS);
+			return false;
 	if (several)
 		loop_batch_end(o->loop);
+	return true;
+}
+
+/* Read answers before their callbacks are run: nobody has to ring for those. */
+static void outbox_visit_loop(struct outbox *o)
+{
+	o->visiting = true;
+	loop_visit(o->loop);
+	o->visiting = false;
+}
+
+int outbox_run(struct outbox *o)
+{
+	uint64_t before;
+	int ran;
+
+	loop_lock(o->loop);
+	if (o->busy) {
+		loop_unlock(o->loop);
+		return 0;
+	}
+	before = o->ran;
+	outbox_visit_loop(o);
+	outbox_hush(o);
+	if (o->first && !outbox_run_batch(o))
+		return -1;
+	if (o->first)
+		outbox_ring(o);
+	ran = (int)(o->ran - before);
+	if (!ran || !outbox_is_left_to_us(o))
+		loop_unlock(o->loop);
+	return ran;
 }
 
 static bool outbox_is_wanted(void *ctx)
@@ -186,7 +211,8 @@ static void *outbox_thread(void *arg)
 	loop_lock(loop);
 	for (;;) {
 		while (o->first)
-			outbox_run_batch(o);
+			if (!outbox_run_batch(o))
+				_exit(CHILD_STATUS);
 		if (o->on_abandoned || o->stop)
 			break;
 		if (!loop_lend(loop, &o->lender)) { /* another thread does our work */

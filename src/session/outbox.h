@@ -37,8 +37,10 @@ struct outbox_item {
 struct outbox {
 	struct loop *loop;
 	const struct origin *origin;
-	int fd; /* readable when something waits for killick_dispatch; -1: there is a thread */
+	int fd;           /* readable when items wait for killick_dispatch; -1: there is a thread */
 	struct bell bell; /* whose it is */
+	bool rung;        /* and not hushed yet */
+	bool visiting;    /* outbox_run reads answers: it runs what is put now */
 	struct outbox_item *first, **last;
 	bool busy;           /* a callback runs, */
 	pthread_t who;       /* on this thread, */
