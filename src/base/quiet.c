@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* SIGPIPE is held off, and taken back if it came. */
-static ssize_t write_masked(int fd, const void *bytes, size_t len)
+static ssize_t write_masked(int fd, const struct iovec *pieces, int count)
 {
 	static const struct timespec at_once;
 	sigset_t pipe_only, before, pending;
@@ -21,7 +21,7 @@ static ssize_t write_masked(int fd, const void *bytes, size_t len)
 	sigemptyset(&pipe_only);
 	sigaddset(&pipe_only, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-	n = write(fd, bytes, len);
+	n = writev(fd, pieces, count);
 	error = errno;
 	if (n < 0 && error == EPIPE && !sigismember(&before, SIGPIPE)) {
 		sigpending(&pending);
@@ -34,18 +34,22 @@ static ssize_t write_masked(int fd, const void *bytes, size_t len)
 }
 
 /* Linux 6.18 can do without the system calls around it. */
-ssize_t quiet_write(int fd, const void *bytes, size_t len)
+ssize_t quiet_writev(int fd, const struct iovec *pieces, int count)
 {
 	static atomic_bool too_old;
-	struct iovec piece = { (void *)bytes, len };
 	const int no_signal = 0x100; /* RWF_NOSIGNAL */
 	ssize_t n;
 
 	if (atomic_load_explicit(&too_old, memory_order_relaxed))
-		return write_masked(fd, bytes, len);
-	n = pwritev2(fd, &piece, 1, -1, no_signal);
+		return write_masked(fd, pieces, count);
+	n = pwritev2(fd, pieces, count, -1, no_signal);
 	if (n >= 0 || errno != EOPNOTSUPP)
 		return n;
 	atomic_store_explicit(&too_old, true, memory_order_relaxed);
-	return write_masked(fd, bytes, len);
+	return write_masked(fd, pieces, count);
+}
+
+ssize_t quiet_write(int fd, const void *bytes, size_t len)
+{
+	return quiet_writev(fd, &(struct iovec){ (void *)bytes, len }, 1);
 }

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
-/* As write; raises no SIGPIPE. */
+/* As write and writev; they raise no SIGPIPE. */
 ssize_t quiet_write(int fd, const void *bytes, size_t len);
+ssize_t quiet_writev(int fd, const struct iovec *pieces, int count);

@@ -23,13 +23,14 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/queue.h"
 #include "base/quiet.h"
 #include "base/trace.h"
 #include "link/end.h"
@@ -40,7 +41,7 @@
 #include "link/spawn.h"
 
 #define SMALL       (16 << 10) /* what is shorter may wait for more of its kind */
-#define KEEP        (16 << 10) /* bytes of the queue's memory that stay for the next time */
+#define PIECES      16         /* of the queue that are written at once */
 #define NARROW      (64 << 10) /* what a pipe holds at first */
 #define WIDE        (256 << 10)
 #define TURN        (256 << 10) /* bytes read at once, so that one server does not starve the others */
@@ -77,9 +78,9 @@ struct local {
 	int64_t until_us;       /* when that polling ends */
 	char *program;          /* killick */
 	struct loop_task flush; /* what callbacks wrote is due */
-	struct buf queue;       /* what the server has not read yet ... */
-	size_t sent;            /* ... of which so much is written */
-	bool last;              /* and then its stdin is closed */
+	struct queue queue;     /* what the server has not read yet */
+	size_t write_limit;     /* bytes that may wait there */
+	bool last;              /* its stdin is closed when the queue is empty */
 	int64_t asked_us;       /* when we last asked whether stdin is still ours */
 	int64_t reading_us;     /* of the clock, at the last write */
 	bool wide_in, wide_out; /* these pipes have been widened */
@@ -159,7 +160,7 @@ static bool local_has_stdin(struct local *l)
 	return loop_watch_is_ours(&l->in);
 }
 
-static ssize_t write_some(struct local *l, const char *bytes, size_t len)
+static ssize_t write_some(struct local *l, const struct iovec *pieces, int count)
 {
 	if (!local_has_stdin(l)) { /* it would be written into a file of the host's */
 		local_disown(l);
@@ -167,8 +168,8 @@ static ssize_t write_some(struct local *l, const char *bytes, size_t len)
 		return -1;
 	}
 	if (!loop_is_mine(l->loop)) /* our own thread has every signal blocked */
-		return quiet_write(l->in.fd, bytes, len);
-	return write(l->in.fd, bytes, len);
+		return quiet_writev(l->in.fd, pieces, count);
+	return writev(l->in.fd, pieces, count);
 }
 
 /* A pipe that was found full gets room for more: each time it is full costs the server and us a
@@ -180,30 +181,25 @@ static void widen(int fd, bool *done)
 	*done = true;
 }
 
-static size_t waiting(const struct local *l)
-{
-	return l->queue.len - l->sent;
-}
-
 static void close_stdin(struct local *l)
 {
 	loop_task_stop(&l->flush);
 	drop_watch(l, &l->in);
-	buf_reset(&l->queue, 0);
-	l->sent = 0;
+	queue_done(&l->queue);
 }
 
 /* Write what waits, as much as goes. */
 static void flush(struct local *l)
 {
-	ssize_t n = write_some(l, l->queue.data + l->sent, waiting(l));
+	struct iovec pieces[PIECES];
+	ssize_t n = write_some(l, pieces, queue_pieces(&l->queue, pieces, PIECES));
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) { /* nobody will read any more */
 		close_stdin(l);
 		return;
 	}
-	l->sent += n > 0 ? (size_t)n : 0;
-	if (waiting(l)) {
+	queue_drop(&l->queue, n > 0 ? (size_t)n : 0);
+	if (l->queue.len) {
 		widen(l->in.fd, &l->wide_in);
 		loop_watch_change(l->loop, &l->in, EPOLLOUT);
 		return;
@@ -212,8 +208,6 @@ static void flush(struct local *l)
 		close_stdin(l);
 		return;
 	}
-	buf_reset(&l->queue, KEEP);
-	l->sent = 0;
 	/* a hang-up is told with whatever is asked; this asks for nothing else */
 	loop_watch_change(l->loop, &l->in, EPOLLERR);
 }
@@ -221,7 +215,7 @@ static void flush(struct local *l)
 static void flush_and_tell(struct local *l)
 {
 	flush(l);
-	if (!waiting(l) && l->link.ev->on_room)
+	if (!l->queue.len && l->link.ev->on_room)
 		l->link.ev->on_room(l->link.ctx);
 }
 
@@ -231,7 +225,7 @@ static void on_in(struct loop_watch *w, uint32_t events)
 
 	if (local_is_disowned(l, w, events))
 		return;
-	if (waiting(l))
+	if (l->queue.len)
 		flush_and_tell(l);
 	else
 		close_stdin(l);
@@ -241,30 +235,13 @@ static void on_flush(struct loop_task *t)
 {
 	struct local *l = LOCAL_OF(t, flush);
 
-	if (waiting(l) && l->in.events == EPOLLERR)
+	if (l->queue.len && l->in.events == EPOLLERR)
 		flush_and_tell(l);
-}
-
-static int enqueue(struct local *l, const char *bytes, size_t len)
-{
-	int r;
-
-	if (l->sent > l->queue.len / 2) { /* moved at most once per byte */
-		buf_drop(&l->queue, l->sent);
-		l->sent = 0;
-	}
-	r = buf_add(&l->queue, bytes, len);
-	/* The host chose the size. A part of the line may be written already, and the rest must
-	 * follow. */
-	if (r == -ENOMEM)
-		mem_exhausted();
-	return r < 0 ? -ENOBUFS : 0;
 }
 
 static int write_now(struct local *l, const char *bytes, size_t len)
 {
-	ssize_t n = write_some(l, bytes, len);
-	int r;
+	ssize_t n = write_some(l, &(struct iovec){ (void *)bytes, len }, 1);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		close_stdin(l);
@@ -275,74 +252,78 @@ static int write_now(struct local *l, const char *bytes, size_t len)
 	if ((size_t)n == len)
 		return 0;
 	widen(l->in.fd, &l->wide_in);
-	r = enqueue(l, bytes + n, len - (size_t)n);
-	if (r == 0)
-		loop_watch_change(l->loop, &l->in, EPOLLOUT);
-	return r;
+	queue_add(&l->queue, bytes + n, len - (size_t)n);
+	loop_watch_change(l->loop, &l->in, EPOLLOUT);
+	return 0;
 }
 
 static int local_write(struct link *link, const char *bytes, size_t len)
 {
 	struct local *l = LOCAL_OF(link, link);
-	int r;
+	bool later;
 
 	if (l->in.fd < 0 || l->last)
 		return l->link.disowned ? -ESTALE : -EPIPE;
-	if (len > l->queue.max / 2 || waiting(l) > l->queue.max / 2 - len)
+	if (len > l->write_limit || l->queue.len > l->write_limit - len)
 		return -ENOBUFS;
-	if (waiting(l) && l->in.events != EPOLLERR) /* the server is behind */
-		return enqueue(l, bytes, len);
-	if (len < SMALL && loop_later(l->loop, &l->flush, on_flush))
-		return enqueue(l, bytes, len);
-	if (waiting(l)) { /* callbacks have left something */
-		r = enqueue(l, bytes, len);
-		if (r == 0)
-			flush(l);
-		return r;
-	}
-	return write_now(l, bytes, len);
+	later = l->queue.len && l->in.events != EPOLLERR; /* the server is behind */
+	later = later || (len < SMALL && loop_later(l->loop, &l->flush, on_flush));
+	if (!later && !l->queue.len)
+		return write_now(l, bytes, len);
+	queue_add(&l->queue, bytes, len);
+	if (!later) /* callbacks have left something */
+		flush(l);
+	return 0;
 }
 
 static size_t local_unwritten(const struct link *link)
 {
-	return waiting((const struct local *)(const void *)link);
+	return ((const struct local *)(const void *)link)->queue.len;
 }
 
 /* --- reading --- */
 
 typedef void (*bytes_fn)(void *ctx, const char *bytes, size_t len);
 
-/* Read at most `max` bytes. False: nothing more will come. A handler may stop the link, not free
- * it. */
-static bool read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
+/* Read at most `max` bytes, or a little more; how many. Negative: nothing more will come. A handler
+ * may stop the link, not free it. */
+static ssize_t read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
 {
-	size_t size;
+	size_t size, got = 0;
 	char *chunk = loop_scratch(l->loop, &size);
 	ssize_t n = (ssize_t)size;
 
-	for (size_t got = 0; got < max && n == (ssize_t)size && w->fd >= 0; got += (size_t)n) {
+	for (; got < max && n == (ssize_t)size && w->fd >= 0; got += (size_t)n) {
 		n = read(w->fd, chunk, size);
 		if (n < 0)
-			return errno == EAGAIN || errno == EINTR;
+			return errno == EAGAIN || errno == EINTR ? (ssize_t)got : -1;
 		if (n == 0)
-			return false;
+			return -1;
 		if (n >= NARROW && w == &l->out)
 			widen(w->fd, &l->wide_out);
 		deliver(l->link.ctx, chunk, (size_t)n);
 	}
-	return true;
+	return (ssize_t)got;
+}
+
+/* False: there was nothing. */
+static bool local_read_stdout(struct local *l)
+{
+	ssize_t n = read_some(l, &l->out, l->link.ev->on_bytes, TURN);
+
+	if (n < 0) {
+		drop_watch(l, &l->out);
+		l->link.ev->on_eof(l->link.ctx);
+	}
+	return n != 0;
 }
 
 static void on_out(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, out);
 
-	if (local_is_disowned(l, w, events))
-		return;
-	if (read_some(l, w, l->link.ev->on_bytes, TURN))
-		return;
-	drop_watch(l, w);
-	l->link.ev->on_eof(l->link.ctx);
+	if (!local_is_disowned(l, w, events))
+		local_read_stdout(l);
 }
 
 static void on_err(struct loop_watch *w, uint32_t events)
@@ -351,7 +332,7 @@ static void on_err(struct loop_watch *w, uint32_t events)
 
 	if (local_is_disowned(l, w, events))
 		return;
-	if (read_some(l, w, l->link.ev->on_stderr, TURN))
+	if (read_some(l, w, l->link.ev->on_stderr, TURN) >= 0)
 		return;
 	drop_watch(l, w);
 	if (l->link.ev->on_stderr_eof)
@@ -632,7 +613,7 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 		local_go(l, LOCAL_STOPPING, word);
 	/* first the word: the keeper is to know why the server exits when it does */
 	insist(l, how, word);
-	if (how == LINK_STOP_EOF && waiting(l)) /* it may finish what it was given */
+	if (how == LINK_STOP_EOF && l->queue.len) /* it may finish what it was given */
 		l->last = true;
 	else if (how != LINK_STOP_KILL) /* which must not look like an exit at the end of input */
 		close_stdin(l);
@@ -643,7 +624,7 @@ static void local_free(struct link *link)
 	struct local *l = LOCAL_OF(link, link);
 
 	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
-	buf_done(&l->queue);
+	queue_done(&l->queue);
 	free(l->report);
 	free(l->program);
 	free(l);
@@ -693,7 +674,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 			     .paused_out = -1,
 			     .paused_err = -1,
 			     .pidfd = -1,
-			     .queue = BUF_INIT(2 * spec->write_limit),
+			     .write_limit = spec->write_limit,
 			     .end = { .exit_code = -1, .why = LINK_WHY_KEEPER } };
 	r = ends_make(&ends, spec->stdio);
 	if (r == 0)
