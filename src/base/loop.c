@@ -18,6 +18,8 @@
 
 #define AWAKE_US 50  /* an eager loop waits so long without sleeping, */
 #define SOON_US  200 /* if its last wait was shorter than this */
+#define GUESSES  15  /* see loop_guess */
+#define SHY_MAX  63
 #define TICK_US                                                                                    \
 	10000 /* how long the thread stands aside for one that waits, before it looks again */
 
@@ -192,6 +194,30 @@ bool loop_run_events(struct loop *l, int count)
 	return !foreign;
 }
 
+bool loop_guess(struct loop *l)
+{
+	if (!l->hot || !l->guesses)
+		return false;
+	l->guesses--;
+	if (l->hot->on_guess(l->hot)) {
+		l->mistrust = 0;
+		loop_tell_waiters(l);
+		return true;
+	}
+	l->guesses = 0;
+	l->mistrust = 2 * l->mistrust + 1 < SHY_MAX ? 2 * l->mistrust + 1 : SHY_MAX;
+	l->shy = l->mistrust;
+	return false;
+}
+
+void loop_guess_anew(struct loop *l)
+{
+	if (l->shy)
+		l->shy--;
+	else
+		l->guesses = GUESSES;
+}
+
 /* With the lock: sit down as `who`, wait for events, at most until `until`, get up, and run their
  * handlers. False: nothing could wake us for so long that another thread has taken our place. */
 static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
@@ -218,6 +244,7 @@ static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 	}
 	assert(l->seat == who);
 	l->seat = SEAT_FREE;
+	loop_guess_anew(l);
 	if (!loop_run_events(l, n) || (n == 0 && who == SEAT_OWN))
 		loop_check(l);
 	loop_run_timers(l);
@@ -249,7 +276,7 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 		l->visits++;
 		if (l->seat != SEAT_FREE)
 			loop_wait_for_seat(l, until_us);
-		else
+		else if (!loop_guess(l))
 			loop_turn(l, SEAT_GUEST, until_us);
 	}
 	loop_leave(l);
@@ -283,7 +310,7 @@ bool loop_lend(struct loop *l, const struct loop_lender *lender)
 			loop_stand_aside(l, &l->lent, l->seat != SEAT_GUEST || !same, NEVER);
 		else if (l->seat == SEAT_OWN)
 			loop_wait_for_seat(l, NEVER);
-		else if (!loop_turn(l, SEAT_LENT, NEVER))
+		else if (!loop_guess(l) && !loop_turn(l, SEAT_LENT, NEVER))
 			return false;
 	}
 	loop_leave(l);

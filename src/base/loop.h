@@ -41,6 +41,9 @@ struct loop_watch {      /* a descriptor that is waited for; embedded in its own
 	struct own id;   /* what fd was when it was given to us */
 	bool lost;       /* the host has closed it, which is to be told */
 	void (*on_ready)(struct loop_watch *w, uint32_t events);
+	/* Set by the owner after loop_watch; may be NULL. Try to read, although nothing says that
+	 * the descriptor is ready. False: it was not. See loop_guess. */
+	bool (*on_guess)(struct loop_watch *w);
 };
 
 struct loop_timer { /* embedded in its owner; zero: not set */

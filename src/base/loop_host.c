@@ -83,7 +83,10 @@ void loop_visit(struct loop *l)
 		loop_kick(l);
 		return;
 	}
+	if (loop_guess(l))
+		return;
 	n = epoll_wait(l->epoll_fd, l->batch, BATCH, 0);
+	loop_guess_anew(l);
 	if (n == 0 || (n < 0 && errno == EINTR))
 		return;
 	if (!loop_run_events(l, n))

@@ -126,6 +126,10 @@ struct loop {
 	const struct bell *host_bell; /* in host_fd; borrowed */
 	bool host_joined;             /* epoll_fd is in host_fd */
 
+	struct loop_watch *hot; /* read last; NULL: none that can be guessed */
+	unsigned guesses;       /* left until the next epoll_wait */
+	unsigned shy, mistrust; /* turns without a guess: left now, and after the next wrong one */
+
 	struct slot *slots;
 	uint32_t slot_count;
 	uint32_t free_hint;              /* no free slot below it */
@@ -152,6 +156,15 @@ void loop_kick(struct loop *l);
 /* A turn is over, or the seat is free: threads in loop_wait look whether they have what they want,
  * and one of them sits down. */
 void loop_tell_waiters(struct loop *l);
+/* When the seat is free: read the descriptor that was read last, without asking epoll. True: there
+ * was something. A request that is written wakes a server on the same CPU, which often runs at
+ * once, in place of the thread that wrote; then the answer is there before that thread could wait
+ * for it, and a call is one write and one read, as without any loop. A wrong guess costs a read
+ * that fails, so guesses become rare when they are wrong. At most GUESSES in a row, then epoll is
+ * asked: the other descriptors must not wait for long. */
+bool loop_guess(struct loop *l);
+/* epoll was asked: guesses are allowed again. */
+void loop_guess_anew(struct loop *l);
 /* Run the handlers of batch[0..count). False: epoll_wait failed (count is negative), or some event
  * is of no watch of ours. */
 bool loop_run_events(struct loop *l, int count);

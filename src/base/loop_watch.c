@@ -75,6 +75,8 @@ void loop_watch_stop(struct loop *l, struct loop_watch *w)
 	if (w->fd < 0)
 		return;
 	assert(l->slots[w->slot].watch == w);
+	if (l->hot == w)
+		l->hot = NULL;
 	control(l, EPOLL_CTL_DEL, w);
 	release_slot(l, w->slot);
 	w->fd = -1;
@@ -88,6 +90,8 @@ bool loop_run_watch(struct loop *l, const struct epoll_event *ev)
 
 	if (!w || l->slots[slot].uses != uses)
 		return false;
+	if (w->on_guess)
+		l->hot = w;
 	w->on_ready(w, ev->events);
 	return true;
 }
@@ -182,6 +186,7 @@ void loop_repair(struct loop *l)
 	bell_done(&l->bell);
 	l->epoll_fd = -1;
 	l->host_joined = false;
+	l->hot = NULL;
 	if (l->seat != SEAT_FREE)
 		loop_leave_driver(l);
 	if (loop_make_descriptors(l) == 0)

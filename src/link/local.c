@@ -81,7 +81,7 @@ struct local {
 	struct queue queue;     /* what the server has not read yet */
 	size_t write_limit;     /* bytes that may wait there */
 	bool last;              /* its stdin is closed when the queue is empty */
-	int64_t asked_us;       /* when we last asked whether stdin is still ours */
+	int64_t asked_us;       /* when we last asked whether stdin and stdout are still ours */
 	int64_t reading_us;     /* of the clock, at the last write */
 	bool wide_in, wide_out; /* these pipes have been widened */
 	char word[24];          /* to the keeper, which had no room for it */
@@ -145,6 +145,12 @@ static bool local_is_disowned(struct local *l, const struct loop_watch *w, uint3
 
 /* --- writing --- */
 
+static bool local_has_pipes(const struct local *l)
+{
+	return (l->in.fd < 0 || loop_watch_is_ours(&l->in)) &&
+	       (l->out.fd < 0 || loop_watch_is_ours(&l->out));
+}
+
 /* To ask before each write would cost a call 5 % of its time. A host that closes our descriptor and
  * opens something else there needs longer than TRUST_US. The clock was read for the deadline of the
  * call, if this write is one; otherwise the last reading says nothing. */
@@ -157,7 +163,7 @@ static bool local_has_stdin(struct local *l)
 	if (trusted)
 		return true;
 	l->asked_us = reading_us;
-	return loop_watch_is_ours(&l->in);
+	return local_has_pipes(l);
 }
 
 static ssize_t write_some(struct local *l, const struct iovec *pieces, int count)
@@ -326,6 +332,23 @@ static void on_out(struct loop_watch *w, uint32_t events)
 		local_read_stdout(l);
 }
 
+/* Only epoll says that the number is still ours: without epoll we ask, unless we did so a moment
+ * ago. */
+static bool local_on_guess(struct loop_watch *w)
+{
+	struct local *l = LOCAL_OF(w, out);
+	int64_t now_us = loop_now_us();
+
+	if (now_us >= l->asked_us + TRUST_US) {
+		l->asked_us = now_us;
+		if (!local_has_pipes(l)) {
+			local_disown(l);
+			return true;
+		}
+	}
+	return local_read_stdout(l);
+}
+
 static void on_err(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, err);
@@ -371,6 +394,7 @@ static void local_pause(struct link *link, bool paused)
 		pause_one(l, &l->err, &l->paused_err);
 	} else {
 		resume_one(l, &l->out, &l->paused_out, on_out);
+		l->out.on_guess = local_on_guess;
 		resume_one(l, &l->err, &l->paused_err, on_err);
 	}
 }
@@ -646,6 +670,7 @@ static int watch_all(struct local *l, const struct ends *ends)
 
 	if (r == 0)
 		r = loop_watch(l->loop, &l->out, ends->ours[1], EPOLLIN, on_out);
+	l->out.on_guess = local_on_guess;
 	if (r == 0 && ends->ours[2] >= 0)
 		r = loop_watch(l->loop, &l->err, ends->ours[2], EPOLLIN, on_err);
 	if (r == 0 && ends->ours[0] >= 0)

@@ -460,6 +460,144 @@ TEST(a_lent_thread_makes_room_for_threads_that_wait)
 	loop_close(loop);
 }
 
+/* --- a host's own loop --- */
+
+static void on_host_ready(struct loop_watch *w, uint32_t events)
+{
+	struct pipe_end *p = (struct pipe_end *)w;
+	ssize_t n = read(w->fd, p->got, sizeof(p->got));
+
+	(void)events;
+	p->len += n > 0 ? (size_t)n : 0;
+	p->once = loop_is_mine(loop);
+}
+
+static void visit(void)
+{
+	loop_lock(loop);
+	loop_visit(loop);
+	loop_unlock(loop);
+}
+
+/* The first visit finds the loop's own thread in the seat. Soon the visits read by themselves. */
+TEST(a_host_that_visits_reads_by_itself)
+{
+	struct pipe_end p = { .len = 0, .once = true };
+	struct bell bell;
+
+	begin();
+	EQ(bell_init(&bell), 0);
+	EQ(loop_host_fd(loop), -1);
+	EQ(loop_host_open(loop, &bell), 0);
+	EQ(pipe(p.pair), 0);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_host_ready), 0);
+	loop_unlock(loop);
+	for (double end = t_now_ms() + 8000; p.once && t_now_ms() < end;) {
+		size_t before = p.len;
+
+		visit();
+		EQ(write(p.pair[1], "x", 1), 1);
+		while (p.len == before) {
+			t_wait_fd(loop_host_fd(loop), POLLIN, 1);
+			visit();
+		}
+	}
+	OK(!p.once);
+	loop_lock(loop);
+	loop_watch_stop(loop, &p.w);
+	loop_unlock(loop);
+	loop_close(loop);
+	bell_done(&bell);
+	close(p.pair[0]);
+	close(p.pair[1]);
+}
+
+/* With the lock: another thread reads, within 8 s. */
+static void await_bytes(const struct pipe_end *p, size_t len)
+{
+	for (double end = t_now_ms() + 8000; p->len < len && t_now_ms() < end;)
+		await_a_moment();
+	EQ(p->len, len);
+}
+
+TEST(a_host_that_stays_away_is_not_waited_for)
+{
+	struct pipe_end p = { .len = 0 };
+	struct bell bell;
+
+	begin();
+	EQ(bell_init(&bell), 0);
+	EQ(loop_host_open(loop, &bell), 0);
+	EQ(pipe(p.pair), 0);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_host_ready), 0);
+	for (int i = 0; i < 20; i++) {
+		loop_visit(loop);
+		await_a_moment();
+	}
+	EQ(write(p.pair[1], "x", 1), 1);
+	await_bytes(&p, 1);
+	OK(p.once);
+	OK(!t_wait_fd(loop_host_fd(loop), POLLIN, 0)); /* its loop is left alone */
+	bell_ring(&bell);
+	OK(t_wait_fd(loop_host_fd(loop), POLLIN, 0));
+	loop_watch_stop(loop, &p.w);
+	loop_unlock(loop);
+	loop_close(loop);
+	bell_done(&bell);
+	close(p.pair[0]);
+	close(p.pair[1]);
+}
+
+/* --- guesses --- */
+
+static int guesses;
+
+static bool on_talk_guess(struct loop_watch *w)
+{
+	struct talk *t = (struct talk *)w;
+	struct pollfd p = { .fd = w->fd, .events = POLLIN };
+
+	guesses++;
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	on_answer(w, EPOLLIN);
+	return t->answers > 0;
+}
+
+/* An answer that is there before the wait begins is read without epoll; but epoll is asked from
+ * time to time, and the other descriptor gets its turn. */
+TEST(guesses_do_not_starve_other_descriptors)
+{
+	struct talk t = { .wanted = 0 }, other = { .wanted = 0 };
+
+	begin();
+	OK(pipe(t.back) == 0 && pipe(other.back) == 0);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &t.w, t.back[0], EPOLLIN, on_answer), 0);
+	EQ(loop_watch(loop, &other.w, other.back[0], EPOLLIN, on_answer), 0);
+	t.w.on_guess = on_talk_guess;
+	for (int i = 0; i < 100; i++) {
+		if (i == 50)
+			EQ(write(other.back[1], "x", 1), 1);
+		t.wanted++;
+		EQ(write(t.back[1], "x", 1), 1);
+		OK(loop_wait(loop, has_answers, &t, loop_now_us() + 8000000));
+	}
+	EQ(t.answers, 100);
+	EQ(other.answers, 1);
+	OK(guesses > 50);
+	loop_watch_stop(loop, &t.w);
+	loop_watch_stop(loop, &other.w);
+	loop_unlock(loop);
+	loop_close(loop);
+	for (int i = 0; i < 2; i++) {
+		close(t.back[i]);
+		close(other.back[i]);
+	}
+}
+
 static int tasks_run;
 
 static void on_task(struct loop_task *t)
