@@ -16,7 +16,8 @@ struct line {
 	bool comma; /* is due before the next member */
 };
 
-static void put(struct line *l, const char *text, size_t len)
+/* Inline, so that a literal is a few stores. */
+static inline __attribute__((always_inline)) void put(struct line *l, const char *text, size_t len)
 {
 	l->r |= buf_add(l->b, text, len);
 }
@@ -54,7 +55,7 @@ static void put_json(struct line *l, const char *text, size_t len)
 		*p = ' ';
 }
 
-static void put_key(struct line *l, const char *key)
+static void put_name(struct line *l, const char *key)
 {
 	if (l->comma)
 		PUT(l, ",");
@@ -63,6 +64,16 @@ static void put_key(struct line *l, const char *key)
 	put(l, key, strlen(key));
 	PUT(l, "\":");
 }
+
+/* A literal key, with its quotes in one piece. */
+#define put_key(l, key)                                                                            \
+	do {                                                                                       \
+		if ((l)->comma)                                                                    \
+			PUT(l, ",\"" key "\":");                                                   \
+		else                                                                               \
+			PUT(l, "\"" key "\":");                                                    \
+		(l)->comma = true;                                                                 \
+	} while (0)
 
 static void begin(struct line *l, uint64_t id, const char *method)
 {
@@ -195,7 +206,7 @@ static void put_meta(struct line *l, const struct client *c, const struct client
 
 static void put_args(struct line *l, const char *key, struct json args)
 {
-	put_key(l, key);
+	put_name(l, key);
 	if (args.at)
 		put_json(l, args.at, args.len);
 	else
@@ -241,7 +252,7 @@ static void put_rounds(struct line *l, const struct rounds *r)
 
 static void put_named(struct line *l, const char *key, const char *name)
 {
-	put_key(l, key);
+	put_name(l, key);
 	put_text(l, name);
 }
 
@@ -340,7 +351,7 @@ static void put_flag(struct line *l, const char *key, bool on)
 {
 	if (!on)
 		return;
-	put_key(l, key);
+	put_name(l, key);
 	PUT(l, "true");
 }
 
