@@ -377,7 +377,7 @@ TEST(ten_servers_that_end_together_are_all_proved)
 	EQ(killick_session_close(s, &r), 0);
 	EQ(r->count, 10);
 	for (size_t i = 0; i < r->count; i++)
-		OK(strstr(r->endings[i].proof, "mark"));
+		OK(strstr(r->endings[i]->proof, "mark"));
 	killick_report_free(r);
 	killick_session_free(s);
 	lab_close(k);
