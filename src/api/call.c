@@ -17,8 +17,8 @@
 
 /* The host's request, of whatever version of killick.h, into *rq; KILLICK_ERR_USAGE unless it makes
  * sense. The args are checked here, once, without the lock. */
-static int check(const struct killick_session *s, const struct killick_request *given,
-		 struct killick_request *rq, struct json *out_args)
+static int request_check(const struct killick_session *s, const struct killick_request *given,
+			 struct killick_request *rq, struct json *out_args)
 {
 	static const struct sized_name name = { "killick_request", "KILLICK_REQUEST" };
 	struct json_fault fault;
@@ -46,7 +46,7 @@ int killick_start(struct killick_session *s, const struct killick_request *given
 	struct killick_request rq;
 	struct killick_call *c;
 	struct json args;
-	int r = check(s, given, &rq, &args);
+	int r = request_check(s, given, &rq, &args);
 
 	if (r == 0 && s->k->pulls) {
 		rq.on_done = pull_on_done;
@@ -75,7 +75,7 @@ int killick_start(struct killick_session *s, const struct killick_request *given
 }
 
 /* Wait for the result, which leaves the call. With the lock. */
-static struct killick_result *await(struct killick_call *c)
+static struct killick_result *call_await(struct killick_call *c)
 {
 	struct killick_result *r;
 	struct waiter w = { .told = false };
@@ -93,7 +93,7 @@ static struct killick_result *await(struct killick_call *c)
 	return r;
 }
 
-static int give(struct killick_result *r, struct killick_result **out)
+static int call_give_result(struct killick_result *r, struct killick_result **out)
 {
 	int code = killick_result_code(r);
 
@@ -111,7 +111,7 @@ int killick_do(struct killick_session *s, const struct killick_request *given,
 	struct killick_call *c;
 	struct killick_result *result;
 	struct json args;
-	int r = check(s, given, &rq, &args);
+	int r = request_check(s, given, &rq, &args);
 
 	if (out)
 		*out = NULL;
@@ -128,11 +128,11 @@ int killick_do(struct killick_session *s, const struct killick_request *given,
 	c->rq.on_done = NULL;
 	c->held = true;
 	call_begin(c);
-	result = await(c);
+	result = call_await(c);
 	c->held = false;
 	call_free_if_forgotten(c);
 	runtime_leave(s->k);
-	return give(result, out);
+	return call_give_result(result, out);
 }
 
 int killick_wait(struct killick_call *c, struct killick_result **out)
@@ -153,9 +153,9 @@ int killick_wait(struct killick_call *c, struct killick_result **out)
 		runtime_leave(k);
 		return KILLICK_ERR_USAGE;
 	}
-	result = await(c);
+	result = call_await(c);
 	runtime_leave(k);
-	return give(result, out);
+	return call_give_result(result, out);
 }
 
 void killick_cancel(struct killick_call *c)

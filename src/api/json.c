@@ -2,7 +2,7 @@
 #include "killick/killick.h"
 #include "base/json.h"
 
-static struct json find(const char *json, size_t len, const char *path)
+static struct json json_text_find(const char *json, size_t len, const char *path)
 {
 	struct json_fault fault;
 	struct json v;
@@ -14,7 +14,7 @@ static struct json find(const char *json, size_t len, const char *path)
 
 const char *killick_json_find(const char *json, size_t len, const char *path, size_t *out_len)
 {
-	struct json v = find(json, len, path);
+	struct json v = json_text_find(json, len, path);
 
 	if (out_len)
 		*out_len = v.at ? v.len : 0;
@@ -25,5 +25,5 @@ char *killick_json_string(const char *json, size_t len, const char *path)
 {
 	char *text = NULL;
 
-	return json_string(find(json, len, path), &text) ? text : NULL;
+	return json_string(json_text_find(json, len, path), &text) ? text : NULL;
 }

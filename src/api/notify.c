@@ -10,8 +10,8 @@
 #include "session/server.h"
 #include "session/session.h"
 
-static int check(const struct killick_session *s, const char *method, const char *params,
-		 struct json *out, struct killick_error *e)
+static int notify_check(const struct killick_session *s, const char *method, const char *params,
+			struct json *out, struct killick_error *e)
 {
 	struct json_fault fault;
 
@@ -28,7 +28,7 @@ static int check(const struct killick_session *s, const char *method, const char
 }
 
 /* May the server be told something now? KILLICK_OK, or why not. */
-static int is_ready(const struct lease *l, struct killick_error *e)
+static int notify_is_ready(const struct lease *l, struct killick_error *e)
 {
 	if (lease_server_state(l) != KILLICK_READY)
 		return error_set(e, KILLICK_ERR_START, "server '%s' is %s, not ready",
@@ -38,7 +38,8 @@ static int is_ready(const struct lease *l, struct killick_error *e)
 	return 0;
 }
 
-static int send(struct lease *l, const char *method, struct json params, struct killick_error *e)
+static int notify_send(struct lease *l, const char *method, struct json params,
+		       struct killick_error *e)
 {
 	int r = client_notify(l->server->client, method, params);
 
@@ -56,7 +57,7 @@ int killick_notify(struct killick_session *s, const char *server, const char *me
 {
 	struct json json;
 	struct lease *l;
-	int r = check(s, method, params, &json, e);
+	int r = notify_check(s, method, params, &json, e);
 
 	if (r == 0)
 		r = runtime_enter(s->k, e);
@@ -67,8 +68,8 @@ int killick_notify(struct killick_session *s, const char *server, const char *me
 		r = error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
 	else if (!l)
 		r = KILLICK_ERR_NO_SERVER;
-	else if ((r = is_ready(l, e)) == 0)
-		r = send(l, method, json, e);
+	else if ((r = notify_is_ready(l, e)) == 0)
+		r = notify_send(l, method, json, e);
 	runtime_leave(s->k);
 	return r;
 }
@@ -80,7 +81,7 @@ int killick_roots_changed(struct killick_session *s)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < s->count; i++)
-		if (is_ready(s->table[i], NULL) == 0)
+		if (notify_is_ready(s->table[i], NULL) == 0)
 			told += client_roots_changed(s->table[i]->server->client) > 0;
 	runtime_leave(s->k);
 	return told;

@@ -37,7 +37,8 @@ static struct pulled *pulled_new(enum killick_item_kind kind, void *ctx, size_t 
 	return p;
 }
 
-static void pack_event(struct pack *to, const struct killick_event *ev, struct killick_event *out)
+static void pull_pack_event(struct pack *to, const struct killick_event *ev,
+			    struct killick_event *out)
 {
 	*out = *ev;
 	out->server = ev->server ? pack_text(to, ev->server) : NULL;
@@ -51,11 +52,11 @@ void pull_on_event(void *ctx, const struct killick_event *ev)
 	struct killick_event unused;
 	struct pulled *p;
 
-	pack_event(&size, ev, &unused);
+	pull_pack_event(&size, ev, &unused);
 	p = pulled_new(KILLICK_ITEM_EVENT, ctx, size.used);
 	if (!p)
 		return;
-	pack_event(&(struct pack){ .base = (char *)(p + 1) }, ev, &p->event);
+	pull_pack_event(&(struct pack){ .base = (char *)(p + 1) }, ev, &p->event);
 	p->item.event = &p->event;
 }
 
@@ -137,7 +138,7 @@ static struct killick_item *pull_one(struct killick *k)
 	return item;
 }
 
-static bool has_item(void *ctx)
+static bool pull_has_item(void *ctx)
 {
 	const struct killick *k = ctx;
 
@@ -152,8 +153,8 @@ static int pull_wait(struct killick *k, int64_t until_us)
 
 	if (r < 0)
 		return r;
-	if (!has_item(k))
-		r = runtime_wait_for_callbacks(k, has_item, k, until_us);
+	if (!pull_has_item(k))
+		r = runtime_wait_for_callbacks(k, pull_has_item, k, until_us);
 	else
 		r = 1;
 	if (r == 1 && !outbox_is_waiting(&k->outbox))

@@ -18,14 +18,14 @@
 #define MESSAGE_LIMIT (64u << 20)
 #define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers have a multiple of it */
 
-static char *copy(const char *text, const char *otherwise)
+static char *runtime_copy_text(const char *text, const char *otherwise)
 {
 	if (!text)
 		text = otherwise;
 	return mem_text(text, strlen(text));
 }
 
-static void destroy(struct killick *k)
+static void runtime_destroy(struct killick *k)
 {
 	eras_done(&k->eras);
 	endings_done(&k->endings);
@@ -72,8 +72,8 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	k = mem_grow(NULL, 1, sizeof(*k));
 	*k = (struct killick){
 		.keeper = keeper,
-		.client_name = copy(o.client_name, "killick"),
-		.client_version = copy(o.client_version, KILLICK_VERSION),
+		.client_name = runtime_copy_text(o.client_name, "killick"),
+		.client_version = runtime_copy_text(o.client_version, KILLICK_VERSION),
 		.message_limit = o.message_limit ? o.message_limit : MESSAGE_LIMIT,
 		.pulls = o.dispatch == KILLICK_DISPATCH_PULL,
 	};
@@ -86,7 +86,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	eras_init(&k->eras, o.cache_dir);
 	if (outbox_init(&k->outbox, o.dispatch != KILLICK_DISPATCH_THREAD, &why) < 0 ||
 	    runtime_open_loop(k, &why) < 0) {
-		destroy(k);
+		runtime_destroy(k);
 		return error_set(e, KILLICK_ERR_SYSTEM, "%s", why.text);
 	}
 	k->outbox.loop = k->loop;
@@ -113,7 +113,7 @@ int killick_dispatch(struct killick *k)
 }
 
 /* With the lock. */
-static void begin_close(struct killick *k)
+static void runtime_begin_close(struct killick *k)
 {
 	runtime_go(k, RUNTIME_CLOSING, "close");
 	RING_EACH(r, &k->sessions) {
@@ -165,7 +165,7 @@ int killick_close(struct killick *k, struct killick_report **out_report)
 		return r;
 	first = k->state == RUNTIME_OPEN;
 	if (first)
-		begin_close(k);
+		runtime_begin_close(k);
 	runtime_wait(k, first ? is_all_closed : is_closed, k, INT64_MAX);
 	assert(!first || (ring_is_empty(&k->pool.servers) && k->pool.starting == 0));
 	runtime_go(k, RUNTIME_CLOSED, "every session is closed");
@@ -198,7 +198,7 @@ static void runtime_free(void *ctx)
 	runtime_save(k);
 	loop_unlock(k->loop);
 	loop_close(k->loop);
-	destroy(k);
+	runtime_destroy(k);
 }
 
 static bool runtime_is_idle(void *ctx)

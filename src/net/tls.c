@@ -87,7 +87,7 @@ static long bio_ctrl(struct bio_st *bio, int cmd, long number, void *pointer)
 #define SONAME_FIRST 20
 #define SONAME_LAST  3
 
-static void *open_soname(unsigned number, int flags)
+static void *tls_open_soname(unsigned number, int flags)
 {
 	char name[24];
 
@@ -98,7 +98,7 @@ static void *open_soname(unsigned number, int flags)
 }
 
 /* Look up all functions; NULL, or the name of one that is missing. */
-static const char *look_up(void *so)
+static const char *tls_look_up(void *so)
 {
 	const char *missing = NULL;
 
@@ -112,15 +112,15 @@ static const char *look_up(void *so)
 /* The newest libssl that has all functions. One that is in the process already is taken first: two
  * copies of OpenSSL in one process would each have their own settings. NULL: there is none;
  * *missing is what the newest one lacks, or NULL when none was found. */
-static void *find_libssl(const char **missing)
+static void *tls_find_libssl(const char **missing)
 {
 	static const int flags[] = { RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL };
 
 	*missing = NULL;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
 		for (unsigned number = SONAME_FIRST; number >= SONAME_LAST - 1; number--) {
-			void *so = open_soname(number, flags[i]);
-			const char *lacks = so ? look_up(so) : NULL;
+			void *so = tls_open_soname(number, flags[i]);
+			const char *lacks = so ? tls_look_up(so) : NULL;
 
 			if (so && !lacks)
 				return so;
@@ -136,7 +136,7 @@ static void *find_libssl(const char **missing)
 static void load(void)
 {
 	const char *missing;
-	void *so = find_libssl(&missing);
+	void *so = tls_find_libssl(&missing);
 
 	if (!so && !missing) {
 		err_set(&lib.failed, -ENOPKG,

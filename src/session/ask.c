@@ -38,7 +38,7 @@ void ask_decline(struct killick_ask *a, const char *reason)
 	ask_over(a);
 }
 
-static bool is_wanted(struct outbox_item *i)
+static bool ask_is_wanted(struct outbox_item *i)
 {
 	struct killick_ask *a = RING_OF(i, struct killick_ask, item);
 
@@ -46,7 +46,7 @@ static bool is_wanted(struct outbox_item *i)
 	return a->told;
 }
 
-static void run(struct outbox_item *i)
+static void ask_run(struct outbox_item *i)
 {
 	struct killick_ask *a = RING_OF(i, struct killick_ask, item);
 	const struct killick_handlers *h = &a->session->handlers;
@@ -54,7 +54,7 @@ static void run(struct outbox_item *i)
 	h->on_ask(h->ctx, a);
 }
 
-static void done(struct outbox_item *i)
+static void ask_delivered(struct outbox_item *i)
 {
 	struct killick_ask *a = RING_OF(i, struct killick_ask, item);
 
@@ -97,7 +97,7 @@ static void pack_ask(struct pack *p, struct lease *l, const char *method, struct
 
 bool ask_put(struct lease *l, uint64_t id, const char *method, struct json params)
 {
-	static const struct outbox_kind kind = { is_wanted, run, done };
+	static const struct outbox_kind kind = { ask_is_wanted, ask_run, ask_delivered };
 	struct killick_session *s = l->session;
 	struct pack p = { .base = NULL };
 	struct killick_ask *a, unused;

@@ -21,7 +21,7 @@ struct event { /* on its way; the texts are behind it */
 	unsigned long missed; /* of the event that says so */
 };
 
-static bool is_wanted(struct outbox_item *i)
+static bool event_is_wanted(struct outbox_item *i)
 {
 	struct event *e = RING_OF(i, struct event, item);
 
@@ -33,7 +33,7 @@ static bool is_wanted(struct outbox_item *i)
 	return !e->session->muted;
 }
 
-static void run(struct outbox_item *i)
+static void event_run(struct outbox_item *i)
 {
 	struct event *e = RING_OF(i, struct event, item);
 	char text[128];
@@ -47,7 +47,7 @@ static void run(struct outbox_item *i)
 	e->session->handlers.on_event(e->session->handlers.ctx, &e->ev);
 }
 
-static void done(struct outbox_item *i)
+static void event_done(struct outbox_item *i)
 {
 	struct event *e = RING_OF(i, struct event, item);
 
@@ -58,7 +58,7 @@ static void done(struct outbox_item *i)
 	free(e);
 }
 
-static void pack_event(struct pack *p, const char *server, const struct killick_event *from,
+static void event_pack(struct pack *p, const char *server, const struct killick_event *from,
 		       struct killick_event *to)
 {
 	*to = *from;
@@ -69,15 +69,15 @@ static void pack_event(struct pack *p, const char *server, const struct killick_
 
 static void event_drop(struct killick_session *s);
 
-static void send(struct killick_session *s, const char *server, const struct killick_event *ev,
-		 bool counted)
+static void event_send(struct killick_session *s, const char *server,
+		       const struct killick_event *ev, bool counted)
 {
-	static const struct outbox_kind kind = { is_wanted, run, done };
+	static const struct outbox_kind kind = { event_is_wanted, event_run, event_done };
 	struct pack p = { .base = NULL };
 	struct killick_event unused;
 	struct event *e;
 
-	pack_event(&p, server, ev, &unused);
+	event_pack(&p, server, ev, &unused);
 	e = mem_try(sizeof(*e) + p.used);
 	if (!e) {
 		event_drop(s);
@@ -88,7 +88,7 @@ static void send(struct killick_session *s, const char *server, const struct kil
 			     .counted = counted,
 			     .bytes = p.used };
 	p = (struct pack){ .base = (char *)(e + 1) };
-	pack_event(&p, server, ev, &e->ev);
+	event_pack(&p, server, ev, &e->ev);
 	if (counted) {
 		s->events++;
 		s->event_bytes += e->bytes;
@@ -102,7 +102,8 @@ static void send(struct killick_session *s, const char *server, const struct kil
 static void event_drop(struct killick_session *s)
 {
 	if (s->dropped++ == 0 && s->handlers.on_event)
-		send(s, NULL, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING }, false);
+		event_send(s, NULL, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING },
+			   false);
 }
 
 bool event_room(struct killick_session *s, size_t bytes)
@@ -131,7 +132,7 @@ void event_put(struct killick_session *s, const struct lease *l, const struct ki
 		return;
 	if (counted && !event_room(s, ev->text_len + ev->json_len))
 		return;
-	send(s, l ? lease_name(l) : NULL, ev, counted);
+	event_send(s, l ? lease_name(l) : NULL, ev, counted);
 }
 
 void event_warning(struct killick_session *s, const struct lease *l, const char *text)
