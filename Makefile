@@ -1,11 +1,11 @@
-# Two commands to know: `make demo` and `make test`. Both install what is missing (scripts/bootstrap), build with
-# Meson into build/, and run. Everything here is a thin name for a script that can be run by hand.
+# The two main commands are `make demo` and `make test`. Both install missing packages (scripts/bootstrap), build with
+# Meson into build/, and run. Every target calls a script that can also be run by hand.
 
 PREFIX ?= /usr/local
 LIBDIR ?=
 DESTDIR ?=
 MAKEFLAGS += --no-print-directory
-# an empty environment (env -i) has none
+# an empty environment (env -i) has no PATH
 export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 # LIBDIR is relative to PREFIX; when it is empty scripts/libdir finds the directory that this system searches
 places = -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)'
@@ -47,10 +47,10 @@ clean:
 
 help:
 	@echo 'make            build into build/; build/killick works in place'
-	@echo 'make demo       show what a plain client leaves behind, and what killick leaves behind'
+	@echo 'make demo       compare what a plain client and killick leave behind'
 	@echo 'make test       run the tests'
-	@echo 'make check      the same, then sanitizers, static analysis, fuzzing, the long runs, and a fresh machine'
+	@echo 'make check      run the tests, sanitizers, static analysis, fuzzing, the long runs, and a fresh machine'
 	@echo 'make bench      measure against the bare server and other wrappers; write bench/RESULTS.md'
 	@echo 'make install    install into PREFIX (default /usr/local), below DESTDIR'
-	@echo 'make uninstall  remove what make install with the same PREFIX and DESTDIR installed'
-	@echo 'make clean      remove what was built'
+	@echo 'make uninstall  remove the files that make install with the same PREFIX and DESTDIR installed'
+	@echo 'make clean      remove the build directories'
