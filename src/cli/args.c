@@ -108,7 +108,7 @@ bool args_check(struct talk *t, char **words, int count)
 		}
 		if (p.raw && !is_json(p.value)) {
 			cli_usage(t->verb,
-				  "what follows '%.*s:=' is not JSON; for a text write "
+				  "the value after '%.*s:=' is not JSON; for a string write "
 				  "'%.*s=...'",
 				  (int)p.key_len, words[i], (int)p.key_len, words[i]);
 			return false;

@@ -9,17 +9,17 @@
 const char call_help[] =
 	"usage: killick call NAME [KEY=VALUE]... " TALK_USAGE "\n"
 	"\n"
-	"Call a tool and print what it answers. NAME is the tool's own, or server__tool\n"
-	"where several servers have one like it. A VALUE is a text, or what the tool's\n"
-	"schema says; KEY:=JSON gives JSON.\n"
+	"Call a tool and print its result. NAME is the name of the tool, or server__tool\n"
+	"when several servers have a tool of that name. VALUE is a string, or JSON where\n"
+	"the tool's schema says so; KEY:=JSON is always JSON.\n"
 	"\n"
 	"  --args ARGS     the arguments: a JSON object, @FILE, or - for stdin; instead\n"
 	"                  of KEY=VALUE\n" TALK_HELP(
 		"print the result as the server wrote it") "\n"
-							   "Ctrl-C cancels the call, and the "
-							   "server is told; twice ends at once. "
-							   "What the\n"
-							   "tool calls an error goes to "
+							   "Ctrl-C cancels the call, also on "
+							   "the server; a second Ctrl-C ends at "
+							   "once.\n"
+							   "An error of the tool goes to "
 							   "stderr.\n" TALK_EXITS;
 
 static void print_content(FILE *out, struct json result)
@@ -45,7 +45,7 @@ static void print_result(struct talk *t, const struct tool *tool, const struct k
 		return;
 	}
 	if (failed)
-		talk_say(t, "%s: the tool '%s' says that it failed:", tool->server, tool->name);
+		talk_say(t, "%s: the tool '%s' reported an error:", tool->server, tool->name);
 	print_content(failed ? stderr : stdout, talk_json(r));
 }
 
@@ -84,7 +84,7 @@ int verb_call(int argc, char **argv)
 	if (!talk_options(&t, argc, argv, call_help, more, TALK_ANY_WORDS, &status))
 		return status;
 	if (t.words.count == 0)
-		return cli_usage("call", "no tool named; 'killick tools' lists them");
+		return cli_usage("call", "no tool given; 'killick tools' lists the tools");
 	if (given && t.words.count > 1)
 		return cli_usage("call", "'--args' and '%.60s' exclude each other",
 				 t.words.list[1]);

@@ -38,13 +38,13 @@ const char demo_help[] =
 	"usage: killick demo\n"
 	"\n"
 	"Start five hostile MCP servers, each under a plain client and under\n"
-	"`killick run`. Kill both clients with SIGKILL. Show side by side what is left.\n"
-	"Takes about eight seconds; needs no network, no npm, no root. What the plain\n"
-	"clients leave behind is ended, too: they run inside a `killick run` of their\n"
-	"own. The last line counts what outlived killick's side.\n"
+	"`killick run`. Kill both clients with SIGKILL. Show side by side which\n"
+	"processes are left. Takes about eight seconds; needs no network, npm or root.\n"
+	"The plain clients run inside another `killick run`, which ends the processes\n"
+	"that they leave. The last line counts the survivors on killick's side.\n"
 	"\n"
-	"Exit status: 0 nothing survived; 75 something did; 69 it could not be played,\n"
-	"for example because killick itself was not found; 64 usage.\n";
+	"Exit status: 0 no process survived; 75 a process survived; 69 the demo could\n"
+	"not run, for example because killick was not found; 64 usage.\n";
 
 struct demo {
 	char self[PATH_LEN], killick[PATH_LEN], run[24]; /* run: what our tags begin with */
@@ -383,8 +383,8 @@ static int finish(struct demo *d, const struct scene *scenes, size_t count, size
 	if (strays_left)
 		printf("%zu of them could not be ended.\n", strays_left);
 	else
-		puts("They ran in a killick of their own, which has ended them:\n"
-		     "nothing of this demo is left on this machine.");
+		puts("They ran inside another `killick run`, which has ended them:\n"
+		     "no process of this demo is left on this machine.");
 	printf("survivors: %zu\n", survivors);
 	return cli_finish("demo", survivors || strays_left ? EXIT_TRY_AGAIN : EXIT_SUCCESS);
 }

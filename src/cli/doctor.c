@@ -21,17 +21,17 @@ const char doctor_help[] =
 	"usage: killick doctor [--json]\n"
 	"       killick doctor --reap PID\n"
 	"\n"
-	"Say how well `killick run` can hold a server on this machine, why not better,\n"
-	"and the command that would raise it. Each answer comes from doing the thing,\n"
-	"not from reading settings.\n"
+	"Print which levels and limits of `killick run` work on this machine, why others\n"
+	"do not, and the command that would enable them. Each level and limit is tried,\n"
+	"not concluded from settings.\n"
 	"\n"
-	"Then list MCP-looking orphans of other programs: processes of this user that\n"
-	"look like an MCP server, whose client is gone, and that killick does not hold.\n"
-	"They are only listed.\n"
+	"Then list orphans of other programs: processes of this user that look like an\n"
+	"MCP server, whose client is gone, and that killick does not hold. Listed\n"
+	"processes get no signal.\n"
 	"\n"
 	"  --reap PID   end the listed orphan PID and its descendants: SIGTERM, 2 s,\n"
 	"               SIGKILL\n"
-	"  --json       all facts, as one JSON object\n"
+	"  --json       print all facts as one JSON object\n"
 	"\n"
 	"Levels, best first: namespace (opt in), cgroup, keeper, group (opt in, best\n"
 	"effort).\n"
@@ -131,7 +131,7 @@ static void print_raise(const struct findings *f)
 		fact(label, "make level namespace possible with", false);
 		fact("", f->ns.raise, true);
 	} else if (!f->cgroup.works && !*f->cgroup.raise) {
-		fact(label, "we know no command for that; the reasons are above", false);
+		fact(label, "killick knows no command for this; the reasons are above", false);
 	}
 }
 
@@ -173,7 +173,7 @@ static void print_orphans(const struct findings *f)
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 	bool unsure = false, units = false;
 
-	heading("MCP-looking orphans of other programs");
+	heading("orphans of other programs that look like MCP servers");
 	if (!f->orphan_count) {
 		puts("  none");
 		return;
@@ -185,12 +185,11 @@ static void print_orphans(const struct findings *f)
 	}
 	table_print(&table, stdout, 2, cli_width());
 	if (unsure)
-		fact("careful:", "pid 1 here is no init we know; what hangs from it may be its own",
+		fact("careful:", "pid 1 is not a known init; its children may be no orphans",
 		     false);
 	if (units)
-		fact("careful:", "[x.service] is run by systemd and may be meant to be there",
-		     false);
-	puts("\n  They were not touched. To end one: killick doctor --reap PID");
+		fact("careful:", "systemd runs [x.service], perhaps on purpose", false);
+	puts("\n  These processes got no signal. To end one: killick doctor --reap PID");
 }
 
 static void print_findings(const struct findings *f)

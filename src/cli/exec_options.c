@@ -32,24 +32,25 @@ const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
 	"\n"
 	"Runs and holds processes for owners on other machines, by the protocol of\n"
-	"Codex's exec-server. An owner away longer than its lease loses all of them.\n"
+	"Codex's exec-server. When an owner is disconnected for longer than its lease,\n"
+	"its processes are ended.\n"
 	"\n"
 	"  --listen WHERE     ws://IP:PORT (ws://127.0.0.1:0; the address is printed),\n"
 	"                     wss://IP:PORT, unix:PATH or stdio\n"
-	"  --token-file FILE, --token-sha256 HEX    what clients must send, or its hash\n"
+	"  --token-file FILE, --token-sha256 HEX    token of the clients, or its hash\n"
 	"  --tls-cert FILE, --tls-key FILE          for wss://, in PEM\n"
 	"  --insecure         let others connect without a token or without TLS\n"
-	"  --lease TIME       how long an owner may stay away (30s)\n"
+	"  --lease TIME       how long an owner may be disconnected (30s)\n"
 	"  --retain TIME      how long ended processes are remembered, and background\n"
-	"                     jobs of shell commands may go on (30s)\n"
+	"                     jobs of shell commands may run (30s)\n"
 	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
 	"  --max-connections N, --max-processes N   (4096, 1024)\n"
 	"  --max-output SIZE  memory for the output of all processes (512M)\n"
 	"  --max-startups START:RATE:FULL  connections before initialize (256:30:1024)\n"
-	"  --quiet            no lines on stderr about processes and clients\n"
+	"  --quiet            do not log processes and clients on stderr\n"
 	"\n"
-	"With a socket from a service manager it listens there. SIGTERM ends everything.\n"
-	"Over ssh no executor has to run: killick run --on ssh:HOST -- CMD ARGS...\n"
+	"A socket from a service manager replaces --listen. SIGTERM ends all processes.\n"
+	"ssh needs no running executor: killick run --on ssh:HOST -- CMD ARGS...\n"
 	"\n"
 	"Exit status: 0 ended by a signal or its client, 64 usage, 69 cannot listen.\n";
 
@@ -127,7 +128,7 @@ static int describe_socket(int fd, bool tls, struct url *out)
 	if (getsockname(fd, (struct sockaddr *)&at, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens)
 		return cli_usage(VERB,
-				 "descriptor %d is no listening socket; set Accept=no in "
+				 "descriptor %d is not a listening socket; set Accept=no in "
 				 "its socket unit",
 				 fd);
 	switch (at.ss_family) {
@@ -160,10 +161,9 @@ static int read_place(const struct words *w, struct exec_options *out)
 
 	out->fd = given_socket();
 	if (out->fd == -2)
-		return cli_usage(VERB, "more than one socket was given by the service manager");
+		return cli_usage(VERB, "the service manager passed more than one socket; use one");
 	if (out->fd >= 0 && w->listen)
-		return cli_usage(VERB,
-				 "there is a socket from the service manager; leave out --listen");
+		return cli_usage(VERB, "the service manager passed a socket; remove --listen");
 	if (out->fd >= 0)
 		return describe_socket(out->fd, w->cert != NULL, &out->url);
 	if (url_parse(w->listen ? w->listen : "ws://127.0.0.1:0", URL_LISTEN, &out->url, &e) < 0)
@@ -182,10 +182,11 @@ static int check_safety(const struct words *w, const struct exec_options *o)
 		return cli_usage(VERB, "--tls-cert and --tls-key are for wss:// only");
 	if (w->insecure || url_is_loopback(&o->url) || (tls && o->has_token))
 		return 0;
-	return cli_usage(VERB,
-			 "others can reach %s, and whoever connects can run programs as this user: "
-			 "use wss:// and --token-file, or say --insecure",
-			 o->url.host);
+	return cli_usage(
+		VERB,
+		"other machines can reach %s, and every client can run programs as this user; "
+		"use wss:// and --token-file, or --insecure",
+		o->url.host);
 }
 
 static int read_count(const char *name, const char *text, unsigned *out)
@@ -244,7 +245,7 @@ static int understand(const struct words *w, struct exec_options *out)
 	out->insecure = w->insecure;
 	out->has_token = w->token_file || w->token_sha256;
 	if (r == 0 && w->token_file && w->token_sha256)
-		r = cli_usage(VERB, "either --token-file or --token-sha256");
+		r = cli_usage(VERB, "give --token-file or --token-sha256, not both");
 	if (r == 0 && w->token_file)
 		r = read_token(w->token_file, out->token_sha256);
 	if (r == 0 && w->token_sha256)

@@ -171,7 +171,7 @@ static void announce(const struct exec_server *s)
 			"--token-file FILE or --listen unix:PATH, or --insecure to allow this",
 			url);
 	if (printf("%s\n", url) < 0 || fflush(stdout) != 0)
-		cli_say(VERB, "cannot print its address, which is %s: %s", url, strerror(errno));
+		cli_say(VERB, "cannot print the address %s: %s", url, strerror(errno));
 }
 
 static int find_keeper(char **out, struct err *e)

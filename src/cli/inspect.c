@@ -13,7 +13,7 @@ const char inspect_help[] =
 	"\n"
 	"Print all that one server says about itself: name, protocol, capabilities,\n"
 	"instructions, tools with their parameters, resources, templates and prompts.\n"
-	"\n" TALK_HELP("one object; what the server wrote is as it wrote it") TALK_EXITS;
+	"\n" TALK_HELP("print one object, with the server's own JSON unchanged") TALK_EXITS;
 
 enum { TOOLS, RESOURCES, TEMPLATES, PROMPTS, KINDS };
 

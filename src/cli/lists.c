@@ -85,8 +85,8 @@ bool lists_owner(struct talk *t, const struct lists *l, const char *key, const c
 	if (count == 0) {
 		talk_missing_all(t); /* perhaps one of these would have had it */
 		talk_say(t,
-			 "no server lists '%.200s'; 'killick %s' shows what there is, and with "
-			 "'--server NAME' that one is asked anyway",
+			 "no server lists '%.200s'; 'killick %s' shows the lists, and "
+			 "'--server NAME' asks that server anyway",
 			 value, key);
 	} else {
 		talk_say(t, "%zu servers have '%.200s'; give '--server NAME'", count, value);

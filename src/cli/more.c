@@ -16,28 +16,27 @@ static int run_zoo(int argc, char **argv)
 }
 
 static const struct verb {
-	const char *name, *summary; /* without a summary: not for people */
+	const char *name, *summary; /* a verb without a summary is not listed */
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
 	{ "ps", "list the trees of this user", verb_ps, ps_help },
-	{ "reap", "end the trees that nobody keeps any more", verb_reap, reap_help },
-	{ "doctor", "what can be promised on this machine, and orphans of others", verb_doctor,
+	{ "reap", "end the trees whose keepers are gone or do not work", verb_reap, reap_help },
+	{ "doctor", "print what works on this machine; list orphans of other programs", verb_doctor,
 	  doctor_help },
-	{ "demo", "what a plain client leaves behind, and what killick does", verb_demo,
-	  demo_help },
-	{ "tools", "what the servers of a config can do", verb_tools, tools_help },
+	{ "demo", "compare what a plain client and killick leave behind", verb_demo, demo_help },
+	{ "tools", "list the tools of the servers in a config", verb_tools, tools_help },
 	{ "call", "call a tool", verb_call, call_help },
-	{ "resources", "what they let one read", verb_resources, resources_help },
+	{ "resources", "list the resources of the servers", verb_resources, resources_help },
 	{ "read", "read a resource", verb_read, read_help },
-	{ "prompts", "the prompts they offer", verb_prompts, prompts_help },
-	{ "ping", "do they answer, and how fast", verb_ping, ping_help },
-	{ "status", "are they well; why not", verb_status, status_help },
-	{ "inspect", "all that one server says about itself", verb_inspect, inspect_help },
+	{ "prompts", "list or get the prompts of the servers", verb_prompts, prompts_help },
+	{ "ping", "measure how fast the servers answer", verb_ping, ping_help },
+	{ "status", "print which servers work, and why others do not", verb_status, status_help },
+	{ "inspect", "print all that one server says about itself", verb_inspect, inspect_help },
 	{ "exec-server", "run and hold servers for other machines", verb_exec_server,
 	  exec_server_help },
 	{ "help", "explain a verb", verb_help, NULL },
-	{ "run", NULL, verb_run, run_on_help }, /* --on; without it is the small program's */
+	{ "run", NULL, verb_run, run_on_help }, /* with --on; without it, the small program runs */
 	{ "run-on", NULL, verb_run, run_on_help },
 	{ "zoo", NULL, run_zoo, NULL },
 	{ "demo-part", NULL, demo_part, NULL },
@@ -57,7 +56,8 @@ int verb_help(int argc, char **argv)
 	const struct verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
 
 	if (argc > 1 && argv[1][0] != '-' && (!v || !v->help)) {
-		fprintf(stderr, "killick: help: no verb '%.60s'; try 'killick help'\n", argv[1]);
+		fprintf(stderr, "killick: help: unknown verb '%.60s'; try 'killick help'\n",
+			argv[1]);
 		return EXIT_USAGE;
 	}
 	if (v && v->help) {
@@ -70,7 +70,7 @@ int verb_help(int argc, char **argv)
 	for (size_t i = 0; i < VERBS; i++)
 		if (verbs[i].summary)
 			printf("  %-11s %s\n", verbs[i].name, verbs[i].summary);
-	fputs("\n'killick VERB --help' says more.\n", stdout);
+	fputs("\n'killick VERB --help' describes a verb.\n", stdout);
 	return cli_finish("help", EXIT_SUCCESS);
 }
 

@@ -24,7 +24,7 @@ static void say_unknown(const char *verb, const struct config *c, const char *fi
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'",
 					 i ? ", " : "", c->places[i].name);
 	cli_say(verb, "%s defines no environment '%.60s'; it defines %s", file, name,
-		used ? known : "none: see 'environments' in killick-config(5)");
+		used ? known : "none; see 'environments' in killick-config(5)");
 }
 
 static bool find_named(const char *verb, const struct on *o, struct config_place *out,
@@ -38,7 +38,7 @@ static bool find_named(const char *verb, const struct on *o, struct config_place
 	*out_status = EXIT_USAGE;
 	if (!file) {
 		cli_usage(verb,
-			  "'--on %.60s' is the name of an environment, and there is no config; "
+			  "'--on %.60s' is the name of an environment, but no config was found; "
 			  "give '--config FILE', or a URL or ssh:HOST instead of the name",
 			  o->where);
 		return false;
@@ -68,11 +68,11 @@ bool on_find(const char *verb, const struct on *o, struct config_place *out, int
 
 	*out_status = EXIT_USAGE;
 	if (strcmp(o->where, "local") == 0) {
-		cli_usage(verb, "'local' is this machine: leave '--on' out");
+		cli_usage(verb, "'local' is this machine; remove '--on'");
 		return false;
 	}
 	if (!config_place_is_way(o->where) && o->token_env) {
-		cli_usage(verb, "'--token-env' goes with a URL; an environment has its 'tokenEnv'");
+		cli_usage(verb, "'--token-env' is for a URL; set 'tokenEnv' of the environment");
 		return false;
 	}
 	if (!config_place_is_way(o->where))

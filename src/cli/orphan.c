@@ -240,7 +240,7 @@ int orphan_end(const struct procs *ps, const struct orphan *o, struct err *e)
 	hunt_gather(&h, ps);
 	for (size_t i = 0; i < h.count; i++)
 		if (h.list[i].pid == self)
-			return err_set(e, -EBUSY, "this very command runs below process %d",
+			return err_set(e, -EBUSY, "this command is a descendant of process %d",
 				       o->proc->st.pid);
 	hunt_signal(&h, SIGTERM);
 	hunt_signal(&h, SIGCONT); /* a stopped process gets its SIGTERM only now */

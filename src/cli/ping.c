@@ -15,11 +15,11 @@ enum { COUNT_MAX = 100000 };
 const char ping_help[] =
 	"usage: killick ping " TALK_USAGE "\n"
 	"\n"
-	"Start the servers of a config, ask each for a sign of life several times, one\n"
-	"after the other, and say how long the answers took.\n"
+	"Start the servers of a config, ping each server several times, one ping after\n"
+	"the other, and print how long the answers took.\n"
 	"\n"
-	"  --count N       so many round trips per server (5)\n" TALK_HELP(
-		"an array with an object per server: server, ms") TALK_EXITS;
+	"  --count N       number of round trips per server (5)\n" TALK_HELP(
+		"print an array with an object per server: server, ms") TALK_EXITS;
 
 struct trips { /* of one server */
 	double *ms;
@@ -127,7 +127,7 @@ int verb_ping(int argc, char **argv)
 		count = strtol(given, &end, 10);
 		if (*end || end == given || count < 1 || count > COUNT_MAX)
 			return cli_usage("ping",
-					 "'--count' wants a number from 1 to %d, not '%.60s'",
+					 "'--count' needs a number from 1 to %d, not '%.60s'",
 					 COUNT_MAX, given);
 	}
 	if (talk_open(&t)) {

@@ -126,17 +126,18 @@ void probe_cgroup(struct probe *out)
 	r = pid < 0 ? -errno : 0;
 	out->works = pid > 0 && exit_code_of(pid) == 0;
 	if (!out->works) {
-		TEXT(out->how, "made a cgroup in '%s' but may not put a process into it: %s", dir,
+		TEXT(out->how, "cannot put a process into a new cgroup in '%s': %s", dir,
 		     r ? strerror(-r) : "refused");
 		raise_cgroup(dir, r ? r : -EACCES, out->raise, sizeof(out->raise));
 	}
 	r = cgroup_remove(&cg);
 	if (out->works)
-		TEXT(out->how, "made one in %s, ran a process in it and removed it, in %.1f ms",
-		     dir, (double)(clock_us() - begin) / 1000);
+		TEXT(out->how,
+		     "made a cgroup in %s, ran a process in it and removed it, in %.1f ms", dir,
+		     (double)(clock_us() - begin) / 1000);
 	if (r < 0) {
 		out->works = false;
-		TEXT(out->how, "cannot remove our own cgroup '%s': %s", cg.path, strerror(-r));
+		TEXT(out->how, "cannot remove the test cgroup '%s': %s", cg.path, strerror(-r));
 	}
 }
 
@@ -186,7 +187,7 @@ void probe_namespace(struct probe *out)
 		return;
 	}
 	TEXT(out->how, "made %s, but %s", what,
-	     code == 2 ? "may not map our user into it" : "was not pid 1 in it");
+	     code == 2 ? "may not map the user into it" : "was not pid 1 in it");
 	raise_namespace(out->raise, sizeof(out->raise));
 }
 
@@ -197,7 +198,7 @@ void probe_keeper(struct probe *out)
 
 	*out = (struct probe){ .works = false };
 	if (fd < 0) {
-		TEXT(out->how, "pidfd_open: %s (Linux 5.3 has it)", strerror(errno));
+		TEXT(out->how, "pidfd_open: %s (needs Linux 5.3)", strerror(errno));
 		return;
 	}
 	if (prctl(PR_GET_CHILD_SUBREAPER, &was) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
@@ -289,7 +290,7 @@ void probe_open_files(struct probe *out)
 
 		TEXT(out->how, "`killick run` needs up to %d, but the limit (ulimit -n) is %llu%s",
 		     PROBE_OPEN_FILES, (unsigned long long)lim.rlim_cur,
-		     inherited ? ", and the caller of killick left files open" : "");
+		     inherited ? ", and killick inherited open files" : "");
 		raise_open_files(&lim, out->raise, sizeof(out->raise));
 	}
 }
@@ -344,7 +345,8 @@ void probe_records(struct probe *out)
 			return;
 		}
 		snprintf(out->how + len, sizeof(out->how) - len, "%s%s: %s", len ? "; " : "", *dir,
-			 r == -EPERM ? "not ours alone (owner or mode)" : strerror(-r));
+			 r == -EPERM ? "other users may write to it (owner or mode)"
+				     : strerror(-r));
 	}
 	TEXT(out->raise, "export KILLICK_RUNTIME_DIR=$(mktemp -d)");
 }

@@ -13,7 +13,7 @@ const char prompts_help[] =
 	"\n"
 	"List the prompts of the servers in a config; or, with a NAME, get that prompt\n"
 	"with these arguments filled in.\n"
-	"\n" TALK_HELP("an array with an object per server; one prompt as written") TALK_EXITS;
+	"\n" TALK_HELP("print an array with an object per server; NAME: the prompt") TALK_EXITS;
 
 /* "city, [units]": those in brackets may be left out. */
 static void arguments_text(struct json prompt, char *out, size_t size)

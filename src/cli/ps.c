@@ -20,25 +20,25 @@ const char ps_help[] =
 	"       killick ps --on PLACE [--all] [--json] [--config FILE]\n"
 	"                  [--token-env NAME]\n"
 	"\n"
-	"List the trees of this user: each server that `killick run` holds, and all it\n"
-	"has started.\n"
+	"List the trees of this user. A tree is a server that `killick run` holds, and\n"
+	"every process it started.\n"
 	"\n"
 	"  --tree   draw the processes of each tree\n"
-	"  --json   all facts, as one JSON array\n"
-	"  --on     what an executor holds: PLACE is as in 'killick help run-on'. With\n"
-	"           ssh this is `killick ps` over there. --all: also what has ended\n"
+	"  --json   print all facts as one JSON array\n"
+	"  --on     list the processes of an executor: PLACE as in 'killick help run-on'.\n"
+	"           ssh runs `killick ps` there. --all: list ended processes, too\n"
 	"\n"
-	"OWNER is the program the server belongs to, or `gone`. PROCS, RSS and CPU count\n"
-	"all its processes; in RSS shared memory counts more than once. STATE is one of\n"
-	"  running    the owner is using it\n"
-	"  stopping   its end has begun; behind it, why: stdin, owner, signal, exit ...\n"
-	"  overdue    its end should be over by now; its keeper still works on it\n"
-	"  orphaned   its owner or a keeper is gone; its end must begin within 8s\n"
-	"  abandoned  its keepers are gone or do not work; `killick reap` ends it\n"
-	"  elsewhere  it is in another pid namespace (a container), not visible here\n"
+	"OWNER is the program that uses the server, or `gone`. PROCS, RSS and CPU count\n"
+	"all processes of the tree; RSS counts shared memory more than once. STATE is\n"
+	"  running    the owner uses the server\n"
+	"  stopping   the end has begun; after it the reason: stdin, owner, signal ...\n"
+	"  overdue    the tree should have ended by now; its keeper still works on it\n"
+	"  orphaned   the owner or a keeper is gone; the end must begin within 8s\n"
+	"  abandoned  the keepers are gone or do not work; `killick reap` ends the tree\n"
+	"  elsewhere  in another pid namespace (a container), not visible here\n"
 	"\n"
 	"Exit status: 0, also when there are no trees; 64 usage; with --on 65 config\n"
-	"refused, 69 the executor cannot be asked, or what ssh ends with.\n";
+	"refused, 69 the executor does not answer, or the exit status of ssh.\n";
 
 static const char *level_of(const struct held *t)
 {
@@ -302,7 +302,7 @@ int verb_ps(int argc, char **argv)
 	if (on.where)
 		return ps_on(&on, &(struct ps_on_options){ as_tree, as_json, all });
 	if (on.config || on.token_env || all)
-		return cli_usage("ps", "'--%s' goes with '--on'",
+		return cli_usage("ps", "'--%s' needs '--on'",
 				 on.config      ? "config"
 				 : on.token_env ? "token-env"
 						: "all");
@@ -312,7 +312,7 @@ int verb_ps(int argc, char **argv)
 	if (as_json)
 		print_json(&ts);
 	else if (ts.count == 0)
-		puts("no trees: nothing is held by killick for this user. Put `killick run --` in\n"
+		puts("no trees: killick holds no server for this user. Put `killick run --` in\n"
 		     "front of a server's command to hold it; `killick demo` shows the effect.");
 	else if (as_tree)
 		for (size_t i = 0; i < ts.count; i++)

@@ -241,13 +241,14 @@ static int show(const struct asking *a, const struct config_place *p, const stru
 	if (a->result && json_check(a->result, a->len, 0, &top, &fault) == 0)
 		list = json_get(top, "processes");
 	if (json_type(list) != JSON_ARRAY) {
-		cli_say(VERB, "%s", a->result ? "the executor's list is none" : a->e.text);
+		cli_say(VERB, "%s",
+			a->result ? "the executor's answer has no list of processes" : a->e.text);
 		return EXIT_UNAVAILABLE;
 	}
 	if (o->as_json)
 		print_json(list, o->all);
 	else if (count(list, o->all) == 0)
-		printf("no processes: the executor of '%s' holds nothing.\n", p->name);
+		printf("no processes: the executor of '%s' holds none.\n", p->name);
 	else
 		print_table(list, o->all);
 	return cli_finish(VERB, EXIT_SUCCESS);
@@ -265,7 +266,7 @@ int ps_on(const struct on *where, const struct ps_on_options *o)
 	if (p.far_killick)
 		return run_ssh(&p, o);
 	if (o->as_tree)
-		return cli_usage(VERB, "'--tree' does not go with '--on' but for ssh");
+		return cli_usage(VERB, "'--tree' with '--on' works for ssh only");
 	keeper = on_keeper(VERB);
 	if (!keeper)
 		return EXIT_UNAVAILABLE;

@@ -9,8 +9,8 @@
 const char read_help[] =
 	"usage: killick read URI " TALK_USAGE "\n"
 	"\n"
-	"Read a resource and print it. To a file or pipe it goes byte for byte, decoded\n"
-	"if need be; on a terminal what is no text is only named.\n"
+	"Read a resource and print it. A file or pipe gets the resource byte for byte,\n"
+	"with base64 decoded; on a terminal only text is printed, other content is named.\n"
 	"\n" TALK_HELP("print the result as the server wrote it") TALK_EXITS;
 
 static void print_contents(struct talk *t, struct json result)
@@ -27,7 +27,7 @@ static void print_contents(struct talk *t, struct json result)
 		} else if (json_string(json_get(it.value, "text"), &text)) {
 			show_text(stdout, text, strlen(text));
 		} else if (!show_decoded(stdout, blob)) {
-			talk_say(t, "what the server sent is neither text nor base64");
+			talk_say(t, "the resource is neither text nor base64");
 			talk_fail(t, EXIT_UNAVAILABLE);
 		}
 	}
@@ -53,7 +53,7 @@ static bool find_server(struct talk *t, const char *uri, const char **out)
 	}
 	if (count == 0) {
 		talk_missing_all(t);
-		talk_say(t, "no server here has resources");
+		talk_say(t, "no server offers resources");
 		talk_fail(t, EXIT_REFUSED);
 	}
 	if (count <= 1)

@@ -21,20 +21,19 @@ enum {
 const char reap_help[] =
 	"usage: killick reap [--dry-run] [--no-wait] [--json]\n"
 	"\n"
-	"End the trees of this user that nobody keeps any more: those whose keepers are\n"
-	"gone, and those whose owner or one keeper is gone and whose keepers do not end\n"
-	"them (they were frozen, traced or stopped). Keepers get 8s for that, and reap\n"
-	"waits so long. Every `killick run` does the same without waiting, so there is\n"
-	"rarely anything to do. Trees whose keepers work are never touched. Trees that\n"
-	"should have ended by now, and trees of other pid namespaces, are named.\n"
+	"End the trees of this user whose keepers are gone or do not work (frozen, traced\n"
+	"or stopped). When the owner or one keeper of a tree is gone, the remaining\n"
+	"keepers have 8s to end the tree; reap waits that long. Every `killick run` does\n"
+	"the same without waiting, so reap rarely finds a tree. Trees whose keepers work\n"
+	"are never touched. Overdue trees, and trees of other pid namespaces, are named.\n"
 	"\n"
-	"  --dry-run   say what would be ended, end nothing\n"
-	"  --no-wait   leave the trees alone whose keepers still have time\n"
-	"  --json      one JSON object: trees, ended, survivors, waited_ms, overdue,\n"
-	"              orphaned, elsewhere\n"
+	"  --dry-run   print which trees would be ended, and end none\n"
+	"  --no-wait   skip trees whose keepers still have time\n"
+	"  --json      print one JSON object: trees, ended, survivors, waited_ms,\n"
+	"              overdue, orphaned, elsewhere\n"
 	"\n"
-	"Exit status: 0 nothing is left; 75 something survived, is overdue or orphaned;\n"
-	"69 /proc is not that of this pid namespace; 64 usage.\n";
+	"Exit status: 0 no such tree is left; 75 a process survived, or a tree is overdue\n"
+	"or orphaned; 69 /proc is not that of this pid namespace; 64 usage.\n";
 
 struct reap {
 	bool dry_run, no_wait, as_json;
@@ -72,7 +71,7 @@ static void on_tree(void *ctx, const struct record *rec, int processes, bool don
 		printf("%s: %d process%s survived SIGKILL; its record stays, try again later\n",
 		       name, processes, processes == 1 ? "" : "es");
 	else if (processes < 0)
-		printf("%s: there was no time to look for all of its processes; its record stays, "
+		printf("%s: timed out while looking for its processes; its record stays, "
 		       "try again\n",
 		       name);
 	fflush(stdout);
@@ -85,7 +84,7 @@ static void name_tree(const struct trees *ts, const struct held *t)
 	held_title(&t->rec, name, sizeof(name));
 	printf("%s: %s (tree %s): ", held_state_name(t->state), name, t->rec.tree);
 	if (t->state == HELD_ELSEWHERE) {
-		puts("in another pid namespace; only `killick reap` in there can see its "
+		puts("in another pid namespace; only `killick reap` in that namespace can see its "
 		     "processes");
 		return;
 	}

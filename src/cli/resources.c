@@ -7,9 +7,9 @@
 const char resources_help[] =
 	"usage: killick resources " TALK_USAGE "\n"
 	"\n"
-	"List the resources of the servers in a config, and the templates by which more\n"
-	"can be named. `killick read URI` reads one.\n"
-	"\n" TALK_HELP("an array with an object per server") TALK_EXITS;
+	"List the resources and resource templates of the servers in a config.\n"
+	"`killick read URI` reads a resource.\n"
+	"\n" TALK_HELP("print an array with an object per server") TALK_EXITS;
 
 static void add_rows(struct table *table, const struct talk *t, const struct lists *l,
 		     const char *key, const char *uri_key)

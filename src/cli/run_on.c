@@ -189,7 +189,7 @@ static void say_later(struct run_on *r, const char *text, const char *more)
 static void on_lost(void *ctx, const char *why)
 {
 	((struct run_on *)ctx)->lost = true;
-	say_later(ctx, why, "; waiting for it to come back");
+	say_later(ctx, why, "; waiting for a new connection");
 }
 
 static void on_back(void *ctx)
@@ -380,7 +380,7 @@ static int watch_owner(struct run_on *r)
 		return 0;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0 && errno == ESRCH && !parent)
-		return cli_usage(VERB, "--owner %d: there is no such process", pid);
+		return cli_usage(VERB, "--owner %d: no such process", pid);
 	if (parent && getppid() != pid)
 		return EXIT_UNAVAILABLE; /* there is nobody to serve */
 	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, EPOLLIN, on_owner_dead) < 0)
@@ -408,8 +408,10 @@ static int open_link(struct run_on *r, struct err *e)
 	};
 
 	if (!spec.cwd)
-		return err_set(e, -errno, "this directory has no name (%s): give '--cwd DIR'",
-			       strerror(errno));
+		return err_set(
+			e, -errno,
+			"cannot get the name of the working directory (%s); give '--cwd DIR'",
+			strerror(errno));
 	return environment_open_link(r->env, &spec, &where, &link_events, r, &r->link, e);
 }
 
@@ -493,7 +495,7 @@ static int exit_status(const struct run_on *r)
 	if (*end->text)
 		cli_say(VERB, "%s", end->text);
 	else
-		cli_say(VERB, "nobody can say how '%.100s' ended", r->o.run.argv[0]);
+		cli_say(VERB, "the exit status of '%.100s' is not known", r->o.run.argv[0]);
 	return EXIT_TRY_AGAIN;
 }
 

@@ -13,25 +13,27 @@
 const char run_on_help[] =
 	"usage: killick run --on PLACE [OPTION]... -- CMD [ARG]...\n"
 	"\n"
-	"Run CMD on another machine, held by its `killick exec-server`, behind our\n"
-	"stdin, stdout and stderr. CMD and all it starts is ended when CMD exits, when\n"
-	"stdin hangs up, when our parent dies, when this process is told to end or is\n"
-	"killed, and when the connection is lost for longer than the executor's lease.\n"
+	"Run CMD on another machine, held by the `killick exec-server` there, and connect\n"
+	"it with the stdin, stdout and stderr of killick. CMD and every process it starts\n"
+	"are ended when CMD exits, when stdin hangs up, when the parent of killick dies,\n"
+	"when killick gets SIGTERM, SIGINT or SIGHUP or is killed, and when the\n"
+	"connection is lost for longer than the executor's lease.\n"
 	"\n"
 	"  --on PLACE         an environment of the config by its name, ws://HOST:PORT,\n"
 	"                     wss://HOST:PORT, unix:PATH or ssh:[USER@]HOST\n"
-	"  --cwd DIR          where CMD starts over there (same name as the one here)\n"
-	"  --env NAME=VALUE   a variable for CMD; NAME alone is ours. No other crosses\n"
-	"  --config FILE      what defines the environment; else $KILLICK_CONFIG,\n"
+	"  --cwd DIR          working directory of CMD there (same path as here)\n"
+	"  --env NAME=VALUE   a variable for CMD; NAME alone has its value here. No other\n"
+	"                     variable is sent\n"
+	"  --config FILE      file with the environment; else $KILLICK_CONFIG,\n"
 	"                     .mcp.json, mcp.json or .vscode/mcp.json here\n"
 	"  --token-env NAME   the variable that has the token for a URL\n"
 	"\n"
 	"--grace, --contain, --owner, --max-procs, --memory, --name, --session, --report\n"
-	"are as in 'killick run --help', about the other machine.\n"
+	"are as in 'killick run --help', for the other machine.\n"
 	"\n"
-	"Exit status: CMD's own, 128+n when it died of signal n; 64 usage, 65 config\n"
-	"refused, 69 there is no way there, or it was lost, 75 nobody can say how it\n"
-	"ended, 126 cannot run CMD, 127 CMD not found.\n";
+	"Exit status: that of CMD, 128+n when CMD died of signal n; 64 usage, 65 config\n"
+	"refused, 69 cannot connect, or the connection was lost, 75 the end of CMD is not\n"
+	"known, 126 cannot run CMD, 127 CMD not found.\n";
 
 struct reader {
 	int argc;
@@ -126,7 +128,7 @@ static bool check(struct run_on_options *o, int *out_status)
 
 	*out_status = EXIT_USAGE;
 	if (wrong) {
-		cli_usage(VERB, "'%s' does not go with '--on'", wrong);
+		cli_usage(VERB, "'%s' cannot be used with '--on'", wrong);
 		return false;
 	}
 	if (!o->on.where || !*o->on.where) {
@@ -134,7 +136,9 @@ static bool check(struct run_on_options *o, int *out_status)
 		return false;
 	}
 	if (o->cwd && *o->cwd != '/') {
-		cli_usage(VERB, "'--cwd' must be an absolute path over there, not '%.60s'", o->cwd);
+		cli_usage(VERB,
+			  "'--cwd' must be an absolute path on the other machine, not '%.60s'",
+			  o->cwd);
 		return false;
 	}
 	return true;

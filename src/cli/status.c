@@ -10,10 +10,10 @@
 const char status_help[] =
 	"usage: killick status " TALK_USAGE "\n"
 	"\n"
-	"Start the servers of a config and say of each whether it is ready, what it is\n"
-	"and how it is held, or why it failed. They are ended again: this is a test of\n"
-	"the config. `killick ps` lists what runs.\n"
-	"\n" TALK_HELP("all facts, as an array with an object per server") TALK_EXITS;
+	"Start the servers of a config and print for each server whether it is ready, its\n"
+	"software and its level, or why it failed. Then the servers are ended: this is a\n"
+	"test of the config. `killick ps` lists the running servers.\n"
+	"\n" TALK_HELP("print an array with an object per server") TALK_EXITS;
 
 /* "everything 2.0.0", as it calls itself. */
 static void software(const struct killick_server_status *sv, char *out, size_t size)

@@ -51,7 +51,7 @@ static void take_signal(struct talk *t)
 	t->caught = (int)info.ssi_signo;
 	talk_fail(t, EXIT_SIGNAL + t->caught);
 	talk_release(t);
-	talk_say(t, "interrupted; ending in good order%s",
+	talk_say(t, "interrupted; ending the servers%s",
 		 t->caught == SIGINT ? ", Ctrl-C again ends at once" : "");
 }
 
@@ -179,8 +179,8 @@ static bool open_session(struct talk *t)
 		if (t->caught)
 			return false;
 		talk_say(t,
-			 "the handshake was not over after %s; give it longer, or see what %s "
-			 "does with '--verbose'",
+			 "the handshake timed out after %s; give a longer '--timeout', or use "
+			 "'--verbose' to see what %s does",
 			 text_span(t->timeout_ms, span), t->server ? t->server : "the server");
 		talk_fail(t, EXIT_TRY_AGAIN);
 		return false;
@@ -194,9 +194,9 @@ bool talk_open(struct talk *t)
 	if (!t->words.command) {
 		t->source = cli_find_config(t->config);
 		if (!t->source) {
-			cli_usage(t->verb, "no config: there is none of .mcp.json, mcp.json and "
-					   ".vscode/mcp.json here; give '--config FILE' or a "
-					   "command behind '--'");
+			cli_usage(t->verb, "no config: .mcp.json, mcp.json and .vscode/mcp.json "
+					   "not found here; give '--config FILE' or a command "
+					   "after '--'");
 			talk_fail(t, EXIT_USAGE);
 			return false;
 		}
@@ -323,7 +323,7 @@ static bool end(struct talk *t, struct slot *slots, size_t count)
 		killick_call_free(slots[i].call);
 		if (slots[i].ask->result || t->caught)
 			continue;
-		talk_say(t, "the library refuses the request: its arguments make no sense to it");
+		talk_say(t, "the library refuses the request: its arguments are not valid");
 		talk_fail(t, EXIT_BUG);
 		whole = false;
 	}

@@ -24,17 +24,18 @@ enum { EXIT_REFUSED = 1, EXIT_CONFIG = 65 };
 /* The options every client verb has, and their part of its help. */
 #define TALK_USAGE "[OPTION]... [-- CMD [ARG]...]"
 #define TALK_HELP(json_)                                                                           \
-	"  --config FILE   the servers; else $KILLICK_CONFIG, .mcp.json, mcp.json or\n"            \
-	"                  .vscode/mcp.json in this directory\n"                                   \
-	"  --server NAME   start and use this one alone\n"                                         \
-	"  --timeout TIME  give up after so long: 500ms, 30s, 5m\n"                                \
+	"  --config FILE   file that names the servers; else $KILLICK_CONFIG, .mcp.json,\n"        \
+	"                  mcp.json or .vscode/mcp.json in this directory\n"                       \
+	"  --server NAME   start and use only this server\n"                                       \
+	"  --timeout TIME  give up after this time: 500ms, 30s, 5m\n"                              \
 	"  --json          " json_ "\n"                                                            \
-	"  -v, --verbose   say more: the config, stderr of servers, how they ended\n"              \
-	"  -- CMD ARG...   this one server, without any config\n"
+	"  -v, --verbose   print the config, stderr of servers, and how they ended\n"              \
+	"  -- CMD ARG...   use this one server, without any config\n"
 #define TALK_EXITS                                                                                 \
 	"\n"                                                                                       \
-	"Exit status: 0 done; 1 the server said no; 64 usage; 65 config refused;\n"                \
-	"69 a server is not available; 75 time is over; 130 interrupted.\n"
+	"Exit status: 0 success; 1 the server or tool reported an error; 64 usage;\n"              \
+	"65 config refused; 69 a server is not available; 75 timed out, or a process\n"            \
+	"survived; 130 interrupted.\n"
 
 struct talk {
 	const char *verb;

@@ -141,7 +141,7 @@ void talk_missing(struct talk *t, const struct killick_server_status *sv)
 
 	talk_fail(t, EXIT_UNAVAILABLE);
 	if (sv->state == KILLICK_DISABLED) {
-		say_about(t, sv->name, "it is disabled in the config", "");
+		say_about(t, sv->name, "the server is disabled in the config", "");
 		return;
 	}
 	say_about(t, sv->name, error, sv->stderr_tail);

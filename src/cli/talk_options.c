@@ -18,16 +18,16 @@ static bool check(struct talk *t, int max_words, int *out_status)
 		return false;
 	}
 	if (t->words.command && !t->words.command[0]) {
-		cli_usage(t->verb, "no command behind '--'");
+		cli_usage(t->verb, "no command after '--'");
 		return false;
 	}
 	if (t->words.command && (t->config || t->server)) {
-		cli_usage(t->verb, "'--%s' and a command behind '--' exclude each other",
+		cli_usage(t->verb, "'--%s' and a command after '--' exclude each other",
 			  t->config ? "config" : "server");
 		return false;
 	}
 	if (t->timeout && (options_time(t->timeout, &ms) < 0 || ms == 0)) {
-		cli_usage(t->verb, "'--timeout' wants a time such as 500ms, 30s or 5m, not '%.60s'",
+		cli_usage(t->verb, "'--timeout' needs a time such as 500ms, 30s or 5m, not '%.60s'",
 			  t->timeout);
 		return false;
 	}

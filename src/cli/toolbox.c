@@ -107,7 +107,7 @@ static void add_name(struct named *n, const char *name)
 static void not_found(struct talk *t, const char *name, const struct named *close)
 {
 	talk_missing_all(t); /* perhaps one of these would have had it */
-	talk_say(t, "no tool '%.80s'%s%s%s; 'killick tools' lists them", name,
+	talk_say(t, "no tool '%.80s'%s%s%s; 'killick tools' lists the tools", name,
 		 close->count ? "; did you mean " : "", close->text, close->count ? "?" : "");
 	talk_fail(t, EXIT_USAGE);
 }

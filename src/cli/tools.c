@@ -13,7 +13,7 @@ const char tools_help[] =
 	"\n"
 	"List the tools of the servers in a config, or show one of them with its\n"
 	"parameters. With several servers the names are qualified: server__tool.\n"
-	"\n" TALK_HELP("an array with an object per server; one tool as written") TALK_EXITS;
+	"\n" TALK_HELP("print an array with an object per server; NAME: the tool") TALK_EXITS;
 
 static void print_table(struct json tools)
 {

@@ -167,9 +167,10 @@ int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size)
 	if (r == -ENOENT)
 		snprintf(why, why_size, "no cgroup v2 is mounted");
 	else if (r == -EXDEV)
-		snprintf(why, why_size, "our own cgroup is not below the mounted one");
+		snprintf(why, why_size,
+			 "the cgroup of this process is not below the mounted cgroup v2");
 	else if (r < 0)
-		snprintf(why, why_size, "cannot tell our cgroup: %s", strerror(-r));
+		snprintf(why, why_size, "cannot find the cgroup of this process: %s", strerror(-r));
 	return r;
 }
 
@@ -181,7 +182,7 @@ static int make_at(const struct cgroup *cg, const char *dir, const char *id, cha
 	int fd, n = snprintf(out_path, CGROUP_PATH_MAX, "%s/killick-%s", dir, id);
 
 	if (n < 0 || n >= CGROUP_PATH_MAX) {
-		snprintf(why, why_size, "the path of our cgroup is too long");
+		snprintf(why, why_size, "the path of the cgroup of this process is too long");
 		return -ENAMETOOLONG;
 	}
 	record_add(cg->diary, "cgroup", "%s", out_path);
@@ -241,7 +242,7 @@ int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size)
 		cg->home_fd = openat(fd, "../cgroup.procs", O_WRONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r < 0) {
 		snprintf(why, why_size, "cannot open cgroup.kill and cgroup.events in '%s': %s%s",
-			 dir, strerror(-r), r == -ENOENT ? " (Linux 5.14 has them)" : "");
+			 dir, strerror(-r), r == -ENOENT ? " (they need Linux 5.14)" : "");
 		close(fd);
 		rmdir(cg->path);
 	}
@@ -320,7 +321,7 @@ static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long 
 	int fd, r = locate(v1_names[which], dir, sizeof(dir));
 
 	if (r < 0) {
-		snprintf(why, why_size, "no %s controller is in reach", v1_names[which]);
+		snprintf(why, why_size, "the %s controller is not available", v1_names[which]);
 		return -ENOTSUP;
 	}
 	fd = make_at(cg, dir, id, cg->v1_paths[which], why, why_size);

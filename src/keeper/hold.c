@@ -257,7 +257,8 @@ static void on_news(struct hold *h)
 			record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
 			break;
 		case NEWS_PROC:
-			keeper_note(k, "namespace: no /proc of its own: %s", strerror(w.value));
+			keeper_note(k, "namespace: cannot mount its own /proc: %s",
+				    strerror(w.value));
 			break;
 		case NEWS_FAILED_CGROUP:
 			fail(h, FAILURE_CGROUP, w.value);
@@ -468,7 +469,7 @@ static void spawn(struct hold *h)
 	STEP(HOLD_CLONED);
 	k->server = k->tree.main;
 	if (clone_errno)
-		keeper_note(k, "clone3: %s; the server was forked and moved",
+		keeper_note(k, "clone3: %s; the server was forked and moved into the cgroup",
 			    strerror(clone_errno));
 	learn(h, FD_NEWS, fd, EPOLLIN);
 	if (h->fds[FD_NEWS] < 0) { /* we would not learn whether the server runs: end it */

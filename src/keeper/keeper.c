@@ -158,7 +158,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	if (opt->control >= 0 && (k->control_fd = control_open(opt->control)) < 0)
 		return EXIT_USAGE;
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw)) {
-		keeper_say("no random numbers for the tree's id: %s", strerror(errno));
+		keeper_say("cannot get random numbers for the tree's id: %s", strerror(errno));
 		return EXIT_UNAVAILABLE;
 	}
 	for (size_t i = 0; i < sizeof(raw); i++)
@@ -191,7 +191,7 @@ int keeper_find_owner(struct keeper *k)
 		    S_ISBLK(in.st_mode) || (S_ISCHR(in.st_mode) && !isatty(STDIN_FILENO))) {
 			keeper_say("--owner stdin: stdin is closed, /dev/null or a file and can "
 				   "never hang "
-				   "up; give it a pipe, or use --owner PID");
+				   "up; use a pipe, or --owner PID");
 			return EXIT_USAGE;
 		}
 		return 0;
@@ -199,19 +199,19 @@ int keeper_find_owner(struct keeper *k)
 	if (parent)
 		k->parent = pid;
 	if (pid == 0) { /* a parent in an outer pid namespace has no number here */
-		keeper_note(k, "owner: our parent is outside of this pid namespace and has no "
-			       "pidfd; PDEATHSIG tells of its end");
+		keeper_note(k, "owner: the parent is outside of this pid namespace and has no "
+			       "pidfd; its death is noticed by PDEATHSIG");
 		return 0;
 	}
 	k->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (k->owner_fd < 0 && !parent && errno == ESRCH) {
-		keeper_say("--owner %d: there is no such process", pid);
+		keeper_say("--owner %d: no such process", pid);
 		return EXIT_USAGE;
 	}
 	if (k->owner_fd < 0 && !parent)
 		return keeper_lacks("pidfd_open, which --owner PID needs", errno);
 	if (k->owner_fd < 0)
-		keeper_note(k, "owner: pidfd_open: %s; PDEATHSIG tells of its end",
+		keeper_note(k, "owner: pidfd_open: %s; its death is noticed by PDEATHSIG",
 			    strerror(errno));
 	/* Died before we could hold on to it: the pidfd may be another's, and there is nobody to
 	 * serve. */
@@ -253,19 +253,20 @@ static int set_limits(struct keeper *k)
 	if (can_limit_in_namespace(k)) {
 		k->nproc = lim->max_procs + 1; /* the hold is in there as well */
 		keeper_note(k,
-			    "max-procs: by the user namespace, as there is no pids controller (%s)",
+			    "max-procs: the user namespace limits the number, because there is no "
+			    "pids controller (%s)",
 			    why);
 		return 0;
 	}
 	if (lim->memory)
-		keeper_say("--memory cannot be kept here: %s; run as root or in a delegated "
-			   "cgroup, or leave it out "
-			   "('killick doctor' tells more)",
+		keeper_say("--memory cannot be enforced here: %s; run as root or in a delegated "
+			   "cgroup, or remove the option "
+			   "(see 'killick doctor')",
 			   why);
 	else
-		keeper_say("--max-procs cannot be kept here: %s; run as root or in a delegated "
+		keeper_say("--max-procs cannot be enforced here: %s; run as root or in a delegated "
 			   "cgroup, try --contain namespace, "
-			   "or leave it out ('killick doctor' tells more)",
+			   "or remove the option (see 'killick doctor')",
 			   why);
 	return EXIT_UNAVAILABLE;
 }
@@ -395,7 +396,7 @@ int keeper_kill(struct keeper *k)
 	int survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 
 	if (k->tree.mark_error)
-		keeper_note(k, "mark: cannot look through /proc: %s", strerror(k->tree.mark_error));
+		keeper_note(k, "mark: cannot scan /proc: %s", strerror(k->tree.mark_error));
 	return survivors;
 }
 

@@ -20,19 +20,19 @@
 extern char **environ;
 
 static const char usage[] =
-	"killick holds a stdio MCP server to its owner: when the owner ends, however it\n"
-	"ends, the server and everything it ever started is gone.\n"
+	"killick holds a stdio MCP server to its owner: when the owner exits, crashes or\n"
+	"is killed, killick ends the server and every process the server ever started.\n"
 	"\n"
-	"  killick run [options] -- CMD ARGS...  run a server, held (killick run --help)\n"
-	"  killick ps [--json] [--tree]          the trees that are held for this user\n"
+	"  killick run [options] -- CMD ARGS...  hold a server (see killick run --help)\n"
+	"  killick ps [--json] [--tree]          list the trees of this user\n"
 	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
 	"  killick exec-server                   run and hold servers for other machines\n"
-	"  killick doctor                        what works here, and stray servers\n"
-	"  killick demo                          see the difference, in under 15 seconds\n"
+	"  killick doctor                        print what works here; list orphans\n"
+	"  killick demo                          compare a plain client with killick\n"
 	"  killick --version\n"
 	"\n"
 	"With the servers of a config (.mcp.json), or with one: -- CMD ARGS...\n"
-	"  killick tools | resources | prompts   what they offer\n"
+	"  killick tools | resources | prompts   list what the servers offer\n"
 	"  killick call NAME [KEY=VALUE]...      call a tool\n"
 	"  killick read URI                      read a resource\n"
 	"  killick ping | status | inspect       response time; state; all details\n"
@@ -43,27 +43,28 @@ static const char usage[] =
 static const char run_usage[] =
 	"usage: killick run [options] -- CMD ARGS...\n"
 	"\n"
-	"Runs CMD with our stdin, stdout and stderr and ends as it ends. CMD and\n"
-	"everything it starts is ended when CMD exits, when stdin hangs up, when our\n"
-	"parent dies or is killed, and when this process gets SIGTERM or is killed.\n"
+	"Runs CMD with the stdin, stdout and stderr of killick, and exits with its exit\n"
+	"status. CMD and every process it starts are ended when CMD exits, when stdin\n"
+	"hangs up, when the parent of killick dies, and when killick gets SIGTERM or is\n"
+	"killed.\n"
 	"\n"
 	"  --grace TIME       wait this long after stdin hung up, and again after\n"
 	"                     SIGTERM (2s); at most 500ms once the owner is dead\n"
 	"  --contain LEVEL    auto (cgroup or keeper), namespace, cgroup, keeper, group\n"
-	"  --owner WHO        parent, stdin or a process id (parent)\n"
+	"  --owner WHO        end CMD with: parent, stdin or a process id (parent)\n"
 	"  --max-procs N      at most N processes and threads in the tree\n"
 	"  --memory SIZE      at most SIZE of memory for the tree, such as 512M\n"
-	"  --name NAME        how 'killick ps' calls it (the command's name)\n"
-	"  --session TAG      a tag of yours, shown by 'killick ps'\n"
+	"  --name NAME        the name in 'killick ps' (the command's name)\n"
+	"  --session TAG      a tag that 'killick ps' shows\n"
 	"  --log FILE         append one line for each event\n"
 	"  --report FILE|FD   append one JSON line at the end: the result and its proof\n"
 	"  --cwd, --linger, --arg0, --terminal, --sweep, --control: see 'man killick'\n"
 	"\n"
-	"With --on PLACE it runs on another machine: see 'killick help run-on'.\n"
+	"With --on PLACE, CMD runs on another machine: see 'killick help run-on'.\n"
 	"\n"
-	"Exit status: CMD's own; 64 usage, 69 asked for more than this machine can do,\n"
-	"75 something survived or no process could be made, 126 cannot run CMD, 127 CMD\n"
-	"not found.\n";
+	"Exit status: that of CMD; 64 usage, 69 a level or limit is not possible here,\n"
+	"75 a process survived or no process could be started, 126 cannot run CMD,\n"
+	"127 CMD not found.\n";
 
 static int print(const char *text)
 {
@@ -119,7 +120,7 @@ static int dispatch(char **argv)
 			continue;
 		execv(path, argv);
 	}
-	keeper_say("%s: cannot start 'killick-more', the program behind this verb: %s; reinstall "
+	keeper_say("%s: cannot start the program 'killick-more' for this verb: %s; reinstall "
 		   "killick",
 		   argv[1], strerror(errno));
 	return EXIT_UNAVAILABLE;
@@ -157,6 +158,6 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], verbs[i]) == 0)
 			return dispatch(argv);
 	}
-	keeper_say("unknown verb '%s'; 'killick --help' lists them", argv[1]);
+	keeper_say("unknown verb '%s'; 'killick --help' lists the verbs", argv[1]);
 	return EXIT_USAGE;
 }

@@ -312,7 +312,8 @@ int options_parse(int argc, char **argv, struct options *out, struct line *why)
 		enum option which = lookup(argv[i], &value);
 
 		if (which == OPTION_COUNT && argv[i][0] == '-')
-			return refuse(why, "unknown option '%s'; 'killick run --help' lists them",
+			return refuse(why,
+				      "unknown option '%s'; 'killick run --help' lists the options",
 				      argv[i]);
 		if (which == OPTION_COUNT)
 			return refuse(

@@ -399,7 +399,7 @@ static int explain(const struct watch *w)
 		return EXIT_UNAVAILABLE;
 	case FAILURE_LIMIT:
 		keeper_say("cannot limit '%s': %s; %s", cmd, reason,
-			   keeper_next_step(w->error, "leave --max-procs and --memory out, or see "
+			   keeper_next_step(w->error, "remove --max-procs and --memory, or see "
 						      "'killick doctor'"));
 		return EXIT_UNAVAILABLE;
 	case FAILURE_CWD:

@@ -27,15 +27,15 @@ TEST(wrong_words_are_refused)
 		RUN(64, client_verbs[i], "x", "--config", "f", "--", "true");
 	}
 	RUN(64, "tools", "--timeout", "soon");
-	SAYS("'--timeout' wants a time such as 500ms, 30s or 5m, not 'soon'");
+	SAYS("'--timeout' needs a time such as 500ms, 30s or 5m, not 'soon'");
 	RUN(64, "tools", "--");
-	SAYS("no command behind '--'");
+	SAYS("no command after '--'");
 	RUN(64, "tools", "--server", "f", "--", "true");
 	SAYS("exclude each other");
 	RUN(64, "status", "word");
 	SAYS("unexpected argument 'word'");
 	RUN(64, "ping", "--count", "0");
-	SAYS("'--count' wants a number");
+	SAYS("'--count' needs a number");
 	RUN(64, "read");
 	SAYS("no URI given");
 	RUN(64, "call");
@@ -78,7 +78,7 @@ TEST(the_config_is_found, .timeout_ms = TEST_MS)
 {
 	begin();
 	RUN(64, "tools");
-	SAYS("no config: there is none of .mcp.json, mcp.json and .vscode/mcp.json here");
+	SAYS("no config: .mcp.json, mcp.json and .vscode/mcp.json not found here");
 	OK(mkdir(".vscode", 0700) == 0);
 	CONFIG(".vscode/mcp.json", "code", "good");
 	RUN(0, "status", "--json");
@@ -119,7 +119,7 @@ TEST(a_bad_config_is_refused, .timeout_ms = TEST_MS)
 	RUN(65, "tools");
 	SAYS("every server in mcp.json is disabled");
 	RUN(69, "tools", "--server", "off");
-	SAYS("off: it is disabled in the config");
+	SAYS("off: the server is disabled in the config");
 	CONFIG("mcp.json", "a", "good");
 	RUN(64, "tools", "--server", "b");
 	SAYS("'b'");
@@ -142,7 +142,7 @@ TEST(tools_are_listed, .timeout_ms = TEST_MS)
 	OK(strncmp(out, "{\"name\":\"echo\"", 14) == 0 ||
 	   strncmp(out, "{\"name\":\"one__", 14) == 0);
 	RUN(64, "tools", "ecko");
-	SAYS("no tool 'ecko'; did you mean echo?; 'killick tools' lists them");
+	SAYS("no tool 'ecko'; did you mean echo?; 'killick tools' lists the tools");
 	CONFIG("mcp.json", "one", "good", "two", "good");
 	RUN(0, "tools");
 	PRINTS("\none__echo");
@@ -212,7 +212,7 @@ TEST(failures_of_calls, .timeout_ms = TEST_MS)
 	CONFIG("mcp.json", "one", "good");
 	RUN(1, "call", "fail");
 	STREQ(out, "");
-	SAYS("killick: call: one: the tool 'fail' says that it failed:\n");
+	SAYS("killick: call: one: the tool 'fail' reported an error:\n");
 	RUN(1, "call", "fail", "--json");
 	PRINTS("\"isError\":true");
 	RUN(1, "read", "other://x");

@@ -421,7 +421,7 @@ TEST(beyond_the_lease_it_says_so, .timeout_ms = 2 * TEST_MS)
 	c = run_on(gate_way, p[0], "--", "sh", "-c", "echo up; exec sleep 1000", NULL);
 	listen_for(&c, "up");
 	gate_set(&g, GATE_SHUT);
-	listen_for(&c, "waiting for it to come back");
+	listen_for(&c, "waiting for a new connection");
 	poll(NULL, 0, 1500);
 	gate_set(&g, GATE_OPEN);
 	EQ(finish(&c), 69);
@@ -446,7 +446,7 @@ TEST(a_place_by_its_name, .timeout_ms = TEST_MS)
 		 way, killick());
 	write_file("other.json", text);
 	EQ(shell("$K run --on far -- true"), 64);
-	SAYS("there is no config");
+	SAYS("no config was found");
 	EQ(shell("$K run --on far --config other.json --cwd / -- echo there < /dev/null"), 0);
 	STREQ(out, "there\n");
 	EQ(shell("$K run --on stdio --config other.json --cwd / -- echo by program < /dev/null"),
@@ -473,20 +473,20 @@ TEST(what_makes_no_sense_is_refused, .timeout_ms = TEST_MS)
 		{ "$K run --on $ON", "missing '--'" },
 		{ "$K run --on $ON true", "missing '--'" },
 		{ "$K run --on $ON --cwd x -- true", "'--cwd' must be an absolute path" },
-		{ "$K run --on $ON --log x -- true", "'--log' does not go with '--on'" },
-		{ "$K run --on $ON --control 9 -- true", "'--control' does not go with '--on'" },
-		{ "$K run --on $ON --sweep no -- true", "'--sweep' does not go with '--on'" },
+		{ "$K run --on $ON --log x -- true", "'--log' cannot be used with '--on'" },
+		{ "$K run --on $ON --control 9 -- true", "'--control' cannot be used with '--on'" },
+		{ "$K run --on $ON --sweep no -- true", "'--sweep' cannot be used with '--on'" },
 		{ "$K run --on $ON --grace never -- true", "--grace 'never' is not" },
 		{ "$K run --on $ON --env =x -- true", "is not NAME=VALUE" },
-		{ "$K run --on $ON --owner 2147483646 -- true", "there is no such process" },
+		{ "$K run --on $ON --owner 2147483646 -- true", "no such process" },
 		{ "$K run --on http://x -- true", "an address to connect to is" },
 		{ "$K run --on ssh:-x -- true", "would be an option of ssh" },
 		{ "T=x $K run --on ws://far.example:1 --token-env T -- true", "use wss://" },
-		{ "$K run --on far --token-env T -- true", "goes with a URL" },
-		{ "$K ps --config x", "'--config' goes with '--on'" },
-		{ "$K ps --all", "'--all' goes with '--on'" },
+		{ "$K run --on far --token-env T -- true", "'--token-env' is for a URL" },
+		{ "$K ps --config x", "'--config' needs '--on'" },
+		{ "$K ps --all", "'--all' needs '--on'" },
 		{ "$K ps --on local", "'local' is this machine" },
-		{ "$K ps --on $ON --tree", "'--tree' does not go with '--on'" },
+		{ "$K ps --on $ON --tree", "'--tree' with '--on'" },
 	};
 
 	begin();

@@ -406,7 +406,7 @@ TEST(doctor_answers, .timeout_ms = 40000)
 {
 	own_records();
 	EQ(run("doctor", NULL), 0);
-	OK(has("level here") && has("--max-procs") && has("MCP-looking orphans"));
+	OK(has("level here") && has("--max-procs") && has("orphans of other programs"));
 	EQ(run("doctor", "--json", NULL), 0);
 	OK(is_json());
 	OK(has("\"level\":\"cgroup\"") || has("\"level\":\"keeper\""));

@@ -170,7 +170,7 @@ static void limited(const char *option, const char *value, const char *script, c
 	status = held_status(&h);
 	held_errors(&h, text, sizeof(text));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 69) {
-		OK(strstr(text, option) && strstr(text, "cannot be kept here") &&
+		OK(strstr(text, option) && strstr(text, "cannot be enforced here") &&
 		   strstr(text, "killick doctor"));
 	} else {
 		STREQ(line, effect);

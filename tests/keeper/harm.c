@@ -569,7 +569,7 @@ TEST(with_few_descriptors_a_limit_is_not_blamed, .timeout_ms = 120000)
 
 	OK(harm_end(&h));
 	if (!up)
-		SKIP("--max-procs cannot be kept here");
+		SKIP("--max-procs cannot be enforced here");
 	for (int count = 20; count < 30; count++) {
 		char where[80];
 
