@@ -3,7 +3,8 @@
 
 #include <time.h>
 
-/* Time that passes while the machine runs: for budgets. A suspended laptop kills no server. */
+/* Time that stops while the machine is suspended, for budgets: a suspended laptop must not make a
+ * deadline pass. */
 static inline long long clock_us(void)
 {
 	struct timespec t;
@@ -21,8 +22,8 @@ static inline long long clock_boot_ms(void)
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-/* Milliseconds until a time of clock_us, rounded up; 0: it has come; -1 for 0, which is no time. As
- * epoll_wait wants it. */
+/* Milliseconds until a time of clock_us, rounded up, as a timeout for epoll_wait; 0: the time has
+ * passed; -1: deadline_us is 0, which means no deadline. */
 static inline int clock_left_ms(long long deadline_us)
 {
 	long long left = deadline_us - clock_us();

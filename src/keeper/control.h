@@ -35,7 +35,7 @@ enum control_word {
 	CONTROL_GONE
 };
 
-/* Take over descriptor fd. Ours, or -1 after one line on stderr. */
+/* Take over descriptor fd. Returns a descriptor of the keeper, or -1 after one line on stderr. */
 int control_open(int fd);
 /* The next word that waits. *grace_ms is changed if it brings one, and *asks is set if the owner
  * wants to be asked. */
@@ -48,8 +48,8 @@ void control_clear(int fd, const char *who);
 /* These do nothing when fd is -1. */
 void control_started(int fd, pid_t server, const char *level, const char *tree);
 void control_exited(int fd, int status);
-/* To the socket that was opened, if there is one. */
+/* Send to the socket of control_open, if there is one. */
 void control_refused(const char *text);
 void control_refused_as(int status);
-/* Hang up before we end; fd -1 is fine. */
+/* Hang up before the keeper ends; fd may be -1. */
 void control_close(int fd);

@@ -1,15 +1,15 @@
-/* exec.h - becoming a command, as execvp does it, for a process that may not allocate.
+/* exec.h - execvp for a process that may not allocate.
  *
- * Not libc's: musl's execvp does not run a script that lacks its #! line, glibc's does, and clients
- * rely on it.
+ * libc's execvp is not used: musl's does not run a script without a #! line, glibc's does, and
+ * clients rely on this.
  */
 #pragma once
 
-/* Memory for exec_command, made at start: argv with room for a shell in front. NULL when there is
- * none. */
+/* Allocate memory for exec_command at start: argv with room for a shell in front. NULL when there
+ * is no memory. */
 char **exec_room(char **argv);
 
-/* Execute file, looked up in our PATH unless it holds a slash, with argv and environment envp. A
- * file the kernel does not know the format of is given to /bin/sh. Returns only on failure: -ENOENT
- * not found, -EACCES found but not executable. */
+/* Execute file with argv and environment envp. A file without a slash is looked up in the PATH of
+ * this process. A file whose format the kernel does not know is run by /bin/sh. Returns only on
+ * failure: -ENOENT not found, -EACCES found but not executable. */
 int exec_command(const char *file, char **argv, char **envp, char **room);

@@ -1,7 +1,7 @@
-/* keeper.h - what watch and hold share: made by the watch before they part, used by whichever of
- * them ends the tree.
+/* keeper.h - the state that watch and hold share: the watch makes it before the fork, and the
+ * keeper that ends the tree uses it.
  *
- *   owner ---- watch ---- hold ---- server ---- whatever it starts
+ *   owner ---- watch ---- hold ---- server ---- processes that the server starts
  *
  * Life: keeper_init -> keeper_prepare -> fork -> keeper_stopping -> keeper_kill -> keeper_clean, the
  * last only in a process that proved the tree empty. There is nothing to free: each of the two
@@ -20,7 +20,7 @@
 #include "tree.h"
 
 #define KILL_BUDGET_MS  5000 /* for killing and proving; after that survivors are named */
-#define ORPHAN_GRACE_MS 500  /* at most, once nobody is there to be graceful for */
+#define ORPHAN_GRACE_MS 500  /* the most, once the owner or the watch is dead */
 
 /* A keeper that is stopped, traced or frozen cannot run, but can be killed. So each keeper waits
  * for an answer of the other one for these times, and then sends SIGKILL to it. */
@@ -28,9 +28,10 @@
 #define HOLD_LATE_MS    500  /* for the hold to finish after the stated time and KILL_BUDGET_MS */
 #define WATCH_ANSWER_MS 1000 /* for the watch to answer MSG_DONE with MSG_SEEN */
 
-/* Words between watch and hold, over a SOCK_SEQPACKET pair. Its hang-up means that the other one is
- * dead. The hold sends few messages, so there is always room for them. The watch passes on every
- * signal it gets; signals for which the socket has no room are kept in a bit set and sent later. */
+/* Messages between watch and hold, over a SOCK_SEQPACKET pair. A hang-up means that the other
+ * keeper is dead. The hold sends few messages, so the socket always has room for them. The watch
+ * passes on every signal; signals for which the socket has no room are kept in a bit set and sent
+ * later. */
 enum msg_kind {
 	MSG_SIGNALS,  /* to hold; one, group: sets of signals for main and for its group */
 	MSG_STDIN,    /* to hold; the client hung up */
@@ -50,7 +51,7 @@ struct msg {
 
 enum failure {
 	FAILURE_FORK,
-	FAILURE_KERNEL, /* a system call that both need is refused to the hold */
+	FAILURE_KERNEL, /* the kernel refuses the hold a system call that both keepers need */
 	FAILURE_NAMESPACE,
 	FAILURE_CGROUP,
 	FAILURE_LIMIT,
@@ -74,11 +75,11 @@ struct keeper {
 	char id[TREE_ID_LEN + 1];
 	char mark[sizeof(TREE_ENV) + 1 + TREE_ID_LEN]; /* "KILLICK_TREE=ID" */
 	struct tree tree;
-	struct namespace ns; /* who we were outside, for level namespace */
+	struct namespace ns; /* the user outside of the namespace, for level namespace */
 	unsigned long nproc; /* RLIMIT_NPROC to set on the server; 0: none */
-	pid_t owner;         /* 0: nobody but stdin */
+	pid_t owner;         /* 0: only stdin */
 	int owner_fd;        /* pidfd, or -1 */
-	pid_t parent;        /* who started us and is the owner; -1: the owner is not our parent */
+	pid_t parent;        /* the parent, when it is the owner; -1: the owner is not the parent */
 	int watch_fd;        /* pidfd of the watch, or -1 */
 	int stdin_fd;        /* poller of both keepers that has stdin's hang-up alone; -1: none */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
@@ -89,30 +90,29 @@ struct keeper {
 	enum why why;
 	enum need need;
 	int note_count;
-	char notes[KEEPER_NOTES][240]; /* what fell back, for the report */
+	char notes[KEEPER_NOTES][240]; /* fallbacks, for the report */
 };
 
 /* Take over the options and the environment. 0, or an exit code after one line on stderr. */
 int keeper_init(struct keeper *k, const struct options *opt, char **environment);
 
-/* Find the owner and hold on to it. 0, or an exit code after one line on stderr. */
+/* Find the owner and open its pidfd. 0, or an exit code after one line on stderr. */
 int keeper_find_owner(struct keeper *k);
 
-/* Make cgroup and record: everything that has to exist before the first process does. 0, or an exit
- * code after one line on stderr; then nothing is left behind. */
+/* Make cgroup and record, which must exist before the first process. 0, or an exit code after one
+ * line on stderr; then neither is left behind. */
 int keeper_prepare(struct keeper *k);
 
-/* Is the parent that owns us gone? For a kernel that gives us no pidfd for it: then PDEATHSIG wakes
- * the watch. */
+/* Is the parent, when it is the owner, gone? For a kernel without pidfds: then PDEATHSIG wakes the
+ * watch. */
 bool keeper_parent_is_gone(const struct keeper *k);
 
-/* From here on no process of this user can trace us, write to our memory or take our descriptors:
- * the server has our user id. */
+/* From here on no process of this user can trace this keeper, write to its memory or take its
+ * descriptors. The server has the same user id. */
 void keeper_seal(void);
 
-/* Say in the record who the hold is. The hold calls this before the server runs: a server may
- * freeze its keepers at once, and the janitor kills only those of which it knows when they began.
- */
+/* Write the hold into the record. The hold calls this before the server runs: a server may freeze
+ * its keepers at once, and the janitor kills only keepers whose start time is in the record. */
 void keeper_describe_hold(const struct keeper *k);
 
 /* The rest of the record, once the server runs. */
@@ -124,23 +124,24 @@ void keeper_note(struct keeper *k, const char *fmt, ...) __attribute__((format(p
 /* One `key=value ...` line in the log, if there is one. */
 void keeper_log(const struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The end begins: remember why and when, tell the record. The first reason is the one that counts.
+/* The end begins: store the reason and the time, also in the record. Only the first reason is kept.
  */
 void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms);
 
-/* End the tree and prove it, within KILL_BUDGET_MS; tree_kill's answer. What the proof cannot claim
- * becomes a note. */
+/* End the tree and prove it, within KILL_BUDGET_MS; returns tree_kill's result. A check that could
+ * not be done becomes a note. */
 int keeper_kill(struct keeper *k);
 
-/* Remove cgroup and record; only for a tree that is proved empty, or never began. */
+/* Remove cgroup and record; only for a tree that is proved empty or was never started. */
 void keeper_clean(struct keeper *k);
 
-/* One line on stderr, with our name in front; the owner hears it through its socket, too. */
+/* One line on stderr, with "killick: " in front; the owner's socket gets the text, too. */
 void keeper_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the user can do about `error`: it is `otherwise` unless descriptors were missing. */
+/* The next step for the user after `error`: raise a limit when descriptors were missing, else
+ * `otherwise`. */
 const char *keeper_next_step(int error, const char *otherwise);
 
-/* One such line for a system call that failed while we set up: what could not be done, the reason,
- * and the next step. Returns the exit code for it. */
+/* keeper_say for a system call that failed at start: the call, the reason, and the next step.
+ * Returns the exit code. */
 int keeper_lacks(const char *call, int error);

@@ -1,7 +1,7 @@
 /* line.h - one line of text in fixed memory.
  *
- * What does not fit is cut and remembered in `cut`; nothing overflows and nothing is allocated, so
- * it may be used anywhere in the keeper, also while everything else fails. Threads: one per line.
+ * Text that does not fit is cut, and `cut` is set. A line never overflows and never allocates, so
+ * every part of the keeper may use it, also while other calls fail. Threads: one per line.
  * Blocking: only line_write, as write(2) does.
  */
 #pragma once
@@ -15,7 +15,7 @@ struct line {
 	bool cut;
 	char text[16384];
 };
-/* No initialiser: zeroing 16 KiB to write 60 bytes is for nothing. */
+/* A function instead of an initialiser, which would zero 16 KiB to write 60 bytes. */
 static inline void line_init(struct line *l)
 {
 	l->len = 0;
@@ -30,13 +30,12 @@ void line_vadd(struct line *l, const char *fmt, va_list ap);
  * U+FFFD. */
 void line_json(struct line *l, const char *s);
 
-/* Control characters become spaces: what users and servers name may hold anything, a line is one
- * line. */
+/* Replace control characters by spaces: names from users and servers may have newlines, and a line
+ * must stay one line. */
 void line_flatten(struct line *l);
 
-/* Write the line to somebody who may not read it: not at all unless fd takes it within timeout_ms.
- */
+/* Write the line to a reader that may not read: skipped unless fd is writable within timeout_ms. */
 void line_offer(const struct line *l, int fd, int timeout_ms);
 
-/* Write the whole line to fd, going on after EINTR and short writes. -errno on failure. */
+/* Write the whole line to fd, and continue after EINTR and short writes. -errno on failure. */
 int line_write(const struct line *l, int fd);

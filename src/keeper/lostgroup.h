@@ -3,7 +3,7 @@
  * A record is a file and can be forged, so its path is not trusted: it must be below a mounted
  * cgroup file system, end with the name that a keeper gives to the tree's cgroup, and is opened
  * from the mount point on without symbolic links, without "..", and without leaving that file
- * system. So no other file system is ever asked, and none can keep us waiting.
+ * system. So no other file system is accessed, and a dead one cannot block the janitor.
  *
  * Life: lostgroup_open -> lostgroup_kill -> lostgroup_remove. Allocates: never.
  */
@@ -13,8 +13,8 @@
  * cgroup; -ENOENT: it is gone; other -errno: could not be opened. */
 int lostgroup_open(const char *path, const char *id);
 
-/* SIGKILL everything in it and below, until the kernel says that it is empty or the deadline
- * (clock_us) comes. A cgroup v1 has no means for that, and a member whose main thread has exited
+/* SIGKILL every process in the cgroup and below, until the kernel reports it empty or the deadline
+ * (clock_us) has passed. A cgroup v1 has no cgroup.kill, and a member whose main thread has exited
  * does not get the signal: hunt.h finds those. Returns how many members there were. */
 int lostgroup_kill(int fd, long long deadline_us);
 

@@ -1,12 +1,14 @@
-/* mark.h - processes that carry a tree's mark, and that no parent and no cgroup ties to the tree.
+/* mark.h - finds processes that belong to a tree by their mark alone, not by parent or cgroup.
  *
- * Every process of a tree is born with KILLICK_TREE=ID in its environment. One that has entered a
- * pid namespace which existed before, and forked twice there, is no descendant of its keepers any
- * more, and only its mark shows that it belongs to the tree. Such processes are killed. A marked
- * process in our own pid namespace that is no descendant was started by another manager which got
- * our environment (at, a D-Bus service): it is not looked for, because other programs may use it.
+ * Every process of a tree starts with KILLICK_TREE=ID in its environment. A process that has
+ * entered a pid namespace which existed before, and forked twice there, is no longer a descendant
+ * of its keepers, and only its mark shows that it belongs to the tree. Such processes are killed. A
+ * marked process in the keeper's own pid namespace that is not a descendant was started by another
+ * manager which got the environment (at, a D-Bus service). Such processes are not looked for,
+ * because other programs may use them.
  *
- * A process can drop its mark by an exec with another environment: then nothing here finds it.
+ * A process can drop its mark by an exec with another environment: then mark_strike does not find
+ * the process.
  * Threads: one.  Blocking: for MARK_MS.  Allocates: never.
  */
 #pragma once
@@ -14,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define MARK_MS 1000 /* for one look at environments */
+#define MARK_MS 1000 /* for one scan of the environments */
 
 struct mark {
 	const char *entry; /* "KILLICK_TREE=ID", borrowed; NULL: the tree has no mark */
@@ -25,13 +27,13 @@ struct mark {
 	bool asks;         /* the owner is to be asked before the next look */
 };
 
-/* Open what a look needs, before the server starts. m->entry is set already, or will be. */
+/* Open the files that a scan needs, before the server starts. m->entry may be set later. */
 void mark_ready(struct mark *m);
 
-/* Look through /proc for living processes with the mark in their environment, in pid namespaces
- * below ours, and SIGKILL them. Returns how many there are; -errno when /proc could not be looked
- * through to its end. Processes whose environment this user may not read (another user's, a
- * keeper's) are passed over.
+/* Scan /proc for living processes with the mark in their environment, in pid namespaces below the
+ * keeper's, and SIGKILL them. Returns how many there are; -errno when the scan could not be
+ * finished. Processes whose environment this user may not read (another user's, a keeper's) are
+ * skipped.
  *
  * First every process is asked for its pid namespace, which takes a microsecond and no descriptor.
  * Only when a process is in another pid namespace are environments read, by a process that is

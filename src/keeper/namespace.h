@@ -1,8 +1,8 @@
 /* namespace.h - a pid namespace for one tree, with the hold as its pid 1.
  *
- * The kernel ends everything in it when its pid 1 ends, whoever else is dead: that is the whole
- * point. Root needs no user namespace for it; others get one in which they are themselves and
- * nobody else, so setuid programs lose their effect there. Threads: one.  Allocates: never.
+ * The kernel ends every process in the namespace when its pid 1 ends, even if all keepers are dead.
+ * Root needs no user namespace; other users get one in which only their own user id is mapped, so
+ * setuid programs have no effect there. Threads: one.  Allocates: never.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 
 struct namespace
 {
-	bool user; /* there is a user namespace around it */
-	uid_t uid; /* ours outside */
+	bool user; /* the pid namespace is inside a new user namespace */
+	uid_t uid; /* the user outside */
 	gid_t gid;
 };
 
-/* fork into a new pid namespace; returns as fork does, -1 with errno when the machine does not
- * allow it. The child continues with namespace_settle. */
+/* fork into a new pid namespace; returns like fork, -1 with errno when the machine does not allow
+ * the namespace. The child continues with namespace_settle. */
 pid_t namespace_fork(struct namespace *ns);
 
-/* In the child: be inside who we were outside. -errno: the namespace is there but useless (AppArmor
- * does this). */
+/* In the child: map the user and group of the parent. -errno: the namespace exists, but cannot be
+ * used (AppArmor does this). */
 int namespace_settle(const struct namespace *ns);

@@ -1,6 +1,6 @@
-/* options.h - what the words after `killick run` mean.
+/* options.h - the parsed command line of `killick run`.
  *
- * Nothing here acts: a command line is either understood whole or refused with one sentence.
+ * Parsing has no side effects: a command line is either accepted or refused with one sentence.
  * Threads: any.  Blocking: never.
  */
 #pragma once
@@ -16,8 +16,8 @@
 enum level { LEVEL_AUTO, LEVEL_GROUP, LEVEL_KEEPER, LEVEL_CGROUP, LEVEL_NAMESPACE };
 
 enum owner_kind {
-	OWNER_PARENT, /* who started us */
-	OWNER_STDIN,  /* whoever holds the other end of stdin, and nobody else */
+	OWNER_PARENT, /* the process that started killick */
+	OWNER_STDIN,  /* only the process at the other end of stdin */
 	OWNER_PID,
 };
 
@@ -30,16 +30,16 @@ struct options {     /* strings are borrowed from argv */
 	struct cgroup_limits limits;
 	const char *name; /* never NULL: by default the command's last path component */
 	const char *session, *log, *report; /* NULL: not given */
-	const char *arg0;   /* what the server is told it is called; NULL: argv[0] */
-	const char *cwd;    /* where the server runs; NULL: where we do */
-	unsigned linger_ms; /* how long what the server leaves behind may go on; 0: not */
+	const char *arg0;                   /* argv[0] of the server; NULL: the command */
+	const char *cwd;    /* working directory of the server; NULL: that of killick */
+	unsigned linger_ms; /* how long other processes may run after the server; 0: not at all */
 	bool terminal;      /* stdin is a terminal that shall control the server */
 	int control;        /* descriptor of the owner's socket (control.h); -1: none */
 	bool sweep;         /* look for lost trees */
 };
 
-/* Understand argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the
- * sentence. */
+/* Parse argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the sentence.
+ */
 int options_parse(int argc, char **argv, struct options *out, struct line *why);
 
 /* "2s", "500ms", "2" (seconds), "1.5s", "1m", "1h"; at most an hour. -EINVAL otherwise. */

@@ -1,10 +1,10 @@
-/* proc.h - what /proc says of one process.
+/* proc.h - reads what /proc says about a process.
  *
- * Reads a file of /proc into the caller's memory, never allocates. A process named by a bare pid
- * may be another one by the time the answer arrives: whoever acts on it holds a pidfd, or is the
- * parent that has not reaped yet. Threads: any.  Blocking: no open waits: a file on which another
- * process of its user holds a lease (F_SETLEASE works on procfs and cgroupfs) is not opened, the
- * error is -EWOULDBLOCK. Reading an environment may wait for the memory of that process.
+ * Reads a file of /proc into the caller's memory, never allocates. A pid may be reused by the time
+ * the result is used: a caller that acts on the process must hold a pidfd, or be the parent that
+ * has not reaped it yet. Threads: any.  Blocking: open never waits: a file on which another process
+ * of its user holds a lease (F_SETLEASE works on procfs and cgroupfs) is not opened, and the error
+ * is -EWOULDBLOCK. Reading an environment may block on the memory of that process.
  */
 #pragma once
 
@@ -15,9 +15,9 @@
 struct proc_stat {
 	pid_t pid, ppid, pgrp, session;
 	char state;    /* as in ps: R S D Z T ... */
-	char comm[64]; /* as the kernel gives it, escapes undone by nobody */
+	char comm[64]; /* raw, not unescaped */
 	unsigned long long
-		start; /* field 22, clock ticks since boot: pid and start name a process for ever */
+		start; /* field 22, clock ticks since boot: pid and start identify a process */
 	unsigned long long cpu_ticks; /* utime + stime, fields 14 and 15 */
 	unsigned long rss_pages;      /* field 24 */
 	long threads;                 /* field 20 */
@@ -27,38 +27,39 @@ struct proc_stat {
  * is no such text. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
 
-/* Read and parse /proc/PID/stat; pid 0 means ourselves. -ESRCH when there is no such process. */
+/* Read and parse /proc/PID/stat; pid 0 means this process. -ESRCH when there is no such process. */
 int proc_stat_get(pid_t pid, struct proc_stat *out);
 
 /* Not dead and not a zombie. A process whose main thread has exited is alive as long as another
  * thread runs. */
 bool proc_is_alive(const struct proc_stat *st);
 
-/* Is /proc that of our own pid namespace? If it is not (a chroot, a bind mount), no number in it
- * may be used here. */
+/* Does /proc belong to the pid namespace of this process? If not (a chroot, a bind mount), its pids
+ * must not be used here. */
 bool proc_is_own(void);
 
-/* A number that names our pid namespace while it exists; 0 when /proc does not tell. */
+/* The number of this process's pid namespace, unique while the namespace exists; 0 when /proc does
+ * not tell. */
 unsigned long long proc_pid_namespace(void);
 /* The same for the time namespace, by which start times and CLOCK_BOOTTIME are shifted. */
 unsigned long long proc_time_namespace(void);
 
-/* Hold the process `pid` that began at `start`: a pidfd (CLOEXEC), or -ESRCH when it is gone, or
- * another -errno. */
+/* Open a pidfd (CLOEXEC) of the process `pid` that started at `start`. -ESRCH when the process is
+ * gone, or another -errno. */
 int proc_hold(pid_t pid, unsigned long long start);
 
-/* Is the process behind a pidfd still there, at least as a zombie that nobody has reaped? Then its
- * pid was its own all the time since the pidfd was opened. */
+/* Does the process of a pidfd still exist, at least as a zombie that has not been reaped? Then its
+ * pid was not reused since the pidfd was opened. */
 bool proc_is_held(int pidfd);
 
-/* Does the environment of `pid`, as it was at its exec, hold `entry` ("NAME=VALUE") exactly? 1 or
- * 0; 0 also when there is no such process or its environment is not for us to read. -EMFILE,
- * -ENFILE, -ENOMEM: could not look. */
+/* Does the environment of `pid`, as it was at its exec, have exactly `entry` ("NAME=VALUE")? 1 or
+ * 0; 0 also when there is no such process or this user may not read its environment. -EMFILE,
+ * -ENFILE, -ENOMEM: the environment could not be opened. */
 int proc_has_env(pid_t pid, const char *entry);
 
 /* Call fn with the value of each variable `name` in that environment, until fn returns true. 1: fn
- * did; else as above, and -ENODATA: it is empty, as in the middle of an exec. Entries longer than
- * 4 KiB are passed over. */
+ * returned true; else as proc_has_env, and -ENODATA: the environment is empty, as in the middle of
+ * an exec. Entries longer than 4 KiB are skipped. */
 typedef bool (*proc_env_fn)(void *ctx, const char *value);
 int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx);
 
@@ -73,6 +74,6 @@ ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size);
 /* The same for a file that is open already, from its beginning. */
 ssize_t proc_read_again(int fd, char *buf, size_t size);
 
-/* Write text to a file that exists, in one write as the kernel's files want it. -errno on failure.
- */
+/* Write text to an existing file, in one write(2), as files of the kernel require. -errno on
+ * failure. */
 int proc_write_file(int dirfd, const char *path, const char *text);

@@ -1,9 +1,9 @@
-/* relay.h - the process the client started, when it has children that are not the tree's.
+/* relay.h - the process that the client started, when it has children outside of the tree.
  *
- * `sh -c 'helper & exec killick run -- srv'`: the helper is a child of the process that becomes
- * killick, and no part of the tree. A watch takes every child for its tree's. So here the watch is
- * a process of its own, without children, and the process the client knows only relays: it hands
- * signals on and ends as the watch ends.
+ * `sh -c 'helper & exec killick run -- srv'`: the helper is a child of the process that executes
+ * killick, and not part of the tree. A watch treats every child as part of its tree. So here the
+ * watch is a new process without children, and the process that the client started is the relay:
+ * it passes signals on and ends as the watch ends.
  *
  *   owner ---- relay ---- watch ---- hold ---- server
  *                 \____ helper
@@ -15,11 +15,11 @@
 
 #include <stdbool.h>
 
-/* Has this process living children, or is it pid 1, which gets everybody's? Dead ones are reaped.
- */
+/* Does this process have living children, or is it pid 1, which gets all orphans? Dead children are
+ * reaped. */
 bool relay_is_needed(void);
 
-/* Returns 0 in the new process that shall be the watch; this one does not return. -errno: no new
- * process to be had. The relay ends with its parent when the watch has no other way to see the
- * owner's end (ends_with_parent). Signals are blocked (signals_block). */
+/* Fork the watch. Returns 0 in the new process, which becomes the watch; the caller does not
+ * return. -errno: fork failed. With ends_with_parent the relay dies with its parent, because the
+ * watch has no other way to see the owner's end. Signals must be blocked (signals_block). */
 int relay_start(bool ends_with_parent);

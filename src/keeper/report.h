@@ -1,12 +1,12 @@
-/* report.h - how a tree ended, for people and programs: the JSON line of --report and the last line
- * of --log. Threads: one.  Blocking: as writing to the report does.  Allocates: never.
+/* report.h - writes how a tree ended: the JSON line of --report and the last line of --log.
+ * Threads: one.  Blocking: as writing to the report does.  Allocates: never.
  */
 #pragma once
 
 #include "keeper.h"
 #include "line.h"
 
-/* Write both, where they were asked for. `survivors` is tree_kill's answer. */
+/* Write both, where the options ask for them. `survivors` is the result of tree_kill. */
 void report_end(const struct keeper *k, int survivors);
 
 /* The command as one text, arguments joined by spaces. */

@@ -2,7 +2,7 @@
  *
  * In the test build (KILLICK_STEPS) the environment variable KILLICK_DIE_AT=NAME makes the process
  * that reaches the step NAME end there as by SIGKILL, after it made the file KILLICK_DIE_MARK. In
- * the real program STEP() is nothing. The list is in the order of a whole life.
+ * the real program STEP() is empty. The list is in the order of a tree's life.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 	X(WATCH_CGROUP, "watch:cgroup")   /* cgroup made, empty */                                 \
 	X(WATCH_FORKED, "watch:forked")   /* the hold lives */                                     \
 	X(WATCH_STARTED, "watch:started") /* the server runs and the hold said so */               \
-	X(WATCH_SIGNAL, "watch:signal")   /* a signal came, not yet handed on */                   \
+	X(WATCH_SIGNAL, "watch:signal")   /* a signal came, not yet passed on */                   \
 	X(WATCH_DONE, "watch:done")       /* the hold said the tree is empty */                    \
 	X(WATCH_MIRROR, "watch:mirror")   /* about to end as the server did */                     \
 	X(HOLD_BEGIN, "hold:begin")       /* first instruction after fork */                       \
