@@ -1,8 +1,8 @@
-/* executor_wire.h - the client's end of a WebSocket: as little as keeps a fast executor busy.
+/* executor_wire.h - a minimal WebSocket client that is faster than the executors.
  *
  * Life: wire_open -> wire_send / wire_next ... -> wire_close. Ends the program when the other end
- * breaks the protocol or says nothing for WIRE_PATIENCE_S: a benchmark has nobody to tell.
- * Threads: one.  Blocking: yes, that is what is measured.
+ * breaks the protocol or is silent for WIRE_PATIENCE_S.
+ * Threads: one.  Blocking: yes, this time is measured.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 
 struct wire {
 	int fd;
-	char *buf;       /* what came and was not yet handed out */
-	size_t at, have; /* bytes handed out, bytes in all */
-	bool heard;      /* something came since we last sent */
-	bool patient;    /* acknowledge when the kernel likes, up to 40 ms late; see wire_open */
+	char *buf;       /* received bytes */
+	size_t at, have; /* bytes that were returned, bytes in all */
+	bool heard;      /* bytes were received since the last send */
+	bool patient;    /* let the kernel delay acknowledgements, up to 40 ms; see wire_open */
 };
 
 struct wire_message {
@@ -24,9 +24,9 @@ struct wire_message {
 	size_t len;
 };
 
-/* Unless `patient` is set afterwards, what has come is acknowledged before more is waited for. An
- * executor that leaves Nagle's algorithm on holds a second small message back until the first is
- * acknowledged: that would be the kernel's delay, forty milliseconds, and all that is measured. */
+/* Unless `patient` is set afterwards, received bytes are acknowledged before the next wait. An
+ * executor that uses Nagle's algorithm delays a second small message until the first is
+ * acknowledged: then only the kernel's delay of 40 ms would be measured. */
 void wire_open(struct wire *w, unsigned short port);
 void wire_send(struct wire *w, const char *text, size_t len);
 struct wire_message wire_next(struct wire *w);

@@ -1,7 +1,7 @@
-/* lib.h - what the measures of the library share: three clients of one server.
+/* lib.h - shared by the measures of the library: three clients of one server.
  *
- * The raw client is the limit: two pipes and nothing else. The SDK's client runs in node and is
- * told what to do over its stdin. Every measure runs them interleaved, in another order each round
+ * The raw client is the limit: it only uses two pipes. The SDK's client runs in node and gets its
+ * commands over stdin. Every measure runs the clients interleaved, in another order each round
  * (bench.h has the same rule for the wrappers).
  */
 #pragma once
@@ -33,9 +33,9 @@ struct talker { /* one client; all numbers are negative when it failed */
 	double (*burst)(void *state, const struct burst *u); /* microseconds */
 	void (*stop)(void *state);
 	double (*launch)(void *state, const struct lib *b, size_t count); /* ms until all are up */
-	double (*end)(void *state); /* ms until all of those are gone */
+	double (*end)(void *state); /* ms until all of them are gone */
 	bool one_only;              /* never more than one call in flight */
-	bool no_crowd;              /* launch is another's */
+	bool no_crowd;              /* launch is the same as that of another talker */
 };
 extern const struct talker talker_raw, talker_raw_again, talker_blocking, talker_callback,
 	talker_host_loop, talker_sdk;
@@ -49,8 +49,8 @@ _Noreturn void lib_die(const char *who, const char *what);
 void lib_talk(struct lib *b);  /* calls */
 void lib_crowd(struct lib *b); /* 100 servers up, 100 down */
 void lib_idle(struct lib *b);  /* memory and wake-ups */
-/* In a process of its own: open `count` idle servers, print what that cost. */
+/* In a separate process: open `count` idle servers, print memory and wake-ups. */
 int lib_idle_main(const char *killick, const char *echo, size_t count);
 
-/* lib_own.c: a config of `count` echo servers, to be given to free(). */
+/* lib_own.c: a config of `count` echo servers; the caller frees it. */
 char *own_config(const char *echo, size_t count);

@@ -1,7 +1,7 @@
 /* peer.h - one way to start a server: bare, or behind killick, tini, dumb-init or bwrap.
  *
- * A peer is an argv prefix. Which exist is found out once, by trying; the ones that do not are left
- * out of every table and named in the header, never silently.
+ * A peer is an argv prefix. peer_find tries each peer once; peers that do not work are left out of
+ * every table and named in the header.
  * Threads: one.  Blocking: peer_find runs each peer once.
  */
 #pragma once
@@ -14,9 +14,9 @@
 
 enum peer_kind {
 	PEER_BARE,
-	PEER_CONTROL, /* bare once more: for the noise, or with one thing changed */
-	PEER_KILLICK, /* as shipped: the level `auto` chooses */
-	PEER_LEVEL,   /* killick at a level that was asked for */
+	PEER_CONTROL, /* bare again: to measure the noise, or with one change */
+	PEER_KILLICK, /* with the level that `auto` chooses */
+	PEER_LEVEL,   /* killick with an explicit level */
 	PEER_RIVAL,
 };
 
@@ -27,13 +27,13 @@ struct peer {
 };
 
 struct peers {
-	struct peer at[PEER_MAX]; /* only those that work */
+	struct peer at[PEER_MAX]; /* only peers that work */
 	size_t count;
-	char missing[256]; /* names of those that do not, for people; empty: none */
+	char missing[256]; /* names of the peers that do not work; empty: none */
 };
 
 /* Try every peer with `echo` as its server. `only`, when not NULL, is a comma-separated list of
- * names; bare and killick are always there. */
+ * names; bare and killick are always included. */
 void peer_find(struct peers *out, const char *killick, const char *echo, const char *only);
 
 /* The index of the peer called `name`, or -1. */

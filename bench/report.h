@@ -23,7 +23,7 @@ struct report {
 
 void report_open(struct report *r);
 
-/* Markdown, as it is. */
+/* Add Markdown text unchanged. */
 void report_text(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* One row per peer that has samples: median, p95, n, and the medians' ratio to bare and to tini. */
@@ -45,9 +45,9 @@ void report_target(struct report *r, const char *what, const char *fmt, double b
 /* The same for a number that must not be smaller; marked as such. */
 void report_floor(struct report *r, const char *what, const char *fmt, double bound, double value);
 
-/* A target that could not be judged here, and why. Counts as missed: silence must not look like
- * success. */
+/* A target that could not be judged here, and why. Counts as missed, so that a missing measurement
+ * does not look like success. */
 void report_unjudged(struct report *r, const char *what, const char *why);
 
-/* Print all of it to `out`, `header` first. Returns the number of targets missed. */
+/* Print the page to `out`, `header` first. Returns the number of targets missed. */
 int report_print(struct report *r, FILE *out, const char *header);

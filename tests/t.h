@@ -1,10 +1,10 @@
-/* t.h - the test harness: TAP, a process per test, and nothing may be left behind.
+/* t.h - the test harness: TAP, a process per test, and no process or descriptor may be left.
  *
  * #include "t.h"
  * TEST(adds) { OK(buf_add(&b, "x", 1) == 0); EQ(b.len, 1); STREQ(b.text, "x"); }
  * TEST(slow, .timeout_ms = 60000) { ... if (!possible) SKIP("no cgroup here"); ... }
  *
- * Each test runs in a process of its own, which is a subreaper and has t_audit open (audit.h):
+ * Each test runs in a separate process, which is a subreaper and has t_audit open (audit.h):
  * programs it starts carry the tag. When the test returns, it fails if a descriptor was opened and
  * not closed, if a child is left (also an orphan of a child), if a process with the tag lives, or,
  * under AddressSanitizer, if memory is left that nobody can reach. A failed check ends the test at
@@ -72,21 +72,22 @@ void t_streq(const char *a, const char *b, const char *sa, const char *sb, const
 void t_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 double t_now_ms(void); /* CLOCK_MONOTONIC */
-/* Wait for poll events (POLLIN, ...) on fd. The events that came, 0 at the deadline. */
+/* Wait for poll events (POLLIN, ...) on fd. Returns the events, 0 at the deadline. */
 int t_wait_fd(int fd, int events, int timeout_ms);
-/* Wait for the end of a child and reap it: its wait status, or -1 at the deadline (it is not
- * killed). */
+/* Wait for the end of a child and reap it. Returns its wait status, or -1 at the deadline (the
+ * child is not killed). */
 int t_wait_child(pid_t pid, int timeout_ms);
-/* Start a program with the environment of this process. stdio: three descriptors, -1 for ours. Its
- * pid; fails the test when it cannot be executed. */
+/* Start a program with the environment of this process. stdio: three descriptors, -1: that of this
+ * process. Returns the pid; fails the test when the program cannot be executed. */
 pid_t t_spawn(char *const *argv, const int *stdio);
 /* The program under test: the value of environment variable `var`, or `otherwise`. */
 const char *t_program(const char *var, const char *otherwise);
 
 extern uint64_t t_seed;
 uint64_t t_random(void); /* splitmix64 from t_seed */
-/* For programs with a main of their own: run the registered tests as argv says; the exit status. */
+/* For programs with their own main: run the registered tests that argv selects. Returns the exit
+ * status. */
 int t_main(int argc, char **argv);
-/* For programs with a main of their own: one TAP result line. skip: NULL, or why. */
+/* For programs with their own main: print one TAP result line. skip: NULL, or the reason. */
 void t_result(bool ok, const char *name, const char *skip);
-int t_finish(void); /* prints the plan and the counts; the exit status */
+int t_finish(void); /* prints the plan and the counts; returns the exit status */

@@ -1,7 +1,7 @@
-/* args.h - the arguments of a call as they stand on a command line, as JSON.
+/* args.h - turns the arguments of a call from the command line into a JSON object.
  *
- * `--args` gives the object whole: JSON text, @FILE, or - for stdin. Words give it piece by piece:
- * `key=value`, where the schema says whether that is a text, and `key:=JSON`.
+ * `--args` gives the whole object: JSON text, @FILE, or - for stdin. Words give single members:
+ * `key=value`, where the schema decides whether the value is a string, and `key:=JSON`.
  */
 #pragma once
 
@@ -9,10 +9,12 @@
 #include "base/json.h"
 #include "talk.h"
 
-/* Read --args into `out`, checked, on one line. False: it was said why not (exit status 64). */
+/* Read --args, check it, and write it to `out` as one line. False: an error was printed (exit
+ * status 64). */
 bool args_read(struct talk *t, const char *given, struct buf *out);
 
-/* Are these words of the form key=value or key:=JSON? Said if not. */
+/* Are all words of the form key=value or key:=JSON? False: an error was printed. */
 bool args_check(struct talk *t, char **words, int count);
-/* Make an object of them. `schema` is that of the whole object; JSON_NONE: all are texts. */
+/* Make an object of the words. `schema` is that of the object; JSON_NONE: all values are strings.
+ */
 void args_build(char **words, int count, struct json schema, struct buf *out);

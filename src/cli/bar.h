@@ -1,8 +1,8 @@
-/* bar.h - one line on the terminal that says how far something is, and goes away when it is over.
+/* bar.h - a progress line on the terminal, removed when the work is done.
  *
- * On stderr, and only where that is a terminal; elsewhere every function does nothing. Nothing is
- * drawn in the first second unless there is progress to show: most things are over by then. Whoever
- * writes to the terminal in between calls bar_clear first.
+ * Drawn on stderr, and only if stderr is a terminal; elsewhere every function does nothing. In the
+ * first second the line is drawn only when there is progress: most requests are done by then. A
+ * caller that writes to the terminal in between must call bar_clear first.
  * Life: bar_begin -> bar_progress, bar_tick ... -> bar_clear.
  */
 #pragma once
@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 struct bar {
-	bool on;    /* there is a terminal */
-	bool drawn; /* a line of ours stands there */
+	bool on;    /* stderr is a terminal */
+	bool drawn; /* the line is on the screen */
 	bool has_progress;
 	char title[64];         /* clean */
 	char message[256];      /* clean; "" without */
@@ -21,13 +21,13 @@ struct bar {
 };
 
 void bar_begin(struct bar *b, const char *title);
-/* A report from a peer: the message is cleaned. Drawn now unless that was just done. */
+/* A progress report from a server: the message is cleaned. Draws the line, with a limited rate. */
 void bar_progress(struct bar *b, double progress, double total, const char *message);
-/* Time passes: draw again. */
+/* Draw the line again, because time has passed. */
 void bar_tick(struct bar *b);
 /* Milliseconds until the next bar_tick is due; -1: never. */
 int bar_due_ms(const struct bar *b);
 void bar_clear(struct bar *b);
 
-/* The line itself, for a terminal of so many columns. */
+/* The text of the line, for a terminal with this many columns. */
 void bar_line(const struct bar *b, long long now_us, size_t columns, char *out, size_t size);

@@ -1,4 +1,4 @@
-/* catalogue.h - one entry of what a server offers, in full, for people. */
+/* catalogue.h - prints one tool, resource or prompt with all its details. */
 #pragma once
 
 #include <stddef.h>

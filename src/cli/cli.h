@@ -1,5 +1,4 @@
-/* cli.h - what all verbs of the second program share: options, usage errors, and what the terminal
- * can do.
+/* cli.h - options, usage errors and terminal properties, for all verbs of killick-more.
  *
  * A verb is `int verb_x(int argc, char **argv)`; argv[0] is the verb's own name and the result is
  * the exit status.
@@ -27,7 +26,7 @@ int verb_ping(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_exec_server(int argc, char **argv);
-int verb_run(int argc, char **argv); /* --on: elsewhere */
+int verb_run(int argc, char **argv); /* with --on: on another machine */
 
 /* The texts of `killick VERB --help`. */
 extern const char ps_help[], reap_help[], doctor_help[], demo_help[];
@@ -38,18 +37,16 @@ struct cli_option {
 	const char *name;   /* without dashes; NULL ends the list */
 	bool *flag;         /* set when given, or */
 	const char **value; /* takes a value: --name V or --name=V */
-	char letter;        /* of a flag: -v does as well; 0: none */
+	char letter;        /* short form of a flag, as in -v; 0: none */
 };
 
-struct cli_words {   /* what is no option */
-	char **list; /* count of them, wherever they stood; borrowed from argv, which is put
-			into another order */
+struct cli_words {   /* the arguments that are not options */
+	char **list; /* borrowed from argv, which is reordered */
 	int count;
-	char **command; /* what stands behind "--", NULL at the end; NULL: no "--" */
+	char **command; /* the words after "--", NULL at the end; NULL: no "--" */
 };
 
-/* Read the options of a verb. True: go on. False: stop with *out_status (help was printed, or a
- * usage error). */
+/* Read the options of a verb. False: help or a usage error was printed; exit with *out_status. */
 bool cli_options(int argc, char **argv, const char *help, const struct cli_option *options,
 		 int *out_status);
 /* The same for a verb that takes words too. */
@@ -62,22 +59,22 @@ int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(prin
 /* Print `killick: VERB: TEXT` to stderr. */
 void cli_say(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Flush stdout; when that or an earlier write failed (disk full, not a closed pipe) say so and
- * return EXIT_TRY_AGAIN. */
+/* Flush stdout; when the flush or an earlier write failed (disk full, not a closed pipe) print an
+ * error and return EXIT_TRY_AGAIN, else `status`. */
 int cli_finish(const char *verb, int status);
 
-/* The small program that belongs to this one: beside it in a build tree, in bin when installed.
- * False: link_keeper_path shall look. */
+/* The program `killick` of this killick-more: in the same directory of a build tree, or in bin when
+ * installed. False: not found; link_keeper_path searches further. */
 bool cli_find_keeper(char *out, size_t size);
 
-/* The config that is meant: `given`, else $KILLICK_CONFIG, else the usual one in this directory.
- * NULL: there is none. */
+/* The config file: `given`, else $KILLICK_CONFIG, else one of the usual files in this directory.
+ * NULL: not found. */
 const char *cli_find_config(const char *given);
 
-/* Look at locale, terminal and NO_COLOR, once, before any output. */
+/* Read locale, terminal and NO_COLOR, once, before any output. */
 void cli_start(void);
 
 bool cli_is_tty(void); /* stdout */
 bool cli_has_colour(void);
-size_t cli_width(void);  /* columns of the terminal; 0 when stdout is none: as wide as needed */
+size_t cli_width(void);  /* columns of the terminal; 0: stdout is not a terminal, no limit */
 size_t cli_height(void); /* lines of the terminal; 24 when unknown */

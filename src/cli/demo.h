@@ -1,14 +1,14 @@
-/* demo.h - the parts of `killick demo` that run in processes of their own.
+/* demo.h - the parts of `killick demo` that run in separate processes.
  *
- *   demo                          counts, draws; a subreaper, so that it sees the end of everything
- *   |- killick run -- stage       a killick of its own around everything plain: its end is the end
- * of all strays |   `- client - server ...    the left column
+ *   demo                          counts and draws; a subreaper, so that it gets all orphans
+ *   |- killick run -- stage       holds the plain clients: ends with all stray processes
+ *   |   `- client - server ...    the left column
  *   `- client - killick run - server ...    the right column
  *
- * stage and client are `killick-more demo-part stage|client`. A client is what any MCP client is at
- * its smallest: it starts a server with two pipes, sends initialize and reads the answer. Clients
- * and stage leave when their stdin ends, so none outlives the demo, whatever ends that. All are
- * found again by DEMO_TAG in their environment.
+ * stage and client are `killick-more demo-part stage|client`. A client is a minimal MCP client: it
+ * starts a server with two pipes, sends initialize and reads the answer. Clients and stage exit
+ * when their stdin ends, so none outlives the demo, however the demo ends. All processes are found
+ * by DEMO_TAG in their environment.
  */
 #pragma once
 
@@ -20,6 +20,6 @@
 
 int demo_part(int argc, char **argv);
 
-/* Start argv with these as stdin and stdout, DEMO_TAG=tag first in its environment, default
- * signals. Descriptors beyond 2 must be CLOEXEC. Returns the pid or -errno. */
+/* Start argv with in_fd and out_fd as stdin and stdout, DEMO_TAG=tag first in its environment, and
+ * default signals. Descriptors above 2 must be CLOEXEC. Returns the pid or -errno. */
 pid_t demo_spawn(char *const *argv, const char *tag, int in_fd, int out_fd);

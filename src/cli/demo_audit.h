@@ -1,8 +1,7 @@
-/* demo_audit.h - counts what is left, by reading /proc and nothing else.
+/* demo_audit.h - counts the remaining processes, only by reading /proc.
  *
- * Shares no code with killick, so that the demo does not ask the accused. A process belongs to the
- * demo when its environment, as it was at its exec, holds the tag. Zombies are dead and not
- * counted.
+ * Shares no code with killick, so that killick does not judge itself. A process belongs to the demo
+ * when its environment, as it was at its exec, has the tag. Zombies are dead and not counted.
  */
 #pragma once
 
@@ -12,22 +11,22 @@
 struct audit_proc {
 	pid_t pid, ppid;
 	unsigned long long start; /* clock ticks since boot */
-	char tag[40];             /* what stands behind the tag and its dot; empty: nothing */
+	char tag[40];             /* the text after the tag and its dot; may be empty */
 	char args[200]; /* arguments joined by spaces, as the process gave them: clean before
 			   printing */
 };
 
 /* Find the processes whose environment has an entry that is `tag`, or starts with `tag` and a dot.
- * At most max are stored, in the order in which they began; the number found is returned. A look
- * takes time, and who forks and exits faster than that may be missed: look more than once, and ask
- * audit_children. */
+ * At most max are stored, in the order of their start; the number found is returned. A process that
+ * forks and exits faster than the scan may be missed: scan more than once, and call audit_children.
+ */
 size_t audit_scan(const char *tag, struct audit_proc *out_list, size_t max);
 
-/* SIGKILL all of them, by pidfd, until none is left or the time is over. Returns how many are left.
- */
+/* SIGKILL all processes with the tag, by pidfd, until none is left or the budget is used up.
+ * Returns how many are left. */
 size_t audit_kill(const char *tag, long budget_ms);
 
-/* Our children other than `except`, zombies included. As we are a subreaper, none means that
- * nothing we ever started is left: whoever lost its parent would be among them. -1 when this kernel
- * does not tell (CONFIG_PROC_CHILDREN). */
+/* The number of children of this process other than `except`, zombies included. This process is a
+ * subreaper, so 0 means that no process it ever started is left: orphans become its children. -1
+ * when this kernel does not tell (CONFIG_PROC_CHILDREN). */
 int audit_children(pid_t except);

@@ -1,8 +1,7 @@
-/* demo_view.h - what the demo shows: two trees side by side, and the table that grows below them.
+/* demo_view.h - draws the demo: two trees side by side, and a table of results below them.
  *
- * On a terminal that is large enough the picture is redrawn in place (view_frame, as often as one
- * likes); elsewhere each scene is printed in steps (view_step). Nothing here starts or ends a
- * process.
+ * On a terminal that is large enough the picture is redrawn in place (view_frame, at any rate);
+ * elsewhere each scene is printed in steps (view_step). The view starts and ends no process.
  */
 #pragma once
 
@@ -12,7 +11,7 @@
 #include "demo_audit.h"
 
 enum { SIDE_PLAIN, SIDE_KILLICK, SIDES };
-enum { SIDE_MAX = 64 }; /* processes that are kept to be shown; more are counted */
+enum { SIDE_MAX = 64 }; /* processes that can be shown; more are only counted */
 
 struct scene {
 	const char *mode, *inner; /* of the zoo; inner may be NULL */
@@ -21,24 +20,24 @@ struct scene {
 	/* results */
 	bool done;
 	size_t left[SIDES];
-	double gone_ms; /* killick's side, from SIGKILL to the first look that found nothing; -1:
+	double gone_ms; /* killick's side, from SIGKILL to the first scan without a process; -1:
 			   never */
 };
 
 struct side {
 	struct audit_proc list[SIDE_MAX];
-	size_t count; /* found; may be more than are in the list */
-	pid_t server; /* the process the client meant to start, once seen */
+	size_t count; /* found; may be more than in the list */
+	pid_t server; /* the process that the client started, once seen */
 };
 
 struct view {
 	const struct scene *scenes;
 	size_t count, current;
 	const struct side *sides;
-	bool killed;     /* the clients of this scene were */
-	double since_ms; /* ... so long ago */
+	bool killed;     /* the clients of this scene were killed */
+	double since_ms; /* time since then */
 	bool live;
-	size_t drawn; /* lines on the screen that are ours */
+	size_t drawn; /* lines of the picture on the screen */
 };
 
 /* Choose between live and steps. */
@@ -47,10 +46,10 @@ void view_init(struct view *v, const struct scene *scenes, size_t count, const s
 /* Live only: draw the picture over the last one. */
 void view_frame(struct view *v);
 
-/* Steps only: print what there is to see now. */
+/* Steps only: print the current state. */
 void view_step(const struct view *v, const char *what);
 
-/* Live only: take the picture away and give the cursor back. Safe to call twice. */
+/* Live only: erase the picture and show the cursor. Safe to call twice. */
 void view_clear(struct view *v);
 
 /* The table of all scenes; those that are not done have no results yet. */

@@ -1,7 +1,7 @@
-/* exec_options.h - what the words after `killick exec-server` mean.
+/* exec_options.h - the parsed command line of `killick exec-server`.
  *
- * Whoever may connect may run programs as this user. So an address that others can reach is refused
- * unless there are both a token and TLS, or the words say that this is meant.
+ * Every client that can connect can run programs as this user. So an address that other machines
+ * can reach is refused without both a token and TLS, unless --insecure is given.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 struct exec_options {
 	struct url url;
-	int fd; /* the listening socket that the service manager gave us; -1: none */
+	int fd; /* the listening socket from the service manager; -1: none */
 	const char *cert_file, *key_file, *contain;
 	unsigned char token_sha256[32];
 	bool has_token, insecure, quiet;
@@ -23,5 +23,5 @@ struct exec_options {
 	struct seats_limits seats;
 };
 
-/* True: go on. False: stop with *out_status. */
+/* False: help or a usage error was printed; exit with *out_status. */
 bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out_status);

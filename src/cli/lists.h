@@ -1,4 +1,4 @@
-/* lists.h - what every server offers of one kind, asked for at once.
+/* lists.h - the lists of one kind (tools, resources, prompts) of all servers, requested at once.
  *
  * Life: lists_get -> lists_of ... -> lists_done.
  */
@@ -7,7 +7,7 @@
 #include "talk.h"
 
 struct list {
-	struct killick_result *result; /* NULL: there was nothing to ask, or it failed */
+	struct killick_result *result; /* NULL: not requested, or failed */
 };
 struct lists {
 	struct list *list; /* one per server of talk.status */
@@ -18,17 +18,16 @@ struct lists {
 		.list = NULL                                                                       \
 	}
 
-/* Ask every server that is ready and says that it has `capability`. Failures are reported. False:
- * interrupted. */
+/* Ask every ready server that has `capability`. Failures are printed. False: interrupted. */
 bool lists_get(struct talk *t, enum killick_op op, const char *capability, struct lists *out);
 
 /* The array `key` of server i; JSON_NONE if there is none. */
 struct json lists_of(const struct lists *l, size_t i, const char *key);
-/* How many items there are in all. */
+/* The number of items of all servers. */
 size_t lists_count(const struct lists *l, const char *key);
 
-/* The server, borrowed from the status, one of whose items in array `key` has this member. False:
- * it was said that none has, or several. */
+/* Find the only server with an item in array `key` whose `member` is `value`; borrowed from the
+ * status. False: no server or several servers have one; an error was printed. */
 bool lists_owner(struct talk *t, const struct lists *l, const char *key, const char *member,
 		 const char *value, const char **out_server);
 
@@ -36,7 +35,7 @@ struct list_kind {
 	enum killick_op op;
 	const char *capability, *key; /* "resources", "resourceTemplates" */
 };
-/* Print these kinds as one JSON array with an object per server, items as the servers wrote them:
+/* Print these lists as one JSON array with an object per server, items as the servers wrote them:
  * [{"server":"files","tools":[...]}]. A server that failed has an "error" instead. */
 void lists_json(struct talk *t, const struct list_kind *kinds, size_t count);
 

@@ -1,10 +1,10 @@
 /* mcp_look.h - does a command line look like an MCP server?
  *
- * A guess for listing, never a reason to act. The word `mcp` in the name of a program, package,
- * module, script or of a folder of the user's is taken as a sign, and so is `modelcontextprotocol`.
- * Not signs: words that merely contain the letters (mcpelauncher), options (--mcp-config, a
- * client's), data files (mcp.json, mcp.log), and what only happens to be installed below a folder
- * with that name (/src/mcp-x/node_modules/.bin/vite).
+ * The result is a guess for lists, never a reason to kill. Signs are the word `mcp` in the name of
+ * a program, package, module, script or folder of the user, and the word `modelcontextprotocol`.
+ * Not signs: words that only contain the letters (mcpelauncher), options (--mcp-config of a
+ * client), data files (mcp.json, mcp.log), and programs that are installed below a folder with that
+ * name (/src/mcp-x/node_modules/.bin/vite).
  */
 #pragma once
 

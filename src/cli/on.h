@@ -1,6 +1,6 @@
-/* on.h - the executor that `--on` means, and the way there.
+/* on.h - finds and opens the executor of `--on`.
  *
- * `--on` is the name of an environment of the config, or the way itself: a URL, or ssh:HOST.
+ * `--on` is the name of an environment of the config, a URL, or ssh:HOST.
  */
 #pragma once
 
@@ -10,14 +10,15 @@
 #include "remote/environment.h"
 #include "config/config.h"
 
-struct on { /* as given; NULL: not */
+struct on { /* as given; NULL: not given */
 	const char *where, *config, *token_env;
 };
 
-/* Find it. False: it was said why not; the verb ends with *out_status. */
+/* Find the place. False: an error was printed; exit with *out_status. */
 bool on_find(const char *verb, const struct on *o, struct config_place *out, int *out_status);
-/* The environment of a place; with the loop's lock. keeper holds the program, if it is one. */
+/* The environment of a place; with the loop's lock. `keeper` is the path of killick, which holds
+ * ssh or another program. */
 struct environment *on_open(struct loop *loop, const struct config_place *p, const char *verb,
 			    const char *keeper);
-/* The program killick, to be given to free(); NULL: it was said. */
+/* The path of killick, to be freed by the caller; NULL: an error was printed. */
 char *on_keeper(const char *verb);

@@ -1,9 +1,9 @@
-/* probe.h - what this machine lets us do, found out by doing it.
+/* probe.h - tests which levels and limits work on this machine.
  *
- * Settings lie (a container's seccomp filter, an AppArmor profile, a read-only mount overrule
- * them), so each probe makes the real thing and removes it again. Settings are read only to explain
- * a refusal. Threads: none may exist (children are cloned).  Blocking: for a child that ends at
- * once.
+ * Settings are not reliable (a container's seccomp filter, an AppArmor profile or a read-only mount
+ * overrules them), so each probe makes a cgroup or a namespace and removes it again. Settings are
+ * read only to explain a refusal. Threads: the process must have only one (children are cloned).
+ * Blocking: for a child that exits at once.
  */
 #pragma once
 
@@ -17,16 +17,16 @@ enum { PROBE_OPEN_FILES = 32 };
 
 struct probe {
 	bool works;
-	char how[1024];   /* works: what was done, where. Does not: what was refused and why */
-	char raise[1024]; /* does not: the one command that would change it; empty when we know none
+	char how[1024];   /* works: what was done, and where; else: what was refused, and why */
+	char raise[1024]; /* when it does not work: the command that would enable it; "": not known
 			   */
 };
 
 void probe_cgroup(struct probe *out); /* make a cgroup, start a process in it, remove it */
 void probe_namespace(
-	struct probe *out); /* be pid 1 of a pid namespace, in a user namespace unless root */
+	struct probe *out); /* make a pid namespace, inside a user namespace unless root */
 void probe_keeper(struct probe *out);    /* subreaper, pidfd */
-void probe_max_procs(struct probe *out); /* limits on a cgroup of ours */
+void probe_max_procs(struct probe *out); /* set the limit on a new cgroup */
 void probe_memory(struct probe *out);
-void probe_open_files(struct probe *out); /* open as many files as `killick run` does */
+void probe_open_files(struct probe *out); /* open as many files as `killick run` opens */
 void probe_records(struct probe *out);    /* write in the runtime directory */

@@ -1,7 +1,7 @@
-/* procs.h - the processes of this machine, as /proc showed them at one moment.
+/* procs.h - a snapshot of the processes of this machine, from /proc.
  *
- * Life: procs_read -> look -> procs_done. A picture, not a handle: who acts on it opens a pidfd and
- * compares `start`.
+ * Life: procs_read -> look -> procs_done. A pid in the snapshot may be reused: a caller that acts
+ * on a process opens a pidfd and compares `start`.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 
 struct proc {
 	struct proc_stat st;
-	uid_t uid;       /* effective; not known of a zombie */
+	uid_t uid;       /* effective; not known for a zombie */
 	char *args;      /* arguments as in /proc/PID/cmdline, each with its NUL; cut at 16 KiB */
-	size_t args_len; /* 0: a kernel thread, a zombie, or not ours to see */
+	size_t args_len; /* 0: a kernel thread, a zombie, or not readable for this user */
 };
 
 struct procs {
@@ -30,10 +30,10 @@ struct procs {
 int procs_read(struct procs *ps);
 void procs_done(struct procs *ps);
 
-/* NULL when there was none. */
+/* NULL: not found. */
 const struct proc *procs_find(const struct procs *ps, pid_t pid);
 
-/* The process that `pid` and `start` name for ever, or NULL when it is gone. A zombie is gone. */
+/* The process with this pid and start time, or NULL when it is gone. A zombie counts as gone. */
 const struct proc *procs_find_who(const struct procs *ps, pid_t pid, unsigned long long start);
 
 /* Collect `root` and all its descendants; returns how many there are, at most max are stored. */

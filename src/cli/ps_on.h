@@ -1,4 +1,4 @@
-/* ps_on.h - `killick ps --on`: what an executor holds. */
+/* ps_on.h - `killick ps --on`: lists the processes of an executor. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 struct ps_on_options {
 	bool as_tree, as_json;
-	bool all; /* also what has ended and is still remembered */
+	bool all; /* also processes that have ended and are still remembered */
 };
-/* The exit status. */
+/* Returns the exit status. */
 int ps_on(const struct on *where, const struct ps_on_options *o);

@@ -1,7 +1,7 @@
-/* pump.h - bytes for an output of ours, which a thread of its own writes.
+/* pump.h - writes bytes to stdout or stderr from a separate thread.
  *
- * Whoever reads the output may be slow, and may share it with others, so it is neither waited for
- * with the loop's lock nor made non-blocking. What waits is bounded by its user, who looks at
+ * The reader of the output may be slow, so the loop must not block in a write. Other processes may
+ * share the descriptor, so it must not become non-blocking. The caller bounds the queue with
  * pump_is_full.
  *
  * Life: pump_start -> pump_add ... -> pump_finish -> pump_is_done. A thread that hangs in a write
@@ -26,8 +26,8 @@ struct pump {
 	struct buf waiting;
 	size_t writing; /* bytes that are being written */
 	bool full, finished, done;
-	int broken; /* errno of a write that failed, and what comes is dropped; 0: none did */
-	/* It is full no more, or broken. With the lock. */
+	int broken; /* errno of a failed write; later bytes are dropped; 0: none failed */
+	/* The pump is no longer full, or broken. With the lock. */
 	void (*on_change)(void *ctx);
 	void *ctx;
 };
@@ -35,7 +35,7 @@ struct pump {
 int pump_start(struct pump *p, struct err *e); /* loop, fd, on_change and ctx are set */
 void pump_add(struct pump *p, const char *bytes, size_t len);
 bool pump_is_full(const struct pump *p);
-/* Nothing more comes. */
+/* No more bytes will be added. */
 void pump_finish(struct pump *p);
-/* Everything is written, or cannot be. */
+/* All bytes are written, or the pump is broken. */
 bool pump_is_done(const struct pump *p);

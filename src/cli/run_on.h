@@ -1,7 +1,7 @@
-/* run_on.h - `killick run --on`: what its command line means.
+/* run_on.h - the parsed command line of `killick run --on`.
  *
- * The words of `killick run` mean the same; those that are about keepers on this machine are
- * refused. Life: until the program ends; the strings are argv's.
+ * The options of `killick run` have the same meaning; those for keepers on this machine are
+ * refused. Life: until the program ends; the strings are borrowed from argv.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 struct run_on_options {
 	struct on on;
 	struct options run;
-	const char *cwd; /* NULL: ours */
-	char **envp;     /* what crosses; NULL at the end */
-	char **words;    /* those of `killick run` */
+	const char *cwd; /* NULL: the path of the working directory here */
+	char **envp;     /* the variables to send; NULL at the end */
+	char **words;    /* the options of `killick run` */
 };
 
-/* False: it was said why, or help was printed; the verb ends with *out_status. */
+/* False: help or an error was printed; exit with *out_status. */
 bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_status);

@@ -1,4 +1,4 @@
-/* schema.h - the parameters of a tool or prompt, read from its JSON Schema for people. */
+/* schema.h - prints the parameters of a tool or prompt from its JSON Schema. */
 #pragma once
 
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 
-/* "string", "number or null", "list of string", "one of a, b, c": what a schema allows, in few
- * words. */
+/* What a schema allows, in few words: "string", "number or null", "list of string", "one of a, b,
+ * c". */
 void schema_type(struct json schema, char *out, size_t size);
 
 /* One line per property of an object schema: name, type, whether it is required, description. */

@@ -1,7 +1,7 @@
-/* show.h - what servers send, printed for people.
+/* show.h - prints texts and JSON from servers.
  *
- * On a terminal nothing that a server wrote is obeyed by it (text.h); a pipe or a file gets the
- * bytes as they are. Threads: one.  Blocking: on the stream.
+ * On a terminal control characters are replaced, so that a server cannot control the terminal
+ * (text.h); a pipe or a file gets the bytes unchanged. Threads: one.  Blocking: on the stream.
  */
 #pragma once
 
@@ -12,16 +12,16 @@
 #include "base/emit.h"
 #include "base/json.h"
 
-/* All of it, lines kept. Returns false when it was empty or did not end a line. */
+/* Print the whole text with its lines. False: the text was empty or did not end with a newline. */
 bool show_text(FILE *out, const char *text, size_t len);
 
-/* JSON as somebody wrote it, and a newline. */
+/* Print JSON as it was written, and a newline. */
 void show_json(FILE *out, struct json v);
-/* The text that is whole now, on stdout. */
+/* Print the finished JSON text on stdout. */
 void show_emitted(struct emit *j);
 
-/* Text as a paragraph: each line cleaned, put behind `indent` spaces and, when width is not 0,
- * wrapped to it. Empty lines at both ends are left out. */
+/* Print text as a paragraph: each line is cleaned, indented by `indent` spaces and, when width is
+ * not 0, wrapped to it. Empty lines at both ends are skipped. */
 void show_block(FILE *out, const char *text, size_t indent, size_t width);
 
 /* The same with a (clean) label in the margin of its first line, or above it when it is too long.
@@ -30,15 +30,16 @@ void show_labelled(FILE *out, const char *label, const char *text, size_t indent
 
 /* The first line that is not empty, cleaned. */
 void show_first_line(const char *text, char *out, size_t size);
-/* The same of a member of v that is a string; "" if there is none. */
+/* The same for a string member of v; "" if there is none. */
 void show_member(struct json v, const char *key, char *out, size_t size);
 
-/* One element of a `content` array: texts as they are, others as `[image image/png, 12 KiB]`. */
+/* One element of a `content` array: text unchanged, other content as `[image image/png, 12 KiB]`.
+ */
 void show_content(FILE *out, struct json item);
 /* One element of the `contents` of a resource, for a terminal. */
 void show_resource(FILE *out, struct json item);
 
-/* Decode base64 text to a stream. False: it is none. */
+/* Decode base64 text to a stream. False: it is not base64. */
 bool show_decoded(FILE *out, struct json text);
 
 /* "17 bytes", "12 KiB", "3.4 MiB". */

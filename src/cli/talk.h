@@ -1,12 +1,13 @@
-/* talk.h - a session between a command line and the servers it means.
+/* talk.h - the session of a client verb with its servers.
  *
- * What the client verbs share: their options, which config is meant, opening it, requests that
- * Ctrl-C cancels, what is said when something fails, and the end with its proof.
+ * Shared by the client verbs: common options, finding and opening the config, requests that Ctrl-C
+ * cancels, error messages, and the end with its proof.
  *
- * Life: TALK_INIT -> talk_options -> talk_open -> requests ... -> talk_close, which gives the exit
- * status. The first SIGINT, SIGTERM or SIGHUP cancels what is under way (servers are told) and ends
- * the session in good order; a second one ends the program at once, and the keepers the servers.
- * Threads: one; the callbacks of the library run in it.  Blocking: until done, time over or signal.
+ * Life: TALK_INIT -> talk_options -> talk_open -> requests ... -> talk_close, which returns the
+ * exit status. The first SIGINT, SIGTERM or SIGHUP cancels the requests in flight (servers are
+ * told) and closes the session; a second one ends the program at once, and the keepers end the
+ * servers. Threads: one; the callbacks of the library run in it.  Blocking: until done, timed out
+ * or a signal.
  */
 #pragma once
 
@@ -48,14 +49,14 @@ struct talk {
 	struct killick *k;
 	struct killick_session *s;
 	struct killick_status *status; /* as of talk_open, or talk_look */
-	bool opened;                   /* the library has said how opening went: */
+	bool opened;                   /* the open call has finished, with: */
 	struct killick_error error;
-	const char *source; /* the config that is used; NULL: a command */
+	const char *source; /* the config file in use; NULL: a command */
 	int signals;        /* signalfd; -1: none */
-	int caught;         /* the signal that ends us; 0: none */
+	int caught;         /* the signal that ends the verb; 0: none */
 	int exit_status;    /* the first that was not 0 */
-	bool warnings;      /* show what the library warns of */
-	bool any_state;     /* servers that failed are what the verb is about */
+	bool warnings;      /* print the library's warnings */
+	bool any_state;     /* the verb is also about servers that failed */
 	struct bar bar;
 };
 #define TALK_INIT(argv)                                                                            \
@@ -65,57 +66,57 @@ struct talk {
 
 enum { TALK_ANY_WORDS = 1 << 30 };
 /* Read the command line: the common options and those in `more` (ended by a NULL name). At most
- * max_words words. False: stop with *out_status. */
+ * max_words words. False: exit with *out_status. */
 bool talk_options(struct talk *t, int argc, char **argv, const char *help,
 		  const struct cli_option *more, int max_words, int *out_status);
 
-/* Start the servers and wait until each is ready or has failed. False: none is ready; it was said
- * why; go to talk_close. With any_state it is true then, too. */
+/* Start the servers and wait until each is ready or has failed. False: no server is ready; an error
+ * was printed; call talk_close. With any_state true in this case, too. */
 bool talk_open(struct talk *t);
-/* Say which servers failed while others run, for a verb that is about all of them. */
+/* Print which servers failed, for a verb that is about all servers. */
 void talk_missing_all(struct talk *t);
 
-/* Read t->status anew. */
+/* Read t->status again. */
 void talk_look(struct talk *t);
-/* Is it there to be used? */
+/* Can the server be used? */
 bool talk_is_ready(const struct killick_server_status *sv);
-/* Does it say that it has this: "tools", "resources", "prompts"? */
+/* Does the server have this capability: "tools", "resources", "prompts"? */
 bool talk_offers(const struct killick_server_status *sv, const char *capability);
-/* The only server there is, whatever its state; NULL when there are several. */
+/* The only server, in any state; NULL when there are several. */
 const struct killick_server_status *talk_only(const struct talk *t);
 
 struct talk_ask {
 	struct killick_request rq;
-	struct killick_result *result; /* out: the caller's to free */
+	struct killick_result *result; /* out: the caller frees it */
 };
-/* Make count requests at once and wait for all. Failed ones are the caller's to report: every
- * result is set then. False: interrupted or impossible; it was said, and nothing is to be freed.
- * The time limit of the command line is put in. */
+/* Make count requests at once, with the time limit of the command line, and wait for all. True:
+ * every result is set, and the caller reports failed ones. False: interrupted or not possible; an
+ * error was printed, and there is nothing to free. */
 bool talk_all(struct talk *t, struct talk_ask *asks, size_t count);
-/* One, and NULL unless it went well: a failure is reported and sets the exit status. */
+/* Make one request. NULL: it failed; the error was printed and the exit status set. */
 struct killick_result *talk_do(struct talk *t, const struct killick_request *rq);
 
-/* Say something on stderr, under the name of the verb. */
+/* Print a line on stderr, with the name of the verb. */
 void talk_say(struct talk *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Say why a request failed, with the last words of its server; sets the exit status. */
+/* Print why a request failed, with the last lines of its server's stderr; sets the exit status. */
 void talk_refused(struct talk *t, const struct killick_result *r);
 /* The same for a server that is not ready. */
 void talk_missing(struct talk *t, const struct killick_server_status *sv);
-/* Remember an exit status; the first one counts. */
+/* Set the exit status, unless it is set already. */
 void talk_fail(struct talk *t, int status);
 /* The exit status for a code of the library. */
 int talk_exit_of(int code);
 
-/* The JSON of a good result. */
+/* The JSON of a successful result. */
 struct json talk_json(const struct killick_result *r);
 
-/* Run callbacks until *done. False: the time is over (until_us, of clock_us; 0: none) or a signal
- * came, which is t->caught then. */
+/* Run callbacks until *done. False: timed out (until_us of clock_us; 0: no limit), or a signal came
+ * and is in t->caught. */
 bool talk_pump(struct talk *t, const bool *done, long long until_us);
 
 /* From now on a signal ends the program at once. */
 void talk_release(struct talk *t);
 
-/* End the session, prove it gone, let go of everything. The exit status. May be called in any
- * state, also when nothing was opened. */
+/* Close the session, prove that its servers are gone, and free everything. Returns the exit status.
+ * May be called in any state, also when talk_open was not called. */
 int talk_close(struct talk *t);

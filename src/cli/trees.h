@@ -13,18 +13,18 @@
 
 enum held_state {
 	HELD_RUNNING,
-	HELD_STOPPING,  /* its end has begun */
-	HELD_OVERDUE,   /* its end should be over by now */
-	HELD_ORPHANED,  /* its owner or a keeper is gone; its keepers still have time to end it */
-	HELD_ABANDONED, /* its keepers are dead or do not work: the janitor's */
-	HELD_ELSEWHERE, /* in another pid namespace: its processes cannot be seen from here */
+	HELD_STOPPING,  /* the end has begun */
+	HELD_OVERDUE,   /* the tree should have ended by now */
+	HELD_ORPHANED,  /* the owner or a keeper is gone; the keepers still have time to end it */
+	HELD_ABANDONED, /* the keepers are dead or do not work: the janitor ends the tree */
+	HELD_ELSEWHERE, /* in another pid namespace: its processes are not visible here */
 };
 
 struct held {
 	struct record rec;
 	enum held_state state;
 	long long due_ms; /* with HELD_ORPHANED: CLOCK_BOOTTIME by which its keepers must be done */
-	pid_t *pids;      /* its processes that are in `procs` and no zombies, by rising pid */
+	pid_t *pids;      /* its processes in `procs` without zombies, by rising pid */
 	size_t count;
 	unsigned long long rss; /* bytes, of all */
 	long long cpu_ms, age_ms;
@@ -47,11 +47,11 @@ void trees_done(struct trees *ts);
 enum held_state held_state_at(const struct record *rec, enum janitor_view view, long long now_ms);
 const char *held_state_name(enum held_state state);
 
-/* What to call it: its name, or the first word of its command, or its id. Clean. */
+/* The title of a tree: its name, or the first word of its command, or its id. Clean. */
 void held_title(const struct record *rec, char *out, size_t size);
 
 /* Is `pid` a process of any tree, or one of its keepers? */
 bool trees_have(const struct trees *ts, pid_t pid);
 
-/* Say why trees_read failed, and what to do. Returns the exit code. */
+/* Print why trees_read failed, and the next step. Returns the exit code. */
 int trees_refused(const char *verb, int error);

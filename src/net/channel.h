@@ -1,7 +1,7 @@
-/* channel.h - a way for messages to another program: a WebSocket, or lines on a byte stream.
+/* channel.h - messages to and from another program: a WebSocket, or lines on a byte stream.
  *
- * A message is one JSON text without a newline. How it got there (TCP, TLS, a unix socket, a pair
- * of pipes, a link to a program such as ssh) is known to the maker alone.
+ * A message is one JSON text without a newline. Only the function that makes the channel knows the
+ * transport (TCP, TLS, a unix socket, a pair of pipes, a link to a program such as ssh).
  *
  * Life: channel_connect, channel_over_fds, channel_over_program, or a listener (listen.h) ->
  * on_open -> on_message ... -> on_closed, exactly once and last -> channel_free. Events come from
@@ -23,61 +23,62 @@
 struct channel;
 
 struct channel_events {
-	/* May be sent now. Channels from a listener are open when they are handed over, and do not
-	 * say it. */
+	/* Messages can be sent now. Not called for channels from a listener, which are open
+	 * already.
+	 */
 	void (*on_open)(void *ctx);
 	void (*on_message)(void *ctx, const char *text, size_t len); /* borrowed */
-	/* After channel_unsent was at CHANNEL_HIGH or more: it is at CHANNEL_LOW or less again. May
-	 * be NULL. */
+	/* channel_unsent was at CHANNEL_HIGH or more, and is at CHANNEL_LOW or less again. May be
+	 * NULL. */
 	void (*on_room)(void *ctx);
-	/* A sentence in why->text; why->code: 0 the other side ended in good order, -ECONNRESET,
+	/* A sentence in why->text; why->code: 0 the other side closed the channel, -ECONNRESET,
 	 * -ETIMEDOUT, -EMSGSIZE, -EPROTO, -EACCES (refused: 401, 403), ... */
 	void (*on_closed)(void *ctx, const struct err *why);
 };
 
-#define CHANNEL_HIGH (256u << 10) /* bytes unsent: whoever can wait waits */
+#define CHANNEL_HIGH (256u << 10) /* unsent bytes from which senders should wait */
 #define CHANNEL_LOW  (128u << 10)
 
-/* Who gets the events; to be set before the first one, from the maker or right after. */
+/* Set the receiver of the events; must be called before the first event. */
 void channel_listen(struct channel *c, const struct channel_events *ev, void *ctx);
 
-/* A channel from a listener is a greeting, and may be dropped for others (seats.h), until it is let
- * in. always: let it in beyond the limit. False: the limit is reached. True for all other channels.
- */
+/* A channel from a listener may be dropped for others (seats.h) until this call lets it in. always:
+ * let it in beyond the limit. False: the limit is reached. True for all other channels. */
 bool channel_let_in(struct channel *c, bool always);
 
-/* In on_message: take over the text of that message; the caller must free() it. A long text is not
- * copied. */
+/* In on_message: take ownership of the text of that message; the caller must free() it. A long text
+ * is not copied. */
 char *channel_take(struct channel *c, const char *text, size_t len);
 
-/* Append one message. 0; -EPIPE: closed; -ENOBUFS: more than the channel's send limit would wait
- * (nothing was taken). */
+/* Queue one message. 0; -EPIPE: closed; -ENOBUFS: the queue would exceed the channel's send limit
+ * (the message was not queued). */
 int channel_send(struct channel *c, const char *text, size_t len);
-/* The same without a copy: append the message's text, and nothing else, to the buffer, which has no
- * limit of its own; then commit it. NULL when closed. Nothing else may be done with the channel in
- * between, but channel_close instead of the commit. */
+/* The same without a copy: append only the message's text to the buffer, which has no limit of its
+ * own, then call channel_commit. NULL when closed. No other function may be called for the channel
+ * in between, except channel_close instead of channel_commit. */
 struct buf *channel_begin(struct channel *c);
 int channel_commit(struct channel *c);
 size_t channel_unsent(const struct channel *c);
-/* When a byte was last heard; loop_now_us() of the beginning before the first. */
+/* Time of the last received byte (loop_now_us); before the first byte, the time of the start. */
 int64_t channel_heard_us(const struct channel *c);
-/* WebSocket: send a ping; its answer counts as heard. Elsewhere nothing. */
+/* WebSocket: send a ping; its answer counts as a received byte. Does nothing for lines. */
 void channel_ping(struct channel *c);
 bool channel_can_ping(const struct channel *c);
-/* Read nothing until told otherwise: the other side waits when what is in between is full. What was
- * read before still comes. A paused channel hears nothing, not even its end. */
+/* Stop or resume reading: the other side blocks when the buffers in between are full. Messages that
+ * were read before are still delivered. A paused channel does not notice the end of the connection.
+ */
 void channel_pause(struct channel *c, bool paused);
 /* The size of a message that the other side may send; the default is 16 MiB. */
 void channel_set_limit(struct channel *c, size_t limit);
-/* End it: what is unsent is given a moment (1 s), then it is closed. Returns at once; on_closed
- * follows. With now: at once, nothing more is sent. */
+/* Close: unsent messages have 1 s to be sent, then the channel is closed. Returns at once;
+ * on_closed follows. With now: unsent messages are dropped. */
 void channel_close(struct channel *c, bool now);
 /* After on_closed. */
 void channel_free(struct channel *c);
-/* Who is at the other end: "127.0.0.1:4711", "pid 12 uid 0", "stdio". Lives as long as c. */
+/* The other end, as text: "127.0.0.1:4711", "pid 12 uid 0", "stdio". Lives as long as c. */
 const char *channel_peer(const struct channel *c);
 
-/* --- makers; what they need in net/tls.h and net/listen.h --- */
+/* --- functions that make a channel --- */
 
 struct channel_target {
 	const struct url *url; /* ws, wss or unix; borrowed for the time of the call */
@@ -86,22 +87,21 @@ struct channel_target {
 	int64_t timeout_ms;    /* for name, connection, TLS and upgrade together */
 	size_t send_limit;     /* bytes that may be unsent */
 };
-/* Begin to connect; on_open or on_closed follows. Host names are looked up without blocking the
- * loop. -errno with a sentence when not even that can be done. */
+/* Start to connect; on_open or on_closed follows. Host names are looked up without blocking the
+ * loop. -errno with a sentence when the connection cannot be started. */
 int channel_connect(struct loop *loop, const struct channel_target *to,
 		    const struct channel_events *ev, void *ctx, struct channel **out,
 		    struct err *e);
 
-/* Lines over descriptors that are open: in to read, out to write (may be the same socket). They are
- * the channel's from now on. on_open follows. */
+/* Lines over open descriptors: in to read, out to write (may be the same socket). The channel owns
+ * them from now on. on_open follows. */
 int channel_over_fds(struct loop *loop, int in, int out, size_t send_limit,
 		     const struct channel_events *ev, void *ctx, struct channel **out_channel,
 		     struct err *e);
 
-/* Lines over the stdin and stdout of a program that is started for this and held by a keeper like
- * any other. on_open follows when it runs. The end of the channel is the proved end of the program;
- * when that ended by itself why says how, with the last lines of its stderr. spec->write_limit is
- * the send limit. */
+/* Start a program, held by a keeper, and use lines over its stdin and stdout. on_open follows when
+ * the program runs. on_closed comes when the program is proved gone; if it ended by itself, `why`
+ * says how, with the last lines of its stderr. spec->write_limit is the send limit. */
 int channel_over_program(struct loop *loop, const struct link_spec *spec,
 			 const struct channel_events *ev, void *ctx, struct channel **out,
 			 struct err *e);

@@ -1,10 +1,10 @@
-/* channel_internal.h - a channel as its makers see it (connect.c, program.c, listen.c).
+/* channel_internal.h - the inside of a channel, for connect.c, program.c and listen.c.
  *
  *	OPENING -> OPEN -> [BROKEN | CLOSING] -> ENDED -> CLOSED
  *
- * OPENING: somebody makes it (dial), or on_open is due. BROKEN: nothing can be written any more;
- * what has come is read, then it ends. CLOSING: what is unsent is given a moment, what comes is of
- * no interest. ENDED: on_closed is due. CLOSED: it was called.
+ * OPENING: connecting, or on_open is due. BROKEN: writing failed; received bytes are still read,
+ * then the channel ends. CLOSING: unsent bytes have 1 s to be sent, received bytes are ignored.
+ * ENDED: on_closed is due. CLOSED: on_closed was called.
  */
 #pragma once
 
@@ -35,10 +35,10 @@ extern const char *const channel_state_names[];
 struct dial;
 struct seat;
 
-struct program { /* of a channel over one */
+struct program { /* of a channel over a program */
 	struct link *link;
 	struct tail said; /* the end of its stderr */
-	bool stopping;    /* it was asked to end */
+	bool stopping;    /* link_stop was called */
 	char name[40];
 };
 
@@ -48,33 +48,33 @@ struct channel {
 	void *ctx;
 	enum channel_kind kind;
 	enum channel_state state;
-	struct stream *stream;   /* NULL: not yet, or no more */
+	struct stream *stream;   /* NULL: not connected yet, or closed */
 	struct seat *seat;       /* of a listener; lives as long as the stream */
-	struct dial *dial;       /* while it connects */
+	struct dial *dial;       /* while connecting */
 	struct program *program; /* instead of a stream */
 	struct ws ws;            /* WS */
 	struct frame lines;      /* LINES, PROGRAM */
 
-	struct buf out; /* what is unsent ... */
-	size_t sent;    /* ... from here on */
-	size_t text_at; /* of the message that is being written, */
-	bool writing;   /* if one is */
-	bool blocked;   /* the other side is behind: the stream says when to go on */
-	bool high;      /* CHANNEL_HIGH was reached: on_room is due one day */
-	bool used;      /* since `trim` last looked */
+	struct buf out; /* queued bytes; */
+	size_t sent;    /* those before this offset are sent */
+	size_t text_at; /* start of the message between channel_begin and channel_commit, */
+	bool writing;   /* if there is one */
+	bool blocked;   /* the stream takes no more bytes now, and reports when it does */
+	bool high;      /* CHANNEL_HIGH was reached: on_room is due later */
+	bool used;      /* since the last `trim` */
 	bool close_sent, close_came;
-	bool paused; /* nothing is read */
-	bool eof;    /* nothing more comes */
-	bool deaf;   /* what comes makes no sense */
+	bool paused; /* reading is stopped */
+	bool eof;    /* the other side has closed its direction */
+	bool deaf;   /* received bytes were invalid; all later ones are ignored */
 	size_t send_limit;
 	struct loop_task flush;
 	struct loop_timer timer; /* of the state */
-	struct loop_timer trim;  /* gives back memory when nothing was sent for a while */
+	struct loop_timer trim;  /* frees memory of buffers after a time without messages */
 
 	int64_t heard_us;
 	bool has_why;
 	struct err why;
-	unsigned char masks[CHANNEL_MASKS]; /* random; a client's next ones */
+	unsigned char masks[CHANNEL_MASKS]; /* random bytes for the next masks of a client */
 	unsigned mask_at;
 	char peer[64];
 };
@@ -84,39 +84,40 @@ void channel_go(struct channel *c, enum channel_state to, const char *why);
 
 struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_role role,
 			    size_t send_limit);
-/* The stream is the channel's now. Errors end the channel. */
+/* The channel owns the stream from now on. Errors end the channel. */
 void channel_use_stream(struct channel *c, struct stream *s);
-/* The seat of the stream that it is about to use. */
+/* Set the seat of the stream before channel_use_stream. */
 void channel_use_seat(struct channel *c, struct seat *seat);
-/* Say that it is open, from the loop. */
+/* Call on_open; only from the loop. */
 void channel_opened(struct channel *c);
-/* Bytes that came before the channel had its stream; they are changed. From the loop. */
+/* Feed bytes that were received before the channel had its stream; they are changed. Only from the
+ * loop. */
 void channel_feed(struct channel *c, char *bytes, size_t len);
-/* Nothing can be written any more. */
+/* Writing has failed. */
 void channel_broke(struct channel *c, int error);
 
-/* channel_out.c. Write what waits, as much as goes. */
+/* channel_out.c. Write as many queued bytes as the stream takes. */
 void channel_flush(struct channel *c);
 void channel_drop_queue(struct channel *c);
-/* Have the stream tell what is of interest. */
+/* Tell the stream which events the channel needs. */
 void channel_want(struct channel *c);
-/* Forget the message that was begun, if one was. */
+/* Remove the message after channel_begin, if there is one. */
 void channel_take_back(struct channel *c);
 void channel_send_control(struct channel *c, enum ws_op op, const char *bytes, size_t len);
 void channel_send_close(struct channel *c, unsigned code);
-/* Send bytes as they are. */
+/* Send bytes without framing. */
 void channel_send_raw(struct channel *c, const char *bytes, size_t len);
-/* Remember why it ends; the first reason is the one. */
+/* Set the reason of the end, unless there is one already. */
 void channel_set_why(struct channel *c, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* It is over: nothing is sent or read any more, on_closed follows. */
+/* End the channel: no byte is sent or read any more; on_closed follows. */
 void channel_end(struct channel *c);
-/* Give back memory of buffers one day. */
+/* Start the timer that frees memory of buffers. */
 void channel_trim_later(struct channel *c);
-/* From the loop: on_room, if it is due. */
+/* Call on_room if it is due; only from the loop. */
 void channel_tell_room(struct channel *c);
 
-/* program.c. The message that is a line, whole, at the end of c->out from c->text_at on. */
+/* program.c. Send the complete line at the end of c->out, from c->text_at on. */
 int program_commit(struct channel *c);
 size_t program_unsent(const struct channel *c);
 void program_close(struct channel *c, bool now);

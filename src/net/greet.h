@@ -1,9 +1,9 @@
-/* greet.h - one connection to a listener until it is a channel, or refused.
+/* greet.h - one connection to a listener, until it becomes a channel or is refused.
  *
  *	TLS -> head (10 s, 8 KiB) -> a channel
- *	                          -> an answer, a moment for it to be read, the end
+ *	                          -> an answer, a short wait for it to be read, the end
  *
- * Life: greet_begin -> on_greeted or its end, by itself; greet_free before that.
+ * Life: greet_begin -> on_channel, or it frees itself; greet_end_all before that.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -21,8 +21,8 @@ struct seat;
 struct greet_rules { /* of the listener; borrowed */
 	struct loop *loop;
 	struct tls_context *tls;           /* NULL: none */
-	const unsigned char *token_sha256; /* NULL: none is asked for */
-	bool lines;                        /* may speak them right away */
+	const unsigned char *token_sha256; /* NULL: no token is required */
+	bool lines;                        /* lines without HTTP are allowed */
 	size_t send_limit;
 	struct ring all; /* of greets */
 	void (*on_channel)(void *ctx, struct channel *c);
@@ -32,11 +32,11 @@ struct greet_rules { /* of the listener; borrowed */
 
 struct greet_peer { /* borrowed for the time of the call */
 	const char *name;
-	bool stranger;     /* another user's process on a unix socket: it must show a token */
-	struct seat *seat; /* of the stream, and as long as it lives */
+	bool stranger;     /* another user's process on a unix socket: it must send a token */
+	struct seat *seat; /* of the stream; lives as long as the stream */
 };
 
-/* The stream is ours now. */
+/* Takes ownership of the stream. */
 void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet_peer *peer);
-/* End all that are under way. */
+/* End all greets. */
 void greet_end_all(struct greet_rules *rules);

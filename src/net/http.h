@@ -1,8 +1,8 @@
-/* http.h - as much of HTTP/1.1 as it takes to become a WebSocket.
+/* http.h - the part of HTTP/1.1 that an upgrade to a WebSocket needs.
  *
- * Heads only, in place: names and values are pieces of the text. Nothing here trusts the other
- * side: heads are limited, obsolete line folding, a repeated header of those below, NUL and bare CR
- * are refused.
+ * Parses heads only, in place: names and values point into the text. The other side is not trusted:
+ * heads are limited; obsolete line folding, a repeated header of those below, NUL and bare CR are
+ * refused.
  * Threads: any.  Blocking: never.  Allocates: never.
  */
 #pragma once
@@ -12,7 +12,7 @@
 
 #define HTTP_HEAD_MAX 8192
 
-struct http_text { /* borrowed; at NULL: there is none */
+struct http_text { /* borrowed; at NULL: absent */
 	const char *at;
 	size_t len;
 };
@@ -24,12 +24,12 @@ struct http_head {
 		extensions, length, host;
 };
 
-/* Length of the head in bytes (with its empty line) if it is whole, 0: more is needed, -EBADMSG: it
- * is none, -E2BIG: longer than HTTP_HEAD_MAX. */
+/* Length of the head in bytes (with its empty line) if it is complete, 0: more bytes are needed,
+ * -EBADMSG: not a valid head, -E2BIG: longer than HTTP_HEAD_MAX. */
 long http_request(const char *bytes, size_t len, struct http_head *out);
 long http_response(const char *bytes, size_t len, struct http_head *out);
 
 /* Is word one of the comma-separated words of value, without regard to case? */
 bool http_has_word(struct http_text value, const char *word);
-/* Is it the text, without regard to case? */
+/* Is value equal to the text, without regard to case? */
 bool http_is(struct http_text value, const char *text);

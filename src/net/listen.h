@@ -1,13 +1,14 @@
-/* listen.h - takes connections and hands over those that became a channel.
+/* listen.h - accepts connections and delivers those that became a channel.
  *
- * ws:// and wss:// speak HTTP until the upgrade: `GET /` with an upgrade is a channel; `GET
- * /readyz` is 200, with or without a token; any request with an Origin is 403; no or a wrong token
- * is 401; another path is 404; what is no upgrade is 400 (426 when only the version is wrong). A
- * unix socket may speak that as well, or lines right away: whoever
- * begins with '{' does. On a unix socket without a token every process of another user but root is
- * refused (SO_PEERCRED), whoever made the socket: HTTP with 403, lines by hanging up. A connection
- * has 10 s to become a channel, and 8 KiB of head. Everything is bounded before the token was seen,
- * and those that have not been let in yet give way to others at random (seats.h).
+ * ws:// and wss:// speak HTTP until the upgrade: `GET /` with an upgrade becomes a channel; `GET
+ * /readyz` is answered with 200, with or without a token; any request with an Origin with 403; a
+ * missing or wrong token with 401; another path with 404; a request without an upgrade with 400
+ * (426 when only the version is wrong). A client of a unix socket may speak HTTP as well, or lines
+ * without HTTP when its first byte is '{'. On a unix socket without a token every process of
+ * another user except root is refused (SO_PEERCRED), whichever process made the socket: HTTP with
+ * 403, lines by closing the connection. A connection has 10 s to become a channel, and 8 KiB of
+ * head. All resources before the token are bounded, and connections that have not been let in yet
+ * are dropped at random for others (seats.h).
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -24,22 +25,22 @@ struct listen_spec {
 	const struct url *url;
 	int fd;                           /* a listening socket (socket activation); -1: make one */
 	const char *cert_file, *key_file; /* wss; PEM */
-	const unsigned char *token_sha256; /* 32 bytes; NULL: no token is asked for */
+	const unsigned char *token_sha256; /* 32 bytes; NULL: no token is required */
 	struct seats_limits seats;
 	size_t send_limit;
 };
 
 struct listen_events {
-	/* A channel: from now on it is the taker's. channel_listen must be called at once. */
+	/* A new channel, owned by the receiver, which must call channel_listen at once. */
 	void (*on_channel)(void *ctx, struct channel *c);
-	/* Something to log: a refused connection, an accept that failed. Bounded in rate. */
+	/* A text for the log: a refused connection, a failed accept. The rate is limited. */
 	void (*on_note)(void *ctx, const char *text);
 };
 
 int listener_open(struct loop *loop, const struct listen_spec *spec, const struct listen_events *ev,
 		  void *ctx, struct listener **out, struct err *e);
-/* "ws://127.0.0.1:4711", "unix:/run/x": with the port that it got. */
+/* "ws://127.0.0.1:4711", "unix:/run/x": with the actual port. */
 const char *listener_url(const struct listener *l);
-/* No more connections; channels that were handed over live on. A unix socket's file is removed if
- * we made it. */
+/* Accept no more connections; delivered channels stay open. The file of a unix socket is removed if
+ * the listener made it. */
 void listener_close(struct listener *l);

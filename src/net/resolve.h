@@ -1,8 +1,9 @@
-/* resolve.h - the addresses of a host, looked up without holding anybody up.
+/* resolve.h - looks up the addresses of a host without blocking the loop.
  *
- * getaddrinfo blocks, for half a minute when a name server is away. So a thread of its own calls
- * it, which knows nothing of the loop: it may outlive whoever asked, and then nobody hears of it.
- * Life: resolve_begin -> done, from the loop -> it is gone. resolve_cancel before done: done is not
+ * getaddrinfo blocks, for half a minute when a name server does not answer. So a separate thread
+ * calls it, without access to the loop: the thread may outlive the request, and then its result is
+ * dropped.
+ * Life: resolve_begin -> done, from the loop -> freed. resolve_cancel before done: done is not
  * called. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -21,11 +22,11 @@ struct address {
 	socklen_t len;
 };
 
-/* count 0: why says it. Borrowed. */
+/* count 0: failed, for the reason `why`. Borrowed. */
 typedef void (*resolve_fn)(void *ctx, const struct address *list, unsigned count,
 			   const struct err *why);
 
-/* An address that is written as one (127.0.0.1, ::1): 1, else 0. Needs no thread. */
+/* Parse an IP literal (127.0.0.1, ::1), without a thread. 1, or 0: not an IP literal. */
 int resolve_literal(const char *host, unsigned port, struct address *out);
 int resolve_begin(struct loop *loop, const char *host, unsigned port, resolve_fn done, void *ctx,
 		  struct resolve **out, struct err *e);

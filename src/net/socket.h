@@ -1,4 +1,4 @@
-/* socket.h - how our sockets are set up, and who is at the other end of them. Mechanical. */
+/* socket.h - sets options of sockets, and finds the process at the other end. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,21 +6,19 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define SOCKET_SEND_BUFFER (128 << 10) /* which the kernel doubles */
-#define SOCKET_SERVER_MS   20000 /* bytes unacknowledged for so long: the other side is gone */
+#define SOCKET_SEND_BUFFER (128 << 10) /* the kernel doubles it */
+#define SOCKET_SERVER_MS   20000 /* bytes are unacknowledged for this time: the peer is gone */
 #define SOCKET_CLIENT_MS   10000
 
-/* TCP: acknowledge what has come, now. The kernel forgets it: to be said each time. */
+/* TCP: acknowledge received bytes now. The kernel resets this mode, so call it after each read. */
 void socket_acknowledge(int fd);
-/* TCP: small messages are not held back, dead peers are noticed. */
+/* TCP: send small messages at once, and notice dead peers. */
 void socket_tune(int fd, int user_timeout_ms);
 /* False: the path is too long for the address of a socket. */
 bool socket_unix_address(const char *path, struct sockaddr_un *out);
 /* The process that called connect on a unix socket, as it was then. False: the kernel does not say.
  */
 bool socket_peer(int fd, struct ucred *out);
-/* Does such a process belong to the user that we run as, or to root? A user that does not exist in
- * our user namespace has the overflow id there, and so has every other one of those: it is
- * nobody's.
- */
+/* Does this process belong to the user of this program, or to root? All users that are not mapped
+ * in this user namespace share the overflow id, so a process with the overflow id is refused. */
 bool socket_peer_is_ours(const struct ucred *who);

@@ -1,7 +1,7 @@
 /* stream.h - bytes to and from another program: over a socket, two descriptors, or TLS.
  *
- * It says when something can be read or written, and moves as much as goes. Regular files and
- * /dev/null, which epoll does not take, are always ready.
+ * The stream reports when it is readable or writable; reads and writes are partial. Regular files
+ * and /dev/null, which epoll does not support, are always ready.
  * Life: stream_new -> stream_listen -> ... -> stream_free.
  * Threads: with the loop's lock.  Blocking: never.
  */
@@ -17,34 +17,35 @@
 
 struct stream;
 
-/* From the loop alone. It may free the stream. */
+/* Called only from the loop. May free the stream. */
 typedef void (*stream_fn)(void *ctx, bool readable, bool writable);
 
-/* The descriptors (which may be the same socket) are the stream's now. Nothing is told before
+/* Takes ownership of the descriptors (which may be the same socket). No events before
  * stream_listen. */
 struct stream *stream_new(struct loop *loop, int in, int out);
-/* Who is told; at first that something can be read is, and not that something can be written. May
- * be called again. 0 or -errno. */
+/* Set the receiver of events. At first only `readable` is reported (see stream_want). May be called
+ * again. 0 or -errno. */
 int stream_listen(struct stream *s, stream_fn on_ready, void *ctx);
-/* Called once when the stream is freed; for whoever counts them. */
+/* fn is called once when the stream is freed, for a caller that counts streams. */
 void stream_on_freed(struct stream *s, void (*fn)(void *ctx), void *ctx);
 void stream_free(struct stream *s);
-int stream_fd(const struct stream *s); /* that is read */
+int stream_fd(const struct stream *s); /* the descriptor for reading */
 
-/* From now on everything is TLS. It and the context are the stream's; a server's context may be
- * NULL here when it belongs to somebody who lives longer. */
+/* Use TLS from now on. The stream owns t and the context `own`; NULL: the context belongs to a
+ * listener, which lives longer. */
 void stream_use_tls(struct stream *s, struct tls *t, struct tls_context *own);
-/* Without TLS, or once it is done: 1. 0: it goes on when the stream is ready, however. */
+/* 1: the handshake is done, or there is no TLS. 0: call again when the stream is ready, for reading
+ * or writing. */
 int stream_handshake(struct stream *s, struct err *e);
 
-/* Acknowledge at once what comes over TCP: the other side may hold back its next small message
- * until then, which would be 40 ms later. */
+/* Acknowledge received TCP bytes at once: the other side may delay its next small message until the
+ * acknowledgement, which the kernel otherwise sends 40 ms later. */
 void stream_be_eager(struct stream *s);
 
-/* 0: nothing more will come; -EAGAIN; -errno. */
+/* The number of bytes; 0: end of stream; -EAGAIN; -errno. */
 ssize_t stream_read(struct stream *s, char *out, size_t size);
-/* How many were taken; -EAGAIN; -errno. After -EAGAIN the same bytes must come again, more may
- * follow behind them. */
+/* The number of bytes written; -EAGAIN; -errno. After -EAGAIN the next call must begin with the
+ * same bytes; more may follow. */
 ssize_t stream_write(struct stream *s, const char *bytes, size_t len);
-/* What is to be told. */
+/* Choose the events to report. */
 void stream_want(struct stream *s, bool reading, bool writing);

@@ -1,4 +1,4 @@
-/* tls.h - TLS over a non-blocking descriptor, by the machine's libssl.
+/* tls.h - TLS over a non-blocking descriptor, with the system's libssl.
  *
  * libssl is loaded when the first wss:// is used: the one that the process has already, else the
  * newest that is installed. Nothing else of killick needs it: who does not use wss:// does not load
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-struct tls_context; /* certificate and key, or trusted ones */
+struct tls_context; /* certificate and key, or trusted certificates */
 struct tls;         /* one connection */
 
 int tls_server(const char *cert_file, const char *key_file, struct tls_context **out,
@@ -22,17 +22,17 @@ int tls_client(const char *ca_file, struct tls_context **out,
 	       struct err *e); /* NULL: the system's */
 void tls_context_free(struct tls_context *c);
 
-/* host: of the server, for a client; an IP literal is checked as one. fd stays the caller's. */
+/* host: the name or IP literal of the server, for a client. The caller keeps fd. */
 int tls_open(struct tls_context *c, int fd, const char *host, struct tls **out, struct err *e);
 void tls_free(struct tls *t);
 
 enum tls_want { TLS_NOTHING, TLS_READ, TLS_WRITE };
-/* 1: done; 0: wait until fd is ready for *want, and again; -errno with a sentence. */
+/* 1: done; 0: wait until fd is ready for *want, then call again; -errno with a sentence. */
 int tls_handshake(struct tls *t, enum tls_want *want, struct err *e);
-/* As read and write; -EAGAIN with *want; 0 of a read: the other side said goodbye. A write that got
- * -EAGAIN must be repeated with the same bytes (more may follow behind them). */
+/* As read and write; -EAGAIN with *want; tls_read returns 0 when the other side closed TLS. A write
+ * that got -EAGAIN must be repeated with the same bytes; more may follow. */
 ssize_t tls_read(struct tls *t, void *out, size_t size, enum tls_want *want);
 ssize_t tls_write(struct tls *t, const void *bytes, size_t len, enum tls_want *want);
-/* Bytes that were decrypted and not read yet: the descriptor says nothing of them. */
+/* Bytes that are decrypted and not read yet: the descriptor is not readable for them. */
 size_t tls_pending(const struct tls *t);
 void tls_bye(struct tls *t);

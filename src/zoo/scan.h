@@ -1,7 +1,7 @@
-/* scan.h - finds values in JSON that somebody else has checked.
+/* scan.h - finds values in JSON that is known to be valid.
  *
- * Of each text only the values of a few keys at known depths are looked at; the scanner knows
- * strings and nesting and believes everything else.
+ * Finds only values of a few keys at known depths; the scanner knows strings and nesting and checks
+ * nothing else.
  * Threads: any.  Blocking: never.
  */
 #pragma once
@@ -17,9 +17,9 @@ struct span { /* a piece of the text, as written: strings have their quotes */
 
 /* The value of `key` among the members of the object `obj`. */
 struct span scan_member(struct span obj, const char *key);
-/* Is it this string? */
+/* Is the span this string? */
 bool scan_is(struct span s, const char *text);
-/* The number it is, `otherwise` when it is none. */
+/* The number of the span; `otherwise` when it is not a number. */
 long scan_long(struct span s, long otherwise);
-/* A copy without quotes, escapes as they are, cut to fit. */
+/* A copy without quotes, not unescaped, cut to fit. */
 void scan_copy(struct span s, char *out, size_t size);

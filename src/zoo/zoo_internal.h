@@ -1,9 +1,9 @@
-/* zoo_internal.h - what the modes of the zoo share: bounded forking, the deadline, the MCP speaker.
+/* zoo_internal.h - functions for the modes of the zoo: bounded forking, the deadline, the MCP
+ * server.
  *
- * A mode is a function that builds its tree with zoo_fork, waits until the tree stands (zoo_await)
- * and then serves (zoo_serve). State that the processes of one server share lies in one anonymous
- * shared mapping; it ends at exec, which is why what is executed again (zoo_again) gets its
- * deadline as an argument.
+ * A mode is a function that builds its tree with zoo_fork, waits until the tree is complete
+ * (zoo_await) and then serves (zoo_serve). The processes of one server share state in an anonymous
+ * shared mapping; exec drops the mapping, so zoo_again passes the deadline as an argument.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #define ZOO_CANNOT      77
 
 enum zoo_eof {
-	ZOO_LEAVE, /* stdin hung up: return, as a good server does */
+	ZOO_LEAVE, /* return when stdin hangs up, like a well-behaved server */
 	ZOO_STAY,  /* stay until the deadline */
 };
 
@@ -25,7 +25,8 @@ enum zoo_eof {
 pid_t zoo_fork(void);
 /* The same through raw clone(2) with these flags (no CLONE_VM): the child must not use threads. */
 pid_t zoo_clone(unsigned long flags);
-/* End this process and give its place back. A killed process' place is found by others. */
+/* End this process and decrease the number of live processes. Other processes correct the number
+ * for a killed process. */
 _Noreturn void zoo_gone(void);
 /* Fork a child that runs fn(arg), which should not return. */
 pid_t zoo_child(void (*fn)(long arg), long arg);
@@ -33,10 +34,10 @@ pid_t zoo_child(void (*fn)(long arg), long arg);
 /* Do nothing until the deadline. Signals do what their disposition says. */
 _Noreturn void zoo_linger(void);
 bool zoo_expired(void);
-int zoo_age_ms(void); /* a clock that runs; its zero means nothing */
+int zoo_age_ms(void); /* a clock for differences; its start is arbitrary */
 void zoo_nap_us(long us);
 
-/* A child says it is in place; the server waits (5 s at most) for `count` of them. */
+/* A child reports that it is ready; the server waits (5 s at most) for `count` children. */
 void zoo_ready(void);
 void zoo_await(int count);
 
@@ -45,7 +46,7 @@ void zoo_ignore(int sig);
 void zoo_ignore_all(void);
 void zoo_default(int sig);
 
-/* Tell the reader of ZOO_FIFO a line, e.g. of something to clean up. */
+/* Send the reader of ZOO_FIFO a line, for example a path to clean up. */
 void zoo_tell(const char *word, const char *text);
 
 /* Execute this program, or the copy `path` of it when not NULL, as `mode`; argv[0] is `name`. The
@@ -54,12 +55,13 @@ void zoo_again(const char *path, const char *name, const char *mode, char *const
 /* The command line of zoo_again for others to execute; borrowed, ends with NULL. */
 char *const *zoo_again_argv(const char *name, const char *mode);
 
-/* Close stdin, stdout and stderr (or put /dev/null there), and everything else but the FIFO. */
+/* Close stdin, stdout and stderr (or replace them by /dev/null), and all other descriptors except
+ * the FIFO. */
 void zoo_close_all(void);
 
 /* Speak MCP on stdin and stdout. Returns 0 at end of input when eof is ZOO_LEAVE. */
 int zoo_serve(enum zoo_eof eof);
-/* What to do when notifications/initialized arrives; NULL: nothing. */
+/* Called when notifications/initialized arrives; may be NULL. */
 extern void (*zoo_on_initialized)(void);
 
 int zoo_plain(int argc, char **argv); /* misc.c */

@@ -1,6 +1,7 @@
-/* fixtures.h - the modes of the zoo that only tests need: servers that fight their keepers, servers
- * that leave for another namespace, cgroup or user, and a whole MCP server that misbehaves in what
- * it says (`mcp`, protocol.h). The modes that `killick zoo` has, too, are in src/zoo.
+/* fixtures.h - the modes of the zoo that only tests need: servers that attack their keepers,
+ * servers that move to another namespace, cgroup or user, and a complete MCP server that breaks the
+ * protocol
+ * (`mcp`, protocol.h). The modes of `killick zoo` are in src/zoo.
  *
  * Environment: ZOO_SETUID names the set-uid copy that mode `setuid` needs. ZOO_PIDNS is the pid of
  * the init of a pid namespace that modes `setns...` enter. ZOO_PIDS names a file to which `mcp`
@@ -44,22 +45,22 @@ int zoo_setnsout(int argc, char **argv);
 int zoo_setnsbare(int argc, char **argv);
 int zoo_setnslost(int argc, char **argv);
 
-/* The keepers of this server: its parent and that one's parent. 0: not there, not visible, or not
+/* The keepers of this server: its parent and grandparent. 0: does not exist, not visible, or not
  * called killick. For the server's first process only. */
 struct zoo_keepers {
 	pid_t hold, watch;
 };
 struct zoo_keepers zoo_keepers(void); /* fights.c */
-/* Find the keepers and leave ZOO_FIGHT_CHILDREN children to see survive: a daemon, and one in a
- * session of its own. All are in place on return. */
+/* Find the keepers and start ZOO_FIGHT_CHILDREN children that try to survive: a daemon, and a child
+ * in a new session. All are ready on return. */
 #define ZOO_FIGHT_CHILDREN 2
 void zoo_fight_begin(void);
-/* Say on stderr that `what` was refused for process `pid`, with errno. */
+/* Print on stderr that `what` was refused for process `pid`, with errno. */
 void zoo_refused(const char *what, pid_t pid);
 
-/* The directory of our cgroup (v2), false: none. */
+/* The directory of the cgroup (v2) of this process; false: none. */
 bool zoo_own_cgroup(char *out, size_t size); /* sessions.c */
-/* The same, when killick made it for this server. */
+/* The same, if killick made the cgroup for this server. */
 bool zoo_killick_cgroup(char *out, size_t size); /* fights_places.c */
 /* Make a cgroup beside `of` and tell the auditor; false: not allowed here. */
 bool zoo_sibling_cgroup(const char *of, char *out, size_t size);

@@ -1,9 +1,9 @@
-/* protocol.h - a whole MCP server, and the places where its ways misbehave.
+/* protocol.h - a complete MCP server, and the ways in which it can misbehave.
  *
- * `killick-zoo mcp [WAY [ARGUMENT]]` is a server with every feature a client can ask for, in the
- * legacy era unless the way says otherwise. A way is a few functions that are called before and
- * after a request is answered, or instead of writing a line. Most do their harm to calls of the
- * tool `echo` alone: whoever is still able to call `pid` has a session that survived it.
+ * `killick-zoo mcp [WAY [ARGUMENT]]` is a server with every feature a client can use, in the legacy
+ * era unless the way says otherwise. A way is a set of functions that are called before and after a
+ * request is answered, or instead of writing a line. Most ways only affect calls of the tool
+ * `echo`: a client that can still call `pid` has a session that survived.
  *
  * Tools: echo {text}, sleep {ms}, block, pid, progress {n, ms}, ask {method, params, bytes, late},
  * log {n, text, bytes}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what, uri}, fail, seen,
@@ -19,7 +19,7 @@
 
 #include "zoo/scan.h"
 
-struct grow { /* bytes that grow */
+struct grow { /* a growing buffer */
 	char *at;
 	size_t len, room;
 };
@@ -32,32 +32,32 @@ void grow_done(struct grow *t);
 struct request {
 	struct span whole, id, method, params;
 	struct span meta; /* params._meta */
-	bool modern;      /* it says so itself */
+	bool modern;      /* the request says that it is of the modern era */
 };
 
 struct way {
 	const char *name, *about;
-	void (*begin)(void);                      /* before anything is read */
-	bool (*before)(const struct request *rq); /* true: that was all, no usual answer */
+	void (*begin)(void);                      /* before the first read */
+	bool (*before)(const struct request *rq); /* true: skip the usual answer */
 	void (*after)(const struct request *rq);
-	void (*put)(const char *line, size_t len); /* how a line is written; newline included */
+	void (*put)(const char *line, size_t len); /* writes a line; newline included */
 	void (*at_eof)(void);
-	bool modern, not_legacy; /* the eras it speaks; legacy only without */
+	bool modern, not_legacy; /* the eras it speaks; by default only legacy */
 	bool stays;              /* also after EOF and SIGTERM */
 };
 extern const struct way protocol_ways[]; /* ends with a NULL name */
-extern const struct way *way;            /* ours */
-extern const char *way_argument;         /* "" without */
+extern const struct way *way;            /* of this process */
+extern const char *way_argument;         /* "": none */
 
-/* What a variant may change of the whole. */
-extern const char *protocol_version; /* answered to initialize; NULL: what was asked for */
-extern unsigned protocol_lists;      /* how often tools were listed; odd tools change by it */
+/* Settings that a way may change. */
+extern const char *protocol_version; /* answer to initialize; NULL: the requested version */
+extern unsigned protocol_lists;      /* how often tools were listed; odd tools depend on it */
 extern long protocol_read_pause_us;  /* between reads of 512 bytes; 0: none */
 extern const char *protocol_tools;   /* the capability "tools" of the legacy era */
 extern long protocol_ttl_ms;         /* of cacheable results of the modern era */
 
-void protocol_raw(const char *bytes, size_t len); /* to stdout, whatever the way */
-/* A line, written as the way writes. */
+void protocol_raw(const char *bytes, size_t len); /* to stdout, without the way's `put` */
+/* Write a line with the way's `put`. */
 void protocol_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void protocol_say_text(struct grow *t);
 /* Answer with the members of a result object, e.g. "\"tools\":[]"; cacheable results of the modern
@@ -65,7 +65,7 @@ void protocol_say_text(struct grow *t);
 void protocol_answer(const struct request *rq, const char *members, size_t len, bool cacheable);
 void protocol_answers(const struct request *rq, const char *members);
 void protocol_error(const struct request *rq, int code, const char *message);
-/* The answer of a tool: one text, a JSON string as written; structured may be absent. */
+/* The answer of a tool: one text, given as a JSON string; structured may be absent. */
 void protocol_tool_answer(const struct request *rq, struct span json_string,
 			  struct span structured);
 
@@ -91,15 +91,15 @@ void tools_list(const struct request *rq);
 void tools_call(const struct request *rq);
 void tools_wake(void);                                  /* sleeps that are over, late asks */
 double tools_next_ms(void);                             /* when the next is due; 0: none */
-bool tools_answered(struct span id, struct span whole); /* an answer to one of our asks */
+bool tools_answered(struct span id, struct span whole); /* an answer to an ask of the server */
 void tools_cancelled(struct span id);
 void tools_note(const char *what); /* initialized, roots */
 void tools_level(struct span level);
 void tools_ask(const struct request *rq, const char *method, struct span params);
-extern bool (*tools_on_answer)(struct open *o); /* true: dealt with; for ways that ask again */
+extern bool (*tools_on_answer)(struct open *o); /* true: handled; for ways that ask again */
 void open_each(void (*fn)(struct open *o));
 
-/* protocol_lists.c: false when the method is none of these */
+/* protocol_lists.c: false when the method is not a list or a read */
 bool lists_answer(const struct request *rq);
 void lists_updated(struct span uri);
 void lists_page(const struct request *rq, const char *key, const char *const *items, size_t count);

@@ -1,9 +1,9 @@
-/* protocol_ways.h - the functions of the ways, for their table. */
+/* protocol_ways.h - the functions in the table of the ways. */
 #pragma once
 
 #include "protocol.h"
 
-/* protocol_lines.c: how lines are written, and what stands between them */
+/* protocol_lines.c: unusual lines, and bytes between lines */
 void put_twice(const char *line, size_t len);
 void put_drip(const char *line, size_t len);
 void put_trickle(const char *line, size_t len);
@@ -23,7 +23,7 @@ bool before_errflood(const struct request *rq);
 bool before_noteflood(const struct request *rq);
 bool before_pingflood(const struct request *rq);
 
-/* protocol_calls.c: what is wrong with an answer, or comes instead */
+/* protocol_calls.c: wrong answers, or other messages instead of an answer */
 bool before_wrongid(const struct request *rq);
 bool before_strangeids(const struct request *rq);
 bool before_stringid(const struct request *rq);
@@ -44,7 +44,7 @@ void after_closein(const struct request *rq);
 bool before_stopread(const struct request *rq);
 void eof_posthumous(void);
 
-/* protocol_handshake.c: what is wrong from the start */
+/* protocol_handshake.c: errors during the handshake */
 bool before_mute(const struct request *rq);
 bool before_refuses(const struct request *rq);
 bool before_badinit(const struct request *rq);
