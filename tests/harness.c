@@ -160,7 +160,7 @@ TEST(skips_in_the_middle)
 	SKIP("no %s either", "wine");
 }
 
-TEST(leaves_without_a_word)
+TEST(exits_without_a_result)
 {
 	_exit(3);
 }
@@ -186,7 +186,7 @@ static const struct {
 	{ "crashes", 1, "died of signal 6" },
 	{ "skips", 0, "ok 1 - skips # SKIP no cheese here" },
 	{ "skips_in_the_middle", 0, "ok 1 - skips_in_the_middle # SKIP no wine either" },
-	{ "leaves_without_a_word", 1, "exited with status 3" },
+	{ "exits_without_a_result", 1, "exited with status 3" },
 	{ "no_such_test", 64, "no test of that name" },
 };
 

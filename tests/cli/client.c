@@ -193,7 +193,7 @@ TEST(a_tool_is_called, .timeout_ms = TEST_MS)
 	close(fd);
 }
 
-TEST(several_servers_have_it, .timeout_ms = TEST_MS)
+TEST(a_tool_of_several_servers_needs_a_qualified_name, .timeout_ms = TEST_MS)
 {
 	begin();
 	CONFIG("mcp.json", "one", "good", "two", "good");

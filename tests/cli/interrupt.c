@@ -81,7 +81,7 @@ TEST(a_killed_call_leaves_nothing, .timeout_ms = TEST_MS)
 	nothing_left();
 }
 
-TEST(a_reader_that_left, .timeout_ms = TEST_MS)
+TEST(a_call_ends_when_the_reader_of_stdout_is_gone, .timeout_ms = TEST_MS)
 {
 	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"read go; exec \"$0\" tools",
 			 (char *)killick(), NULL };
@@ -137,7 +137,7 @@ TEST(progress_is_shown_on_a_terminal, .timeout_ms = TEST_MS)
 	STREQ(err, "");
 }
 
-TEST(a_terminal_is_safe, .timeout_ms = TEST_MS)
+TEST(control_characters_do_not_reach_the_terminal, .timeout_ms = TEST_MS)
 {
 	struct child c;
 
@@ -155,7 +155,7 @@ TEST(a_terminal_is_safe, .timeout_ms = TEST_MS)
 			FAIL("%zu columns: %s", strlen(line), line);
 }
 
-TEST(ctrl_c_reaches_us_and_not_the_server, .timeout_ms = TEST_MS)
+TEST(ctrl_c_reaches_killick_and_not_the_server, .timeout_ms = TEST_MS)
 {
 	double end = t_now_ms() + RUN_MS;
 	struct child c;

@@ -76,7 +76,7 @@ static int null_fd(void)
 
 /* --- what it is like --- */
 
-TEST(it_ends_as_the_server_ends, .timeout_ms = TEST_MS)
+TEST(run_on_exits_with_the_status_of_the_server, .timeout_ms = TEST_MS)
 {
 	int null = null_fd();
 
@@ -109,7 +109,7 @@ TEST(bytes_are_the_same_on_both_sides, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(what_cannot_be_written_is_told, .timeout_ms = TEST_MS)
+TEST(a_failed_write_to_stdout_is_reported, .timeout_ms = TEST_MS)
 {
 	begin_far(NULL);
 	EQ(shell("$K run --on $ON --cwd / -- echo x < /dev/null > /dev/full"), 75);
@@ -117,7 +117,7 @@ TEST(what_cannot_be_written_is_told, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(the_end_of_input_does_not_outrun_the_start, .timeout_ms = TEST_MS)
+TEST(end_of_input_waits_for_the_start_of_the_server, .timeout_ms = TEST_MS)
 {
 	begin_far(NULL);
 	EQ(shell("for i in 1 2 3 4 5 6 7 8; do echo $i | $K run --on $ON --cwd / -- cat; done"), 0);
@@ -127,7 +127,7 @@ TEST(the_end_of_input_does_not_outrun_the_start, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(what_crosses_is_what_was_named, .timeout_ms = TEST_MS)
+TEST(only_named_variables_are_sent, .timeout_ms = TEST_MS)
 {
 	int null = null_fd();
 
@@ -146,7 +146,7 @@ TEST(what_crosses_is_what_was_named, .timeout_ms = TEST_MS)
 }
 
 /* Without --cwd it is the directory of this name. */
-TEST(the_directory_is_the_one_of_the_same_name, .timeout_ms = TEST_MS)
+TEST(the_default_directory_has_the_same_path, .timeout_ms = TEST_MS)
 {
 	char here[200];
 
@@ -162,7 +162,7 @@ TEST(the_directory_is_the_one_of_the_same_name, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(the_report_is_the_keepers, .timeout_ms = TEST_MS)
+TEST(the_report_is_that_of_the_remote_keeper, .timeout_ms = TEST_MS)
 {
 	int p[2];
 
@@ -193,7 +193,7 @@ static long rss_kib(pid_t pid)
 }
 
 /* Nobody reads: the server is to wait, and not our memory to grow. */
-TEST(who_does_not_read_stops_the_server, .timeout_ms = TEST_MS)
+TEST(a_slow_reader_blocks_the_server, .timeout_ms = TEST_MS)
 {
 	enum { MANY = 96 << 20 };
 	int null = null_fd();
@@ -241,7 +241,7 @@ static struct child start_stubborn(int in)
 	return c;
 }
 
-TEST(a_hang_up_of_stdin_ends_it, .timeout_ms = TEST_MS)
+TEST(a_hang_up_of_stdin_ends_the_server, .timeout_ms = TEST_MS)
 {
 	int p[2];
 	struct child c;
@@ -256,7 +256,7 @@ TEST(a_hang_up_of_stdin_ends_it, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(signals_end_it, .timeout_ms = TEST_MS)
+TEST(signals_end_the_server, .timeout_ms = TEST_MS)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
@@ -277,7 +277,7 @@ TEST(signals_end_it, .timeout_ms = TEST_MS)
 }
 
 /* There is nobody yet who could be ended. */
-TEST(a_signal_before_there_is_a_way, .timeout_ms = TEST_MS)
+TEST(a_signal_ends_run_on_before_it_is_connected, .timeout_ms = TEST_MS)
 {
 	begin();
 	write_file("slow.json", "{\"environments\": {\"slow\": {\"program\": [\"/bin/sh\", \"-c\", "
@@ -289,7 +289,7 @@ TEST(a_signal_before_there_is_a_way, .timeout_ms = TEST_MS)
 	nothing_left();
 }
 
-TEST(the_end_of_its_owner_ends_it, .timeout_ms = TEST_MS)
+TEST(the_end_of_the_owner_ends_the_server, .timeout_ms = TEST_MS)
 {
 	int p[2];
 	pid_t owner;
@@ -308,7 +308,7 @@ TEST(the_end_of_its_owner_ends_it, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(it_is_killed_itself_and_the_lease_ends_the_rest, .timeout_ms = TEST_MS)
+TEST(the_lease_ends_the_server_when_killick_is_killed, .timeout_ms = TEST_MS)
 {
 	int p[2];
 	struct child c;
@@ -324,7 +324,7 @@ TEST(it_is_killed_itself_and_the_lease_ends_the_rest, .timeout_ms = TEST_MS)
 }
 
 /* Also of one that has no stdin, which is as good a server as any. */
-TEST(what_it_leaves_behind_ends_with_it, .timeout_ms = TEST_MS)
+TEST(background_jobs_end_with_the_server, .timeout_ms = TEST_MS)
 {
 	static const char mess[] = "setsid sleep 1000 > /dev/null 2>&1 & exit 5";
 	int null = null_fd(), p[2], before;
@@ -345,7 +345,7 @@ TEST(what_it_leaves_behind_ends_with_it, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(nobody_reads_its_stdout_any_more, .timeout_ms = TEST_MS)
+TEST(the_server_ends_when_the_reader_of_stdout_is_gone, .timeout_ms = TEST_MS)
 {
 	begin_far(NULL);
 	EQ(shell("mkfifo hold; exec 3<>hold; $K run --on $ON --cwd / -- yes <&3 | head -1"), 0);
@@ -378,7 +378,7 @@ static bool check_lines(int fd, long *next)
 	return true;
 }
 
-TEST(no_byte_is_lost_or_doubled_when_the_way_is_cut, .timeout_ms = 2 * TEST_MS)
+TEST(no_byte_is_lost_or_doubled_when_the_connection_is_cut, .timeout_ms = 2 * TEST_MS)
 {
 	enum { LINES = 400000 };
 	char *argv[] = { (char *)"sh", (char *)"-c",
@@ -409,7 +409,7 @@ TEST(no_byte_is_lost_or_doubled_when_the_way_is_cut, .timeout_ms = 2 * TEST_MS)
 	end_far();
 }
 
-TEST(beyond_the_lease_it_says_so, .timeout_ms = 2 * TEST_MS)
+TEST(a_connection_lost_beyond_the_lease_is_reported, .timeout_ms = 2 * TEST_MS)
 {
 	struct gate g;
 	struct child c;
@@ -434,7 +434,7 @@ TEST(beyond_the_lease_it_says_so, .timeout_ms = 2 * TEST_MS)
 
 /* --- what is refused --- */
 
-TEST(a_place_by_its_name, .timeout_ms = TEST_MS)
+TEST(an_environment_is_found_by_its_name, .timeout_ms = TEST_MS)
 {
 	char text[600];
 
@@ -462,7 +462,7 @@ TEST(a_place_by_its_name, .timeout_ms = TEST_MS)
 	end_far();
 }
 
-TEST(what_makes_no_sense_is_refused, .timeout_ms = TEST_MS)
+TEST(wrong_command_lines_are_refused, .timeout_ms = TEST_MS)
 {
 	static const struct {
 		const char *line, *says;
@@ -565,7 +565,7 @@ TEST(ps_of_an_executor_that_cannot_list_says_so, .timeout_ms = TEST_MS)
 }
 
 /* An executor of its own would hold nothing, so the verb itself runs there. */
-TEST(ps_over_ssh_is_ps_over_there, .timeout_ms = TEST_MS)
+TEST(ps_over_ssh_runs_ps_on_the_other_machine, .timeout_ms = TEST_MS)
 {
 	begin();
 	OK(mkdir("bin", 0700) == 0);

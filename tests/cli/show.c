@@ -55,7 +55,7 @@ static const char *content(const char *item)
 	return printed;
 }
 
-TEST(text_goes_to_a_pipe_as_it_is)
+TEST(text_goes_to_a_pipe_unchanged)
 {
 	STREQ(content("{\"type\":\"text\",\"text\":\"a\\u001b[31mb\\n\\tc\"}"),
 	      "a\033[31mb\n\tc\n");
@@ -108,7 +108,7 @@ static const char *on_terminal(const char *text, size_t len)
 	return printed;
 }
 
-TEST(a_terminal_gets_nothing_to_obey)
+TEST(control_characters_are_replaced_on_a_terminal)
 {
 	static const char evil[] = "a\033]0;title\007b\r\nc\td\x9b"
 				   "31m\xc2\x9b\b\rx";

@@ -65,7 +65,7 @@ TEST(mcp_servers_look_like_mcp_servers)
 			FAIL("not seen: %s", servers[i]);
 }
 
-TEST(false_friends_do_not)
+TEST(other_programs_do_not_look_like_mcp_servers)
 {
 	static const char *const others[] = {
 		"",
@@ -103,7 +103,7 @@ TEST(false_friends_do_not)
 			FAIL("taken for a server: %s", others[i]);
 }
 
-TEST(mcp_look_reads_no_further_than_told)
+TEST(mcp_look_does_not_read_past_len)
 {
 	char args[] = { 's', 'l', 'e', 'e', 'p', '\0', 'm', 'c', 'p' };
 
@@ -127,7 +127,7 @@ TEST(inits_collect_orphans_and_shells_do_not)
 	OK(!orphan_is_collector("killick"));
 }
 
-TEST(text_clean_leaves_nothing_for_a_terminal_to_obey)
+TEST(text_clean_replaces_control_characters)
 {
 	char out[64];
 
@@ -159,7 +159,7 @@ TEST(text_clean_leaves_nothing_for_a_terminal_to_obey)
 	STREQ(out, "?");
 }
 
-TEST(text_cut_fits_and_says_that_it_cut)
+TEST(text_cut_fits_and_marks_the_cut)
 {
 	char out[32];
 

@@ -372,7 +372,7 @@ static pid_t hold_of(pid_t watch)
 	return (pid_t)number("hold");
 }
 
-TEST(reap_ends_what_nobody_keeps, .timeout_ms = 40000)
+TEST(reap_ends_trees_without_keepers, .timeout_ms = 40000)
 {
 	struct server s;
 	pid_t inner;
@@ -499,7 +499,7 @@ static pid_t sleeper(const char *name, bool stubborn)
 	return pid;
 }
 
-TEST(doctor_ends_the_orphan_it_is_told_to_and_no_other, .timeout_ms = 40000)
+TEST(doctor_reap_ends_only_the_given_orphan, .timeout_ms = 40000)
 {
 	pid_t orphan, other;
 	char pid[16], want[64];

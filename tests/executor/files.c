@@ -141,7 +141,7 @@ static void is_refused(struct guest *g, const char *dir, const char *why)
 
 /* One owner's requests hang, as many as it likes: its own are refused then, others' are answered,
  * and when the file system answers all is as before. */
-TEST(hung_files_of_one_owner_are_no_others, .timeout_ms = 30000)
+TEST(hung_files_of_one_owner_do_not_block_other_owners, .timeout_ms = 30000)
 {
 	char session[64], *line;
 	struct guest g;
@@ -170,7 +170,7 @@ TEST(hung_files_of_one_owner_are_no_others, .timeout_ms = 30000)
 }
 
 /* Sixteen hung files once stopped all. */
-TEST(sixteen_hung_files_of_four_owners_stop_nobody, .timeout_ms = 30000)
+TEST(sixteen_hung_files_of_four_owners_block_no_other_owner, .timeout_ms = 30000)
 {
 	struct fuse f;
 	struct host h;
@@ -266,7 +266,7 @@ TEST(a_directory_that_hangs)
 /* --- files that are none --- */
 
 /* Nobody writes to it, or reads from it: it is not even opened. */
-TEST(a_fifo_is_no_file)
+TEST(a_fifo_is_refused)
 {
 	char path[100];
 	struct guest g;
@@ -334,7 +334,7 @@ static void make_file(char *path, size_t size)
 	close(fd);
 }
 
-TEST(a_leased_file_is_read_when_the_lease_is_given_up)
+TEST(a_leased_file_is_read_when_the_lease_is_released)
 {
 	char path[100], *line;
 	struct guest g;
@@ -355,7 +355,7 @@ TEST(a_leased_file_is_read_when_the_lease_is_given_up)
 }
 
 /* It is not waited for longer than for a file system, and others are served meanwhile. */
-TEST(a_lease_that_is_not_given_up, .timeout_ms = 30000)
+TEST(a_lease_that_is_not_released_times_out, .timeout_ms = 30000)
 {
 	char path[100], *line;
 	struct guest g;

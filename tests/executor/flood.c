@@ -139,17 +139,17 @@ static void withstand(struct flood f)
 	host_stop(&h);
 }
 
-TEST(connections_that_say_nothing, .timeout_ms = 30000)
+TEST(silent_connections_do_not_keep_owners_out, .timeout_ms = 30000)
 {
 	withstand((struct flood){ .says = "" });
 }
 
-TEST(connections_that_say_a_byte_now_and_then, .timeout_ms = 30000)
+TEST(slow_connections_do_not_keep_owners_out, .timeout_ms = 30000)
 {
 	withstand((struct flood){ .says = "GET / HTTP/1.1\r\nX: ", .drips = true });
 }
 
-TEST(connections_that_become_a_websocket_and_say_nothing, .timeout_ms = 30000)
+TEST(silent_websockets_do_not_keep_owners_out, .timeout_ms = 30000)
 {
 	char head[600];
 
@@ -159,7 +159,7 @@ TEST(connections_that_become_a_websocket_and_say_nothing, .timeout_ms = 30000)
 
 /* Every place is taken by an owner: one that was cut has its own all the same, a new one has not.
  */
-TEST(an_owner_that_comes_back_needs_no_free_place)
+TEST(an_owner_that_reconnects_is_accepted_beyond_the_limit)
 {
 	struct guest g[3];
 	struct host h;
@@ -180,7 +180,7 @@ TEST(an_owner_that_comes_back_needs_no_free_place)
 }
 
 /* Who says nothing after the upgrade is cut, and sends no long message before it has a name. */
-TEST(a_greeting_is_short_and_soon, .timeout_ms = 30000)
+TEST(initialize_is_limited_in_size_and_time, .timeout_ms = 30000)
 {
 	char *text = malloc(70001);
 	double began = t_now_ms();

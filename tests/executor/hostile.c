@@ -42,7 +42,7 @@ static void hung_up(struct guest *g)
 	guest_close(g);
 }
 
-TEST(what_is_no_json)
+TEST(a_message_that_is_not_json_is_answered_with_an_error)
 {
 	struct host h;
 	struct guest g;
@@ -80,13 +80,13 @@ TEST(initialized_too_early)
 	dropped("{\"method\":\"initialized\",\"params\":{}}", NULL);
 }
 
-TEST(an_answer_to_nothing)
+TEST(an_answer_without_a_request_ends_the_connection)
 {
 	dropped("{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"x\"}}",
 		"{\"id\":9,\"result\":{}}");
 }
 
-TEST(a_notification_of_another_kind)
+TEST(an_unexpected_notification_ends_the_connection)
 {
 	dropped("{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"x\"}}",
 		"{\"method\":\"process/output\",\"params\":{}}");
@@ -322,7 +322,7 @@ TEST(no_descriptors_left)
 	host_stop(&h);
 }
 
-TEST(starts_that_cannot_be)
+TEST(invalid_starts_are_refused)
 {
 	struct host h;
 	struct guest g;

@@ -225,7 +225,7 @@ TEST(owner_of_a_terminal_stays_away)
 }
 
 /* It was granted an hour to leave, and then its owner left. */
-TEST(owner_stays_away_after_a_patient_terminate)
+TEST(a_long_grace_does_not_outlast_the_lease)
 {
 	struct host h;
 	struct guest g;

@@ -52,7 +52,7 @@ static void refused(const char *why, const char *const *words)
 }
 #define REFUSED(why_, ...) refused(why_, (const char *const[]){ __VA_ARGS__, NULL })
 
-TEST(an_address_that_others_can_reach)
+TEST(an_address_that_others_can_reach_needs_token_and_tls)
 {
 	REFUSED("--insecure", "--listen", "ws://0.0.0.0:0");
 	REFUSED("--insecure", "--listen", "ws://[::]:0");
@@ -61,7 +61,7 @@ TEST(an_address_that_others_can_reach)
 	REFUSED("--insecure", "--listen", "wss://0.0.0.0:0", "--tls-cert", "a", "--tls-key", "b");
 }
 
-TEST(words_that_make_no_sense)
+TEST(wrong_command_lines_are_refused)
 {
 	REFUSED("--listen", "--listen", "http://127.0.0.1:1");
 	REFUSED("--listen", "--listen", "ws://localhost:1");
@@ -156,7 +156,7 @@ static int status_of(const struct host *h, const char *path, const char *headers
 	"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"               \
 	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-TEST(what_http_is_answered)
+TEST(http_requests_get_the_right_status)
 {
 	struct host h;
 
@@ -171,7 +171,7 @@ TEST(what_http_is_answered)
 	host_stop(&h);
 }
 
-TEST(a_token)
+TEST(clients_must_send_the_token)
 {
 	char file[200];
 	struct host h;
@@ -212,7 +212,7 @@ TEST(slow_heads)
 
 /* --- as a service --- */
 
-TEST(a_unix_socket_is_private_and_goes_away)
+TEST(a_unix_socket_is_private_and_removed_at_the_end)
 {
 	struct host h;
 	struct stat st;
@@ -266,7 +266,7 @@ static void works(struct host *h)
 
 /* Its log is nobody's life: a pipe that is not read any more, as behind `| head -1`, or nothing at
  * all. What it opens next must not be taken for its stdin, stdout or stderr. */
-TEST(nobody_reads_its_log)
+TEST(a_log_without_a_reader_does_not_block_the_executor)
 {
 	static const char *const outputs[] = { ">&- 2>&- <&-", "2>&-", ">/dev/full 2>/dev/full" };
 	struct host h = { .in = -1, .out = -1 };

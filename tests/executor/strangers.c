@@ -166,7 +166,7 @@ TEST(an_executor_of_nobody_on_an_abstract_socket)
 }
 
 /* Its mode is 0600 until somebody changes that. */
-TEST(a_socket_of_our_own_that_root_opened_for_all)
+TEST(a_socket_made_world_writable_by_root_refuses_other_users)
 {
 	struct host h;
 
@@ -217,7 +217,7 @@ TEST(the_refusal_says_what_to_do)
 	drop_socket(&h);
 }
 
-TEST(its_own_user_needs_no_token)
+TEST(the_executors_user_needs_no_token)
 {
 	struct host h;
 	struct guest g;

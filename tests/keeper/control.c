@@ -127,7 +127,7 @@ TEST(refused_with_a_sentence)
 	disown_all(&o);
 }
 
-TEST(eof_leaves_time)
+TEST(eof_gives_the_server_its_grace)
 {
 	struct owner o;
 
@@ -165,7 +165,7 @@ TEST(stop_is_a_sigterm)
 	disown_all(&o);
 }
 
-TEST(words_that_mean_nothing_do_nothing)
+TEST(unknown_words_are_ignored)
 {
 	struct owner o;
 
@@ -181,7 +181,7 @@ TEST(words_that_mean_nothing_do_nothing)
 	disown_all(&o);
 }
 
-TEST(closing_stdin_alone_ends_nothing)
+TEST(closing_stdin_alone_does_not_end_the_tree)
 {
 	struct owner o;
 
@@ -246,7 +246,7 @@ TEST(kill_takes_the_daemon_too)
 	disown_all(&o);
 }
 
-TEST(where_records_are_is_no_part_of_the_environment)
+TEST(the_runtime_directory_is_removed_from_the_environment)
 {
 	struct owner o;
 	char text[64] = "";
@@ -263,7 +263,7 @@ TEST(where_records_are_is_no_part_of_the_environment)
 	disown_all(&o);
 }
 
-TEST(int_is_an_interrupt)
+TEST(int_sends_sigint)
 {
 	struct owner o;
 
@@ -276,7 +276,7 @@ TEST(int_is_an_interrupt)
 	disown_all(&o);
 }
 
-TEST(a_word_may_bring_its_own_grace)
+TEST(a_word_may_set_the_grace)
 {
 	struct owner o;
 
@@ -315,7 +315,7 @@ TEST(eof_sooner)
 	hasten("eof 3600000", "eof 100", "\"why\":\"stdin\",\"step\":\"kill\"");
 }
 
-TEST(the_name_it_is_told)
+TEST(arg0_sets_the_name_of_the_server)
 {
 	struct owner o;
 	char text[64] = "";
@@ -362,7 +362,7 @@ static void leave_behind(struct owner *o, const char *linger)
 	expect(o, EXITED_3);
 }
 
-TEST(leftovers_linger_for_so_long)
+TEST(leftovers_linger_for_the_given_time)
 {
 	struct owner o;
 

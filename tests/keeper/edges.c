@@ -67,7 +67,7 @@ TEST(stopped_keepers_of_an_owner_that_is_not_their_parent_are_woken, .timeout_ms
 
 /* A client that forgets O_CLOEXEC: keepers of one server must not hold the stdin of another open.
  */
-TEST(keepers_close_what_the_client_leaked)
+TEST(keepers_close_descriptors_that_the_client_leaked)
 {
 	struct held a, b;
 	int leak;
@@ -126,7 +126,7 @@ static bool claim_endless_environment(void)
 }
 
 /* Any process may do that, of another user as well when killick runs as root. */
-TEST(an_endless_environment_of_somebody_else_delays_nothing, .timeout_ms = 30000)
+TEST(an_endless_environment_of_another_process_delays_nothing, .timeout_ms = 30000)
 {
 	struct held h;
 	int fds[2];
@@ -383,7 +383,7 @@ TEST(pid_1_of_a_container_passes_a_signals_death_on)
 }
 
 /* Once the end has begun a word cannot make it more patient: records say until when it takes. */
-TEST(a_later_word_does_not_lengthen_the_grace, .timeout_ms = 30000)
+TEST(a_second_request_does_not_lengthen_the_grace, .timeout_ms = 30000)
 {
 	const char *killick = t_program("KILLICK", "build/killick");
 	char number[16], text[600];

@@ -109,7 +109,7 @@ TEST(runtime_directory_full)
 	OK(umount2(dir, MNT_DETACH) == 0);
 }
 
-TEST(runtime_directory_of_somebody_else)
+TEST(runtime_directory_of_another_user)
 {
 	struct held h;
 
@@ -141,7 +141,7 @@ TEST(cgroup_read_only)
 }
 
 /* Asked for by name it is a demand, not a wish. */
-TEST(cgroup_demanded_but_not_there)
+TEST(cgroup_requested_but_not_available)
 {
 	struct held h;
 	char text[512];
@@ -179,7 +179,7 @@ static void limited(const char *option, const char *value, const char *script, c
 	held_done(&h);
 }
 
-TEST(max_procs_is_kept_or_refused)
+TEST(max_procs_is_enforced_or_refused)
 {
 	limited("--max-procs", "6",
 		"n=0; while [ $n -lt 20 ] && (sleep 600 & ) 2>/dev/null; do n=$((n+1)); done; "
@@ -187,7 +187,7 @@ TEST(max_procs_is_kept_or_refused)
 		"limited");
 }
 
-TEST(memory_is_kept_or_refused)
+TEST(memory_is_enforced_or_refused)
 {
 	limited("--memory", "40M",
 		"(tail -c 200000000 /dev/zero | tail -c 200000000 >/dev/null) 2>/dev/null; "

@@ -143,7 +143,7 @@ TEST(a_user_that_wants_to_trace_its_keepers_is_ended, .timeout_ms = 60000)
 
 /* waitid alone shows nothing across pid namespaces: the end was seen by the mark, or in the cgroup.
  */
-TEST(a_foreign_pid_namespace_needs_more_proof_than_waitid, .timeout_ms = 30000)
+TEST(a_foreign_pid_namespace_needs_the_cgroup_or_the_mark_as_proof, .timeout_ms = 30000)
 {
 	static const char *const levels[] = { "keeper", "cgroup" };
 
@@ -246,7 +246,7 @@ static const char *fight_robbed(pid_t pid)
 	return how ? how : fight_open_proc(pid, "environ", O_RDONLY);
 }
 
-TEST(a_user_cannot_trace_or_rob_its_own_keepers)
+TEST(a_user_cannot_trace_its_keepers_or_take_their_descriptors)
 {
 	struct held h;
 

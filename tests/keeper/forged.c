@@ -41,7 +41,7 @@ static const char *below(const char *format)
 	return path;
 }
 
-TEST(a_directory_that_is_no_cgroup_is_left_alone, .timeout_ms = 60000)
+TEST(a_directory_that_is_not_a_cgroup_is_not_removed, .timeout_ms = 60000)
 {
 	struct stat st;
 
@@ -54,7 +54,7 @@ TEST(a_directory_that_is_no_cgroup_is_left_alone, .timeout_ms = 60000)
 	EQ(stat(below("%s/killick-" ID "/sub"), &st), 0);
 }
 
-TEST(fifos_in_place_of_cgroup_files_stop_nobody, .timeout_ms = 60000)
+TEST(fifos_in_place_of_cgroup_files_do_not_block_reap, .timeout_ms = 60000)
 {
 	lost_dir();
 	OK(mkdir(below("%s/killick-" ID), 0700) == 0);
@@ -66,7 +66,7 @@ TEST(fifos_in_place_of_cgroup_files_stop_nobody, .timeout_ms = 60000)
 	EQ(lost_records(), 0);
 }
 
-TEST(a_lease_on_a_file_in_place_of_a_cgroup_file_stops_nobody, .timeout_ms = 60000)
+TEST(a_lease_on_a_file_in_place_of_a_cgroup_file_does_not_block_reap, .timeout_ms = 60000)
 {
 	pid_t lessee;
 
@@ -105,7 +105,7 @@ TEST(paths_that_lead_elsewhere_are_not_followed, .timeout_ms = 60000)
 }
 
 /* Any process may take a lease on its own files of /proc; an open that waits for it takes 45 s. */
-TEST(a_lease_on_the_environment_of_a_process_stops_nobody, .timeout_ms = 60000)
+TEST(a_lease_on_the_environment_of_a_process_does_not_block_reap, .timeout_ms = 60000)
 {
 	char path[64];
 	pid_t sleeper, lessees[2];
@@ -169,7 +169,7 @@ TEST(a_lease_on_the_record_does_not_hide_the_tree, .timeout_ms = 60000)
 }
 
 /* Real files of a real cgroup, with leases on them. */
-TEST(a_lease_on_cgroup_files_stops_nobody, .timeout_ms = 60000)
+TEST(a_lease_on_cgroup_files_does_not_block_reap, .timeout_ms = 60000)
 {
 	static const char *const files[] = { "cgroup.procs", "cgroup.kill", "cgroup.events" };
 	char dir[512], path[600];
@@ -199,7 +199,7 @@ TEST(a_lease_on_cgroup_files_stops_nobody, .timeout_ms = 60000)
 	lost_all_gone();
 }
 
-TEST(files_that_are_no_records_are_survived, .timeout_ms = 60000)
+TEST(files_that_are_not_records_are_ignored, .timeout_ms = 60000)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	struct stat st;

@@ -561,7 +561,7 @@ TEST(with_few_descriptors_it_holds_or_names_ulimit_n, .timeout_ms = 120000)
 	OK(worked > 0);
 }
 
-TEST(with_few_descriptors_a_limit_is_not_blamed, .timeout_ms = 120000)
+TEST(with_few_descriptors_the_error_does_not_name_a_limit, .timeout_ms = 120000)
 {
 	static const char *const options[] = { "--max-procs", "50", NULL };
 	struct harm h;

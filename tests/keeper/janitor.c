@@ -19,7 +19,7 @@
 #include "../t.h"
 #include "lost.h"
 
-TEST(the_next_run_ends_what_both_left, .timeout_ms = 90000)
+TEST(the_next_run_ends_the_tree_of_two_killed_keepers, .timeout_ms = 90000)
 {
 	pid_t daemon;
 
@@ -30,7 +30,7 @@ TEST(the_next_run_ends_what_both_left, .timeout_ms = 90000)
 	lost_all_gone();
 }
 
-TEST(keeper_level_finds_it_by_the_tag, .timeout_ms = 90000)
+TEST(keeper_level_finds_processes_by_the_mark, .timeout_ms = 90000)
 {
 	pid_t daemon;
 
@@ -348,7 +348,7 @@ static _Noreturn void few_begin(struct few *few)
 	_exit(pid > 0 && waitpid(pid, NULL, 0) == pid ? 0 : 1);
 }
 
-TEST(no_innocent_is_hit_where_pids_are_few, .timeout_ms = 110000)
+TEST(no_other_process_gets_a_signal_when_pids_are_reused, .timeout_ms = 110000)
 {
 	struct few *few =
 		mmap(NULL, sizeof(*few), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

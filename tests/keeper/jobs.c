@@ -258,7 +258,7 @@ static void jobs_stopped_when_it_reads(const char *with)
 JOBS_TEST(a_background_job_that_reads_is_stopped_and_fg_continues_it, jobs_stopped_when_it_reads)
 
 /* The terminal is gone: so are the jobs, the deaf ones and daemons included. */
-TEST(nothing_outlives_the_terminal, .timeout_ms = 30000)
+TEST(no_process_outlives_the_terminal, .timeout_ms = 30000)
 {
 	struct jobs j;
 

@@ -131,7 +131,7 @@ TEST(one_dead_and_one_stopped_keeper_are_noticed, .timeout_ms = 90000)
 }
 
 /* An end that began and does not go on is late even though the owner lives. */
-TEST(an_end_that_does_not_go_on_is_finished, .timeout_ms = 90000)
+TEST(an_end_that_hangs_is_finished_by_reap, .timeout_ms = 90000)
 {
 	struct frozen f;
 
@@ -149,7 +149,7 @@ TEST(an_end_that_does_not_go_on_is_finished, .timeout_ms = 90000)
 }
 
 /* Whatever a record says, a tree with a living owner and living keepers is in good hands. */
-TEST(a_living_owner_is_believed, .timeout_ms = 90000)
+TEST(reap_leaves_a_tree_with_a_living_owner_alone, .timeout_ms = 90000)
 {
 	struct frozen f;
 
@@ -167,7 +167,7 @@ TEST(a_living_owner_is_believed, .timeout_ms = 90000)
 	lost_all_gone();
 }
 
-TEST(without_an_owner_but_stdin_nobody_is_gone, .timeout_ms = 90000)
+TEST(reap_leaves_a_tree_owned_by_stdin_alone, .timeout_ms = 90000)
 {
 	struct held h;
 
@@ -186,7 +186,7 @@ TEST(without_an_owner_but_stdin_nobody_is_gone, .timeout_ms = 90000)
 }
 
 /* A server may wait for the lock of its own record, and has it when its keepers are dead. */
-TEST(a_lock_that_the_server_took_does_not_keep_the_tree, .timeout_ms = 90000)
+TEST(a_lock_taken_by_the_server_does_not_protect_the_tree, .timeout_ms = 90000)
 {
 	char script[600], file[160];
 	struct held h;
@@ -254,7 +254,7 @@ TEST(the_record_knows_both_keepers_of_a_namespace)
 	keepers_in_record("namespace");
 }
 
-TEST(a_keeper_is_known_by_its_start_time, .timeout_ms = 90000)
+TEST(a_keeper_is_identified_by_its_start_time, .timeout_ms = 90000)
 {
 	struct frozen f;
 	pid_t innocent;

@@ -318,7 +318,7 @@ TEST(signals_to_the_pid_reach_the_main_process_only)
 
 /* --- how it ends --- */
 
-TEST(hang_up_is_the_servers_to_finish)
+TEST(after_a_hang_up_the_server_may_finish)
 {
 	struct held h;
 
@@ -405,7 +405,7 @@ TEST(a_stopped_server_still_hears_sigterm)
 	held_done(&h);
 }
 
-TEST(leftovers_go_when_the_server_exits)
+TEST(leftovers_are_killed_when_the_server_exits)
 {
 	struct held h;
 
@@ -420,7 +420,7 @@ TEST(leftovers_go_when_the_server_exits)
 
 /* The watch looks again after the hold and would end what it finds: two lines in the report. It
  * must find nothing. */
-TEST(the_hold_needs_no_help)
+TEST(the_hold_alone_ends_escaping_processes)
 {
 	static const char *const modes[] = { "daemon", "cloneparent", "nestsub", "deadlead" };
 	static const char init[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n";
@@ -429,8 +429,8 @@ TEST(the_hold_needs_no_help)
 		char line[512];
 		struct held h;
 
-		HELD(&h, "--contain", "keeper", "--", t_program("ZOO", "build/tests/zoo/killick-zoo"),
-		     modes[i]);
+		HELD(&h, "--contain", "keeper", "--",
+		     t_program("ZOO", "build/tests/zoo/killick-zoo"), modes[i]);
 		OK(write(h.in, init, sizeof(init) - 1) == sizeof(init) - 1);
 		OK(held_line(&h, line, sizeof(line)));
 		held_eof(&h);
@@ -455,7 +455,7 @@ static void *start_and_leave(void *ctx)
 }
 
 /* PDEATHSIG is about the thread that forked; owners are processes. */
-TEST(the_end_of_a_thread_is_not_the_owners)
+TEST(the_end_of_a_thread_is_not_the_end_of_the_owner)
 {
 	pthread_t thread;
 	struct held h;
@@ -521,18 +521,18 @@ static void owner_dies(enum stop stop)
 	close(in[1]);
 }
 
-TEST(parents_death_ends_it_though_stdin_is_open)
+TEST(the_parents_death_ends_the_tree_with_stdin_open)
 {
 	owner_dies(STOP_NONE);
 }
 
-TEST(parents_death_ends_it_though_the_watch_is_stopped)
+TEST(the_parents_death_ends_the_tree_with_the_watch_stopped)
 {
 	owner_dies(STOP_WATCH);
 }
 
 /* The kernel wakes the watch when its parent dies, the watch wakes the hold. */
-TEST(parents_death_ends_it_though_both_are_stopped)
+TEST(the_parents_death_ends_the_tree_with_both_keepers_stopped)
 {
 	owner_dies(STOP_BOTH);
 }
@@ -576,7 +576,7 @@ TEST(owner_stdin_outlives_the_parent)
 
 /* --- keepers in trouble --- */
 
-TEST(a_stopped_hold_is_woken)
+TEST(a_stopped_hold_is_continued)
 {
 	struct held h;
 	char line[16];
@@ -638,7 +638,7 @@ TEST(a_group_kill_does_not_reach_the_hold)
 
 /* In one session with its client a server may join the client's group; killing it must not kill the
  * client. */
-TEST(a_server_in_the_clients_group_does_not_take_it_along)
+TEST(killing_a_server_in_the_clients_group_does_not_kill_the_client)
 {
 	char group[16];
 	struct held h;
@@ -654,7 +654,7 @@ TEST(a_server_in_the_clients_group_does_not_take_it_along)
 
 /* With a terminal as its stdin: the server reads it though it is in no foreground group, and Ctrl-C
  * reaches it. */
-TEST(a_terminal_serves_the_server)
+TEST(job_control_works_on_the_server)
 {
 	struct held h;
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), out[2];

@@ -362,7 +362,7 @@ static bool starve_remove(const struct starve *s)
 
 /* The hold is asked for the end, is runnable and gets no CPU for longer than it has to answer. It
  * is not killed for that: once there is CPU, it ends the tree as always. */
-TEST(a_hold_that_gets_no_cpu_is_waited_for, .timeout_ms = 40000)
+TEST(the_watch_waits_for_a_hold_that_gets_no_cpu, .timeout_ms = 40000)
 {
 	struct starve s = { .debtor = 0 };
 	int go[2], say[2], status;

@@ -64,7 +64,7 @@ TEST(a_runtime_without_sessions)
 	killick_status_free(NULL);
 }
 
-TEST(a_keeper_that_is_not_there)
+TEST(a_missing_keeper_is_reported)
 {
 	struct killick_options options = KILLICK_OPTIONS(.keeper = "/nonexistent/killick");
 	struct killick_error e = { 0 };
@@ -84,7 +84,7 @@ TEST(a_keeper_that_is_not_there)
 }
 
 /* What the keeper would refuse is refused at once, and said as what it is. */
-TEST(options_that_make_no_sense)
+TEST(invalid_options_are_refused)
 {
 	static char label[65] = "";
 	struct killick *k = LAB();
@@ -411,7 +411,7 @@ TEST(blocking_in_a_callback_is_refused)
 	lab_close(in.k);
 }
 
-TEST(requests_that_make_no_sense)
+TEST(invalid_requests_are_refused)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "two" }));

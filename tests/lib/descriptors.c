@@ -214,7 +214,7 @@ static void go_on(void)
 	free_in_time();
 }
 
-TEST(a_runtime_can_be_used_after_that, .timeout_ms = 60000)
+TEST(a_new_runtime_works_after_the_host_closed_all_descriptors, .timeout_ms = 60000)
 {
 	as_host(go_on);
 }

@@ -288,7 +288,7 @@ static void expect_forked(void)
 	killick_free(k);
 }
 
-TEST(a_child_of_the_host_disturbs_nobody)
+TEST(a_forked_child_does_not_disturb_the_host)
 {
 	struct killick_call *c;
 	pid_t server, pid;
@@ -320,7 +320,7 @@ TEST(a_child_of_the_host_disturbs_nobody)
 }
 
 /* A child opens a runtime of its own. */
-TEST(a_child_may_begin_anew)
+TEST(a_forked_child_may_open_its_own_runtime)
 {
 #ifdef __SANITIZE_THREAD__
 	SKIP("ThreadSanitizer knows no threads in a forked child");

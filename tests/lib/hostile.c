@@ -230,7 +230,7 @@ TEST(floods_are_bounded, .timeout_ms = 60000)
 	}
 }
 
-TEST(what_is_said_after_the_end_is_nothing)
+TEST(messages_after_the_end_are_ignored)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo", "posthumous" }));

@@ -53,7 +53,7 @@ TEST(another_server_that_fails_is_reported)
 	lab_close(k);
 }
 
-TEST(a_program_that_is_not_there)
+TEST(a_command_that_is_not_found_is_reported)
 {
 	static const char *const programs[] = { "/nonexistent/server", "no-such-program-anywhere",
 						"/etc/passwd", "/tmp" };
@@ -72,7 +72,7 @@ TEST(a_program_that_is_not_there)
 	lab_close(k);
 }
 
-TEST(one_slow_server_delays_nobody)
+TEST(one_slow_server_does_not_delay_the_others)
 {
 	struct lab_events ev;
 	struct killick *k = LAB();
@@ -446,7 +446,7 @@ TEST(closing_twice_and_using_what_is_closed)
 }
 
 /* A list that comes when its server is about to leave has no names for the session. */
-TEST(names_leave_with_their_server)
+TEST(tool_names_are_removed_with_their_server)
 {
 	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "zoo");
 	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.drain_ms = LAB_MS);
@@ -507,7 +507,7 @@ TEST(eras)
 
 /* Another version of a server may have the same fingerprint. What is remembered of the old one must
  * not keep the new one from starting. */
-TEST(a_wrong_memory_of_the_era_is_corrected)
+TEST(a_wrong_remembered_era_is_corrected)
 {
 	static const struct {
 		const char *way, *remembered, *is;

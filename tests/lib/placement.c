@@ -80,7 +80,7 @@ TEST(a_server_runs_where_it_is_placed, .timeout_ms = 60000)
 	outpost_close(&o);
 }
 
-TEST(what_crosses_is_what_was_named, .timeout_ms = 60000)
+TEST(only_named_variables_are_sent, .timeout_ms = 60000)
 {
 	struct killick *k;
 	struct outpost o;
@@ -183,7 +183,7 @@ TEST(one_connection_for_all_servers_and_sessions, .timeout_ms = 60000)
 }
 
 /* The way may be a program, and that is a process of ours. */
-TEST(a_program_is_the_way_and_ends_with_the_runtime, .timeout_ms = 60000)
+TEST(a_program_connects_and_ends_with_the_runtime, .timeout_ms = 60000)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = NULL;
@@ -209,7 +209,7 @@ TEST(a_program_is_the_way_and_ends_with_the_runtime, .timeout_ms = 60000)
 	free(config);
 }
 
-TEST(a_program_that_is_none_fails_the_server_with_its_words, .timeout_ms = 60000)
+TEST(a_program_that_fails_is_reported_with_its_stderr, .timeout_ms = 60000)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = NULL;
@@ -260,30 +260,30 @@ static void fails_alone(const char *environments, const char *more, const char *
 	free(config);
 }
 
-TEST(an_environment_that_nobody_knows_is_not_this_machine)
+TEST(an_unknown_environment_does_not_start_the_server_here)
 {
 	fails_alone("{\"near\":{\"url\":\"unix:/nowhere\"}}", PLACED,
 		    "the config does not define it; it defines 'near'");
 }
 
-TEST(a_config_without_environments_places_nothing_here)
+TEST(a_config_without_environments_does_not_start_the_server_here)
 {
 	fails_alone("null", PLACED, "the config defines none: it has no 'environments'");
 }
 
-TEST(an_environment_without_a_way_is_not_this_machine)
+TEST(an_empty_environment_does_not_start_the_server_here)
 {
 	fails_alone("{\"far\":{}}", PLACED,
 		    "it has no way to get there: no 'url', 'ssh' or 'program'");
 }
 
-TEST(a_placed_server_has_a_directory_or_is_none)
+TEST(a_placed_server_needs_a_directory)
 {
 	fails_alone("{\"far\":{\"url\":\"unix:/nowhere\"}}", "\"environment\":\"far\"",
 		    "it needs 'cwd'");
 }
 
-TEST(an_executor_that_is_not_there_is_not_this_machine, .timeout_ms = 60000)
+TEST(an_unreachable_executor_does_not_start_the_server_here, .timeout_ms = 60000)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = NULL;
@@ -315,7 +315,7 @@ TEST(a_required_server_that_cannot_be_placed_fails_the_session)
 	free(config);
 }
 
-TEST(what_the_executor_cannot_start_is_told_with_its_reason, .timeout_ms = 60000)
+TEST(a_failed_start_is_reported_with_the_executors_reason, .timeout_ms = 60000)
 {
 	struct killick *k = LAB();
 	struct outpost o;

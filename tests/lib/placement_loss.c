@@ -41,7 +41,7 @@ static void must_be_lost(struct killick_call *c)
 	killick_call_free(c);
 }
 
-TEST(what_is_open_fails_at_once_and_later_calls_too_until_it_is_back, .timeout_ms = 60000)
+TEST(calls_fail_at_once_while_the_connection_is_lost, .timeout_ms = 60000)
 {
 	struct killick *k = LAB();
 	struct outpost o;
@@ -115,7 +115,7 @@ TEST(a_server_that_is_lost_does_not_spoil_the_list_of_the_others, .timeout_ms = 
 }
 
 /* What cannot be started meanwhile has not failed: it is not given up, however often it is used. */
-TEST(a_server_that_is_new_while_the_way_is_lost_fails_at_once_and_works_later, .timeout_ms = 60000)
+TEST(a_server_added_while_the_connection_is_lost_fails_at_once_and_works_later, .timeout_ms = 60000)
 {
 	struct killick *k = LAB();
 	struct outpost o;
@@ -149,7 +149,7 @@ TEST(a_server_that_is_new_while_the_way_is_lost_fails_at_once_and_works_later, .
 }
 
 /* A line that is silent and not cut is found out by the heartbeat. */
-TEST(a_silent_line_is_a_lost_one, .timeout_ms = 90000)
+TEST(a_silent_connection_counts_as_lost, .timeout_ms = 90000)
 {
 	struct killick *k = LAB();
 	struct outpost o;
@@ -205,7 +205,7 @@ TEST(a_handshake_that_is_cut_fails_and_leaves_nothing, .timeout_ms = 90000)
 
 /* --- for good --- */
 
-TEST(beyond_the_lease_it_is_gone_and_started_again_when_used, .timeout_ms = 90000)
+TEST(beyond_the_lease_the_server_is_gone_and_restarted_on_use, .timeout_ms = 90000)
 {
 	struct killick *k = LAB();
 	struct outpost o;

@@ -133,7 +133,7 @@ static void is_left_alone(void)
 	}
 }
 
-TEST(nothing_of_the_host_changes)
+TEST(the_state_of_the_host_does_not_change)
 {
 	as_host(is_left_alone);
 }
@@ -173,7 +173,7 @@ static void blocks_and_waits(void)
 	lab_close(k);
 }
 
-TEST(signals_are_the_hosts)
+TEST(signals_are_delivered_to_the_host)
 {
 	as_host(blocks_and_waits);
 }

@@ -77,7 +77,7 @@ TEST(another_fingerprint_is_another_process)
 }
 
 /* The name is the session's own affair. */
-TEST(the_name_is_no_part_of_it)
+TEST(servers_with_different_names_are_shared)
 {
 	struct killick *k = LAB();
 	struct killick_session *a = lab_session(k, SHARED);
@@ -188,7 +188,7 @@ TEST(a_cancel_is_of_one_call)
 	lab_close(p.k);
 }
 
-TEST(the_end_of_one_session_ends_its_calls_alone)
+TEST(the_end_of_one_session_ends_only_its_calls)
 {
 	struct pair p;
 	struct killick_call *ca, *cb;
@@ -206,7 +206,7 @@ TEST(the_end_of_one_session_ends_its_calls_alone)
 	lab_close(p.k);
 }
 
-TEST(logs_go_to_who_caused_them)
+TEST(logs_go_to_the_session_that_caused_them)
 {
 	struct pair p;
 
@@ -308,7 +308,7 @@ TEST(questions_go_to_the_only_caller)
 }
 
 /* Both have calls open: nobody knows whose question it is, so nobody gets it. */
-TEST(questions_that_could_be_anybodys_are_declined)
+TEST(questions_without_a_clear_owner_are_declined)
 {
 	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
 						    .name = "sleep", .args = "{\"ms\":500}");
@@ -343,7 +343,7 @@ TEST(questions_of_the_modern_era_have_an_owner)
 	close_pair(&p);
 }
 
-TEST(questions_of_nobody_are_declined)
+TEST(questions_without_any_caller_are_declined)
 {
 	struct pair p;
 	char late[256] = "";

@@ -206,7 +206,7 @@ static void *block_somehow(void *arg)
 	return NULL;
 }
 
-TEST(the_runtime_is_closed_under_all_who_wait)
+TEST(the_runtime_is_closed_while_threads_wait)
 {
 	struct lab_count begun = LAB_COUNT_INIT;
 	struct killick *k = LAB();

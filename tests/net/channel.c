@@ -169,7 +169,7 @@ TEST(a_name_is_looked_up)
 	lab_close();
 }
 
-TEST(a_name_that_nobody_has)
+TEST(an_unknown_host_name_is_reported)
 {
 	struct peer client = { .opens = 0 };
 	struct err e = ERR_INIT;
@@ -203,7 +203,7 @@ TEST(a_channel_may_be_closed_while_it_connects)
 	lab_close();
 }
 
-TEST(nobody_listens)
+TEST(connecting_to_a_closed_port_fails)
 {
 	struct peer tcp = { .opens = 0 }, local = { .opens = 0 };
 	struct err e = ERR_INIT;
@@ -221,7 +221,7 @@ TEST(nobody_listens)
 }
 
 /* The kernel takes the connection, and nobody says anything. */
-TEST(connecting_has_an_end)
+TEST(connecting_times_out)
 {
 	struct peer client = { .opens = 0 };
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
@@ -270,15 +270,15 @@ static void try_tokens(const char *url)
 	EQ(lab_connect(&none, url, "new\nline", &e), -EINVAL);
 }
 
-TEST(a_token_opens)
+TEST(a_valid_token_is_accepted)
 {
 	lab_open();
-	try_tokens(lab_listen("ws://127.0.0.1:0",
-			      (struct listen_spec){ .token_sha256 = lab_sesame }));
+	try_tokens(
+		lab_listen("ws://127.0.0.1:0", (struct listen_spec){ .token_sha256 = lab_sesame }));
 	lab_close();
 }
 
-TEST(a_token_opens_a_unix_socket)
+TEST(a_valid_token_is_accepted_on_a_unix_socket)
 {
 	char url[128];
 
@@ -292,7 +292,7 @@ TEST(a_token_opens_a_unix_socket)
 /* --- limits --- */
 
 /* The receiver's loop is the sender's: so the other end is a socket that nobody reads. */
-TEST(what_is_unsent_is_limited)
+TEST(unsent_bytes_are_limited)
 {
 	static char text[100000];
 	struct peer *server = &lab.accepted[0];
@@ -506,7 +506,7 @@ TEST(a_shared_pipe_stays_blocking)
 }
 
 /* The answers to what was asked before the end are written, whatever happens to stdin. */
-TEST(the_end_of_stdin_lets_answers_out)
+TEST(answers_are_sent_after_the_end_of_stdin)
 {
 	static struct peer p;
 	static char text[300000], got[310000];
@@ -531,7 +531,7 @@ TEST(the_end_of_stdin_lets_answers_out)
 	lab_close();
 }
 
-TEST(files_are_streams_too)
+TEST(a_channel_works_over_regular_files)
 {
 	static struct peer p;
 	char path[128], got[100] = "";
@@ -555,7 +555,7 @@ TEST(files_are_streams_too)
 	lab_close();
 }
 
-TEST(nothing_to_read_at_all)
+TEST(a_channel_over_dev_null_closes)
 {
 	static struct peer p;
 
@@ -567,7 +567,7 @@ TEST(nothing_to_read_at_all)
 	lab_close();
 }
 
-TEST(nobody_reads_our_stdout)
+TEST(a_closed_stdout_ends_the_channel)
 {
 	static struct peer p;
 	int there[2], back[2];
@@ -750,7 +750,7 @@ TEST(the_end_of_a_paused_channel)
 	lab_close();
 }
 
-TEST(a_message_that_was_begun_may_be_given_up)
+TEST(a_begun_message_may_be_dropped)
 {
 	static struct peer client, other;
 	struct peer *server;

@@ -42,7 +42,7 @@ static int status_of(const char *request)
 	"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"               \
 	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-TEST(what_is_no_upgrade_is_refused)
+TEST(requests_without_an_upgrade_are_refused)
 {
 	begin(plain);
 	EQ(status_of("GET /readyz HTTP/1.1\r\n\r\n"), 200);
@@ -71,7 +71,7 @@ TEST(what_is_no_upgrade_is_refused)
 	lab_close();
 }
 
-TEST(a_token_is_asked_for)
+TEST(a_missing_token_is_refused)
 {
 	static const unsigned char digest[32] = "no text has this digest, surely";
 
@@ -132,7 +132,7 @@ static void is_let_out(void)
 	close(fd);
 }
 
-TEST(only_so_many_are_let_in)
+TEST(the_number_of_connections_is_limited)
 {
 	struct peer *last;
 	int fds[5];
@@ -175,7 +175,7 @@ static int count_dropped(const int *fds, int count)
 
 /* Silent connections give way to each other, and to whoever has something to say. Those that are in
  * do not notice. */
-TEST(silent_connections_keep_nobody_out)
+TEST(silent_connections_do_not_keep_clients_out)
 {
 	int fds[100], first, next;
 	char text[16];
@@ -227,7 +227,7 @@ TEST(greetings_are_dropped_early_and_at_random)
 }
 
 /* Whoever has shown the token gives way last. */
-TEST(who_has_shown_the_token_is_not_dropped_for_others)
+TEST(clients_with_a_token_are_dropped_last)
 {
 	static struct peer client;
 	struct err e = ERR_INIT;
@@ -400,7 +400,7 @@ TEST(a_cut_connection_is_noticed)
 }
 
 /* A client that says what it wants last and goes, while we are writing to it: it is heard. */
-TEST(last_words_are_heard)
+TEST(messages_before_a_reset_are_delivered)
 {
 	static char text[1000];
 	int fd, r = 0;
@@ -428,7 +428,7 @@ TEST(last_words_are_heard)
 }
 
 /* Somebody who pings and reads nothing: what is kept for it is limited. */
-TEST(pings_are_no_way_to_fill_memory, .timeout_ms = 30000)
+TEST(pings_do_not_fill_memory, .timeout_ms = 30000)
 {
 	static unsigned char frames[131 * 500];
 	char pad[125] = "";

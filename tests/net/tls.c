@@ -163,7 +163,7 @@ TEST(another_name_is_refused, .timeout_ms = 20000)
 }
 
 /* Without our certificate among those that are trusted. */
-TEST(a_stranger_is_not_trusted, .timeout_ms = 20000)
+TEST(an_unknown_ca_is_not_trusted, .timeout_ms = 20000)
 {
 	struct peer client = { .opens = 0 };
 	struct url u;
@@ -187,7 +187,7 @@ TEST(a_stranger_is_not_trusted, .timeout_ms = 20000)
 	lab_close();
 }
 
-TEST(what_is_no_tls_is_cut, .timeout_ms = 20000)
+TEST(a_client_without_tls_is_disconnected, .timeout_ms = 20000)
 {
 	static struct peer plain;
 	const char *url = listen_tls("IP:127.0.0.1");
@@ -240,7 +240,7 @@ TEST(a_cut_is_noticed_under_tls, .timeout_ms = 20000)
 	lab_close();
 }
 
-TEST(certificates_that_are_none)
+TEST(invalid_certificate_files_are_refused)
 {
 	struct tls_context *context = NULL;
 	struct err e = ERR_INIT;
@@ -257,7 +257,7 @@ TEST(certificates_that_are_none)
 }
 
 /* Handshakes that were begun and never go on: who has something to say comes in. */
-TEST(half_open_handshakes_keep_nobody_out, .timeout_ms = 20000)
+TEST(half_open_handshakes_do_not_keep_clients_out, .timeout_ms = 20000)
 {
 	static const unsigned char hello[] = { 0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3 };
 	static struct peer clients[10];

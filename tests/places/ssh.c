@@ -209,7 +209,7 @@ TEST(run_is_killed, .timeout_ms = TEST_MS)
 	sshd_close(&s);
 }
 
-TEST(there_is_no_way, .timeout_ms = TEST_MS)
+TEST(an_unreachable_host_is_reported, .timeout_ms = TEST_MS)
 {
 	struct sshd s;
 

@@ -48,7 +48,7 @@ TEST(buf_formats_nothing_past_its_limit)
 	STREQ(b.data, "abc");
 }
 
-TEST(buf_limits_that_are_not_there)
+TEST(buf_without_a_limit_grows)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(SIZE_MAX), none = BUF_INIT(0);
 
@@ -61,7 +61,7 @@ TEST(buf_limits_that_are_not_there)
 	EQ(buf_adds(&none, "x"), -EMSGSIZE);
 }
 
-TEST(buf_formats_what_is_longer_than_its_room)
+TEST(buf_formats_text_longer_than_its_capacity)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(10000);
 
@@ -218,7 +218,7 @@ TEST(emit_does_not_read_behind_a_text)
 }
 
 /* Whatever bytes go in, what comes out is JSON, and UTF-8 comes back as it was. */
-TEST(emit_quoted_is_json_whatever_it_is_given)
+TEST(emit_quoted_writes_valid_json_for_any_bytes)
 {
 	for (int i = 0; i < 5000; i++) {
 		AUTO(buf_done) struct buf b = BUF_INIT(1000);

@@ -138,7 +138,7 @@ TEST(initialize_is_tried_again_with_a_version_that_both_have)
 	world_close(&w);
 }
 
-TEST(facts_that_are_too_large_are_not_kept)
+TEST(facts_that_are_too_large_are_dropped)
 {
 	struct client_facts facts;
 	struct world w;

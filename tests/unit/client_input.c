@@ -150,7 +150,7 @@ TEST(questions_are_bounded)
 	EQ(d.count, 6);
 }
 
-TEST(declining_what_cannot_be_declined_ends_the_call)
+TEST(declining_an_input_request_may_end_the_call)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -351,7 +351,7 @@ TEST(a_server_that_never_acknowledges)
 	world_close(&w);
 }
 
-TEST(nothing_to_listen_to_is_not_listened_to)
+TEST(no_stream_is_opened_without_subscriptions)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;

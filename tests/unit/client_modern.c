@@ -115,7 +115,7 @@ TEST(auto_finds_a_modern_server)
 	world_close(&w);
 }
 
-TEST(auto_greets_whoever_refuses)
+TEST(auto_falls_back_to_legacy_when_discovery_is_refused)
 {
 	static const char *const answers[] = {
 		"1,\"error\":{\"code\":-32601,\"message\":\"what?\"}",
@@ -172,7 +172,7 @@ TEST(auto_does_not_fall_back_from_a_modern_error)
 	world_close(&w);
 }
 
-TEST(auto_greets_whoever_is_silent)
+TEST(auto_falls_back_to_legacy_when_the_server_is_silent)
 {
 	struct world w;
 
@@ -290,7 +290,7 @@ TEST(auto_stays_legacy_when_initialize_was_answered)
 
 /* --- requests --- */
 
-TEST(every_request_says_who_we_are)
+TEST(every_request_names_the_client)
 {
 	static const struct {
 		enum client_op op;
@@ -360,7 +360,7 @@ TEST(log_levels_travel_with_requests)
 	world_close(&w);
 }
 
-TEST(results_of_unknown_types_are_no_results)
+TEST(results_of_unknown_types_are_errors)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;

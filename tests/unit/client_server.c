@@ -109,7 +109,7 @@ TEST(a_list_that_never_ends_is_ended)
 	world_close(&w);
 }
 
-TEST(what_the_server_does_not_offer_is_not_asked)
+TEST(requests_without_the_capability_fail_locally)
 {
 	static const struct {
 		enum client_op op;
@@ -278,7 +278,7 @@ TEST(batches_exist_in_one_revision)
 	}
 }
 
-TEST(notes_reach_us)
+TEST(notifications_are_delivered)
 {
 	struct world w;
 

@@ -49,7 +49,7 @@ TEST(asks_are_of_the_only_owner_that_has_requests)
 	world_close(&w);
 }
 
-TEST(what_was_given_up_counts_for_a_minute)
+TEST(cancelled_requests_count_for_a_minute)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -67,7 +67,7 @@ TEST(what_was_given_up_counts_for_a_minute)
 	world_close(&w);
 }
 
-TEST(asks_that_may_be_of_one_who_left_are_declined)
+TEST(asks_of_an_owner_that_left_are_declined)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -87,7 +87,7 @@ TEST(asks_that_may_be_of_one_who_left_are_declined)
 	world_close(&w);
 }
 
-TEST(an_owner_that_leaves_takes_its_own_with_it)
+TEST(an_owner_that_leaves_ends_only_its_own_calls)
 {
 	AUTO(done_drop) struct done a = { .count = 0 };
 	AUTO(done_drop) struct done b = { .count = 0 };
@@ -210,7 +210,7 @@ TEST(subscriptions_are_counted_per_owner)
 	world_close(&w);
 }
 
-TEST(subscriptions_that_fail_are_none)
+TEST(failed_subscriptions_are_not_counted)
 {
 	AUTO(done_drop) struct done a = { .count = 0 };
 	struct world w;
@@ -232,7 +232,7 @@ TEST(subscriptions_that_fail_are_none)
 	world_close(&w);
 }
 
-TEST(the_server_logs_as_the_most_curious_owner_wants)
+TEST(the_server_logs_at_the_lowest_level_of_all_owners)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -297,7 +297,7 @@ TEST(logs_without_levels_go_to_their_owner_or_to_all)
 	world_close(&w);
 }
 
-TEST(logs_that_may_be_of_several_are_told_to_none_of_them)
+TEST(logs_without_a_clear_owner_are_dropped)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -321,7 +321,7 @@ TEST(logs_that_may_be_of_several_are_told_to_none_of_them)
 
 /* --- hostile --- */
 
-TEST(nonsense_hurts_nobody)
+TEST(invalid_messages_are_ignored)
 {
 	static const char *const lines[] = {
 		"Server listening on stdio",

@@ -175,7 +175,7 @@ TEST(config_reads_how_codex_and_others_write_it)
 	OK(!config_tool_allowed(off.servers, "anything"));
 }
 
-TEST(config_null_and_empty_are_as_good_as_absent)
+TEST(config_null_and_empty_values_are_ignored)
 {
 	AUTO(config_done)
 	struct config c =
@@ -394,7 +394,7 @@ TEST(config_limits)
 	REFUSED_ONE("'limits': '512M'", "'limits' must be an object, found a string");
 }
 
-TEST(config_nothing_may_come_twice)
+TEST(config_refuses_duplicates)
 {
 	REFUSED("{'mcpServers': {'a': {'command': 'x'},\n'a': {'command': 'y'}}}",
 		"mcp.json:2: the name 'a' is taken since line 1");
@@ -413,7 +413,7 @@ TEST(config_nothing_may_come_twice)
 		    "'enabled' and 'disabled' contradict each other");
 }
 
-TEST(config_texts_that_are_none)
+TEST(config_refuses_texts_that_are_not_json)
 {
 	REFUSED("[]", "mcp.json:1: a config must be an object with 'mcpServers', found an array");
 	REFUSED("{}", "mcp.json:1: there is no 'mcpServers' and no 'servers'");
@@ -610,7 +610,7 @@ static void print_of(const char *members, char out[FINGERPRINT_SIZE])
 	memcpy(out, c.servers->fingerprint, FINGERPRINT_SIZE);
 }
 
-TEST(config_fingerprints_differ_when_the_process_would)
+TEST(config_fingerprints_differ_for_different_processes)
 {
 	static const char *const members[] = {
 		"",
@@ -642,7 +642,7 @@ TEST(config_fingerprints_differ_when_the_process_would)
 	}
 }
 
-TEST(config_fingerprints_are_the_same_when_the_process_would_be)
+TEST(config_fingerprints_are_equal_for_equal_processes)
 {
 	static const char *const members[] = {
 		"",

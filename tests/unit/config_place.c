@@ -78,7 +78,7 @@ static void list_is(char *const *list, const char *joined)
 
 /* --- environments --- */
 
-TEST(places_of_the_three_ways)
+TEST(places_by_url_ssh_and_program)
 {
 	AUTO(config_done)
 	struct config c = good(
@@ -172,7 +172,7 @@ TEST(places_that_are_wrong_refuse_the_config)
 		      "'url': variable 'NOT' is not set; set it, or write ${NOT:-} to do without");
 }
 
-TEST(places_whose_url_is_none_are_refused)
+TEST(places_with_an_invalid_url_are_refused)
 {
 	static const char *const urls[] = { "",      "http://x", "stdio", "ws://", "ws://u:p@h:1",
 					    "unix:", "/x" };
@@ -205,7 +205,7 @@ TEST(places_take_a_token_where_it_is_safe)
 	}
 }
 
-TEST(places_warn_of_what_they_do_not_know)
+TEST(places_warn_of_unknown_keys)
 {
 	AUTO(config_done) struct config c = both(URL ", 'color': 1", PLACED);
 
@@ -214,7 +214,7 @@ TEST(places_warn_of_what_they_do_not_know)
 
 /* --- servers --- */
 
-TEST(placed_servers_take_along_what_is_said)
+TEST(placed_servers_get_the_named_variables)
 {
 	AUTO(config_done)
 	struct config c = both(
@@ -254,7 +254,7 @@ TEST(placed_servers_keep_their_home)
 	} while (0)
 #define SERVER(members_) "'mcpServers': {'x': {'command': 'x', 'environment': 'far', " members_ "}}"
 
-TEST(placed_servers_that_cannot_be_are_not_placed_here)
+TEST(servers_that_cannot_be_placed_are_not_started_here)
 {
 	PROBLEM("{" SERVER("'cwd': '/'") "}", "the config defines none: it has no 'environments'");
 	PROBLEM("{'environments': null, " SERVER("'cwd': '/'") "}",
@@ -281,7 +281,7 @@ TEST(placed_servers_that_cannot_be_are_not_placed_here)
 		"'cwd' must be an absolute path over there, and './x' is none");
 }
 
-TEST(a_placed_server_that_cannot_be_leaves_the_others_alone)
+TEST(a_server_that_cannot_be_placed_does_not_affect_the_others)
 {
 	AUTO(config_done)
 	struct config c = good("{'mcpServers': {'x': {'command': 'x', 'environment': 'far'}, 'y': "
@@ -327,7 +327,7 @@ TEST(placed_servers_have_the_fingerprint_of_their_place)
 }
 
 /* The room of a config is for the copies, too. */
-TEST(places_do_not_multiply_without_bound)
+TEST(the_number_of_places_is_limited)
 {
 	size_t len = 0, room = 2u << 20;
 	char *text = mem_grow(NULL, room, 1);
@@ -353,7 +353,7 @@ static int from(const char *text, const char *token_env, struct config_place *ou
 	return config_place_from(&(struct config_way){ text, token_env }, env, out, &e);
 }
 
-TEST(places_from_the_way_itself)
+TEST(places_from_a_url_or_ssh_host)
 {
 	AUTO(config_place_done)
 	struct config_place url = { .name = NULL }, ssh = { .name = NULL }, port = { .name = NULL };
@@ -373,7 +373,7 @@ TEST(places_from_the_way_itself)
 	STREQ(port.program[6], "ssh://me@h:22");
 }
 
-TEST(places_from_what_is_no_way_are_refused)
+TEST(places_from_invalid_addresses_are_refused)
 {
 	struct config_place p;
 

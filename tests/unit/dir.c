@@ -49,7 +49,7 @@ static int enter(int at)
 	return fd;
 }
 
-TEST(dir_removes_what_is_nested_deeper_than_a_path_can_say)
+TEST(dir_removes_directories_nested_deeper_than_path_max)
 {
 	int at = top(), fd = enter(at);
 
@@ -61,7 +61,7 @@ TEST(dir_removes_what_is_nested_deeper_than_a_path_can_say)
 	close(at);
 }
 
-TEST(dir_names_what_it_cannot_remove)
+TEST(dir_returns_the_error_of_a_directory_that_stays)
 {
 	int at = top(), fd = enter(at), deep = nest(fd, 3);
 	long long begun_us = clock_us();

@@ -128,7 +128,7 @@ TEST(a_connection_that_is_refused)
 	far_close(&f);
 }
 
-TEST(a_connection_that_cannot_even_be_begun)
+TEST(a_connection_that_cannot_be_started)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -141,7 +141,7 @@ TEST(a_connection_that_cannot_even_be_begun)
 	far_close(&f);
 }
 
-TEST(an_address_that_is_none)
+TEST(an_invalid_address_is_reported)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	const struct environment_spec spec = { .name = "odd", .url = "http://x" };
@@ -171,7 +171,7 @@ TEST(an_executor_that_does_not_answer)
 	far_close(&f);
 }
 
-TEST(an_executor_that_refuses_us)
+TEST(an_executor_that_refuses_the_session)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -317,7 +317,7 @@ TEST(output_out_of_order)
 	far_close(&f);
 }
 
-TEST(a_gap_is_read)
+TEST(a_gap_in_the_output_is_read_again)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -493,7 +493,7 @@ TEST(heartbeats)
 	far_close(&f);
 }
 
-TEST(a_silent_executor_is_asked_although_we_talk)
+TEST(a_silent_executor_is_probed_while_input_is_sent)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -555,7 +555,7 @@ TEST(lists)
 	far_close(&f);
 }
 
-TEST(links_that_do_not_want_to_read)
+TEST(paused_links_get_no_output)
 {
 	AUTO(user_done) struct user a = { .link = NULL };
 	AUTO(user_done) struct user b = { .link = NULL };

@@ -183,7 +183,7 @@ TEST(the_session_is_not_known_any_more)
 	far_close(&f);
 }
 
-TEST(it_does_not_come_back)
+TEST(a_connection_that_stays_lost_ends_the_server)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -207,7 +207,7 @@ TEST(it_does_not_come_back)
 	far_close(&f);
 }
 
-TEST(it_does_not_answer_any_more)
+TEST(a_silent_executor_is_disconnected)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -230,7 +230,7 @@ TEST(it_does_not_answer_any_more)
 	far_close(&f);
 }
 
-TEST(another_session_is_none)
+TEST(a_different_session_is_refused)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -247,7 +247,7 @@ TEST(another_session_is_none)
 	far_close(&f);
 }
 
-TEST(another_executor_is_none)
+TEST(a_different_executor_is_refused)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -341,7 +341,7 @@ TEST(stop_while_it_is_lost_and_it_comes_back_soon)
 	far_close(&f);
 }
 
-TEST(stop_while_it_comes_and_goes)
+TEST(stop_while_the_connection_flaps)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -459,7 +459,7 @@ TEST(freed_with_a_connection_that_is_being_made)
 	far_close(&f);
 }
 
-TEST(it_does_not_take_what_is_sent)
+TEST(an_executor_that_does_not_read_is_disconnected)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -485,7 +485,7 @@ TEST(it_does_not_take_what_is_sent)
 	far_close(&f);
 }
 
-TEST(it_dies_while_we_greet)
+TEST(the_executor_dies_during_initialize)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;

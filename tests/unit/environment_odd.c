@@ -23,7 +23,7 @@ static uint64_t sweep_asked(struct far *f, char *tag, size_t size)
 	return id;
 }
 
-TEST(what_it_left_behind_is_swept)
+TEST(leftovers_are_swept)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	char tag[64] = "", swept[64];
@@ -68,7 +68,7 @@ TEST(what_it_left_behind_is_swept)
 	far_close(&f);
 }
 
-TEST(what_the_sweep_cannot_kill_is_named)
+TEST(survivors_of_the_sweep_are_named)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	char tag[64];
@@ -418,7 +418,7 @@ static const char *const nonsense[] = {
 	"{\"method\":\"process/closed\",\"params\":{\"processId\":\"k1\",\"seq\":0}}",
 };
 
-TEST(nonsense_ends_the_connection)
+TEST(invalid_messages_end_the_connection)
 {
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		AUTO(user_done) struct user u = { .link = NULL };
@@ -437,7 +437,7 @@ TEST(nonsense_ends_the_connection)
 	}
 }
 
-TEST(what_is_only_strange_is_ignored)
+TEST(unknown_notifications_are_ignored)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
@@ -462,7 +462,7 @@ TEST(what_is_only_strange_is_ignored)
 	far_close(&f);
 }
 
-TEST(what_comes_too_early_is_bounded)
+TEST(early_output_is_bounded)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	AUTO(mem_drop) char *big = mem_grow(NULL, 1, (300u << 10) + 1);
@@ -501,7 +501,7 @@ TEST(what_comes_too_early_is_bounded)
 	far_close(&f);
 }
 
-TEST(reads_that_make_no_sense)
+TEST(invalid_answers_to_read_end_the_connection)
 {
 	static const char *const answers[] = {
 		"{}",
@@ -528,7 +528,7 @@ TEST(reads_that_make_no_sense)
 	}
 }
 
-TEST(greetings_that_make_no_sense)
+TEST(invalid_answers_to_initialize_end_the_connection)
 {
 	static const char *const answers[] = { "{}",
 					       "null",
@@ -553,7 +553,7 @@ TEST(greetings_that_make_no_sense)
 	}
 }
 
-TEST(answers_that_make_no_sense)
+TEST(invalid_answers_end_the_connection)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;

@@ -111,7 +111,7 @@ TEST(a_process_that_was_closed_already)
 	far_close(&f);
 }
 
-TEST(an_end_that_is_not_told)
+TEST(an_executor_that_does_not_report_the_end)
 {
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;

@@ -14,7 +14,7 @@ static bool put(struct killick_session *s, size_t bytes)
 	return true;
 }
 
-TEST(there_is_room_for_so_much_and_no_more)
+TEST(the_event_queue_is_bounded)
 {
 	struct killick_session s = { .dropped = 0 };
 	int count = 0;
@@ -28,7 +28,7 @@ TEST(there_is_room_for_so_much_and_no_more)
 	EQ(s.dropped, 2);
 }
 
-TEST(the_edge_is_an_end)
+TEST(the_last_event_may_exceed_the_limit)
 {
 	struct killick_session s = { .dropped = 0 };
 
@@ -42,7 +42,7 @@ TEST(the_edge_is_an_end)
 }
 
 /* A message may be larger than all that: alone it passes, and nothing passes with it. */
-TEST(a_large_one_passes_alone)
+TEST(a_large_event_passes_when_the_queue_is_empty)
 {
 	struct killick_session s = { .dropped = 0 };
 

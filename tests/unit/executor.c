@@ -52,7 +52,7 @@ TEST(the_handshake)
 	far_close();
 }
 
-TEST(what_breaks_the_rules_ends_the_connection)
+TEST(protocol_errors_end_the_connection)
 {
 	static const char *const bad[] = { "{\"method\":\"initialized\"}",
 					   "{\"method\":\"other\",\"params\":{}}",
@@ -150,7 +150,7 @@ TEST(a_process_from_start_to_end)
 	far_close();
 }
 
-TEST(what_start_refuses)
+TEST(invalid_starts_are_refused)
 {
 	static const struct {
 		const char *params, *answer;
@@ -285,7 +285,7 @@ TEST(a_policy_that_is_too_much_work)
 	far_close();
 }
 
-TEST(what_else_start_takes)
+TEST(optional_params_of_start_are_used)
 {
 	struct channel *c;
 	struct fake_link *f;
@@ -405,7 +405,7 @@ static char *big_write(int id, size_t len)
 	return buf_take(&b);
 }
 
-TEST(writes_wait_and_nothing_else_does)
+TEST(waiting_writes_do_not_delay_other_requests)
 {
 	struct channel *c;
 	struct fake_link *f;

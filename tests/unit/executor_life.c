@@ -350,7 +350,7 @@ static void run_many(struct channel *c, int count, size_t size)
 }
 
 /* One that ended while its owner was away takes the place of another that is kept. */
-TEST(back_and_the_oldest_gives_way)
+TEST(the_oldest_closed_process_is_forgotten_after_a_resume)
 {
 	struct channel *c;
 	struct fake_link *f;
@@ -408,7 +408,7 @@ TEST(read_by_one_that_is_back_and_then_gone)
 }
 
 /* It is forgotten while its owner, who is back, has not said that it is ready. */
-TEST(forgotten_before_it_was_caught_up)
+TEST(a_process_is_forgotten_before_its_owner_caught_up)
 {
 	struct channel *c;
 	struct fake_link *f;
@@ -436,7 +436,7 @@ TEST(forgotten_before_it_was_caught_up)
 }
 
 /* It asked for more time than closed ones are kept. */
-TEST(lingers_longer_than_it_would_be_kept)
+TEST(linger_ms_may_exceed_the_retention)
 {
 	struct channel *c;
 	struct fake_link *f;
@@ -456,7 +456,7 @@ TEST(lingers_longer_than_it_would_be_kept)
 }
 
 /* A client that starts and starts and never reads: what it did not hear of is bounded. */
-TEST(ends_that_nobody_hears_of)
+TEST(unread_ended_processes_are_limited)
 {
 	struct channel *c;
 

@@ -6,7 +6,7 @@
 
 static char block[64 << 10];
 
-TEST(a_slow_reader_holds_up_its_process_alone)
+TEST(a_slow_owner_blocks_only_its_own_process)
 {
 	struct channel *c, *d;
 	struct fake_link *f, *g;
@@ -102,7 +102,7 @@ TEST(reads_wait_for_room)
 	far_close();
 }
 
-TEST(who_reads_nothing_is_dropped)
+TEST(a_client_that_does_not_read_is_dropped)
 {
 	struct channel *c;
 
@@ -119,7 +119,7 @@ TEST(who_reads_nothing_is_dropped)
 	far_close();
 }
 
-TEST(what_is_kept)
+TEST(the_last_output_is_retained)
 {
 	struct channel *c;
 	struct fake_link *f;
@@ -198,7 +198,7 @@ TEST(away_and_back)
 }
 
 /* One that comes back and does not ask is pushed the rest nevertheless. */
-TEST(back_without_asking)
+TEST(output_is_pushed_after_a_resume_without_a_read)
 {
 	struct channel *c;
 	struct fake_link *f;
@@ -313,7 +313,7 @@ TEST(silence_is_the_end_of_a_lease)
 	far_close();
 }
 
-TEST(an_owner_comes_back_before_it_was_missed)
+TEST(a_resume_replaces_a_silent_connection)
 {
 	struct channel *c, *d;
 	char session[37];
@@ -380,7 +380,7 @@ TEST(a_connection_that_cannot_be_answered)
 	far_close();
 }
 
-TEST(owners_without_processes_do_not_pile_up)
+TEST(owners_without_processes_are_limited)
 {
 	far_open(NULL);
 	for (int i = 0; i < 100; i++) {
@@ -436,7 +436,7 @@ TEST(a_full_executor_lets_owners_come_back)
 	far_close();
 }
 
-TEST(who_does_not_call_initialize_is_dropped)
+TEST(a_connection_without_initialize_is_dropped)
 {
 	struct channel *web, *stdio;
 

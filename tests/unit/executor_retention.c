@@ -50,7 +50,7 @@ static long long first_seq(struct channel *c, int i)
 }
 
 /* An owner that reads: what it was told longest ago gives way, processes never wait. */
-TEST(what_was_pushed_longest_ago_gives_way)
+TEST(output_that_was_pushed_longest_ago_is_freed_first)
 {
 	struct channel *c;
 
@@ -75,7 +75,7 @@ TEST(what_was_pushed_longest_ago_gives_way)
 }
 
 /* Nobody reads: processes wait when memory is short, and nothing is lost. */
-TEST(processes_wait_when_nothing_can_give_way)
+TEST(processes_wait_when_no_output_can_be_freed)
 {
 	struct fake_link *f[40];
 	size_t said = 0, got = 0;
@@ -147,7 +147,7 @@ TEST(the_end_of_a_lease_makes_room)
 }
 
 /* What may be on its way is kept, whatever else wants memory; a resumed owner finds it. */
-TEST(what_may_be_on_its_way_is_kept)
+TEST(output_in_transit_is_not_freed)
 {
 	struct fake_link *f;
 	struct channel *c, *other;

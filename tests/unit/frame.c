@@ -78,7 +78,7 @@ TEST(frame_finds_lines)
 	STREQ(lines("a\r\nb\rc\r\n\r\n\n\r\r\n", 100), "[a][b\rc][\r]0");
 }
 
-TEST(frame_drops_what_is_too_long_and_goes_on)
+TEST(frame_drops_a_line_that_is_too_long)
 {
 	STREQ(lines("abcd\nabcde\nabcd\n", 4), "[abcd]![abcd]0");
 	STREQ(lines("abcde", 4), "!0");
@@ -87,7 +87,7 @@ TEST(frame_drops_what_is_too_long_and_goes_on)
 	STREQ(lines("a\n\n", 0), "!0");
 }
 
-TEST(frame_does_not_mind_nul)
+TEST(frame_accepts_nul)
 {
 	STREQ(lines_cut("a\0b\nc\n", 6, 2, 100), "[a@b][c]0");
 }
@@ -123,7 +123,7 @@ TEST(frame_halts_for_good)
 }
 
 /* A line that is too long is told when that is known, not when it ends: it may never end. */
-TEST(frame_tells_at_once_and_once)
+TEST(frame_reports_a_long_line_at_once_and_once)
 {
 	struct frame f = FRAME_INIT(1000);
 	struct seen s = { .text = BUF_INIT(1000) };

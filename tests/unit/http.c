@@ -127,7 +127,7 @@ TEST(http_cut_at_every_byte_waits)
 	EQ(h.status, 0);
 }
 
-TEST(http_refuses_what_is_no_request)
+TEST(http_refuses_invalid_requests)
 {
 	static const char *const bad[] = {
 		"\r\n",
@@ -164,7 +164,7 @@ TEST(http_refuses_what_is_no_request)
 		EQ(request(bad[i]), -EBADMSG);
 }
 
-TEST(http_refuses_what_is_no_response)
+TEST(http_refuses_invalid_responses)
 {
 	static const char *const bad[] = {
 		"\r\n\r\n",

@@ -56,7 +56,7 @@ static struct json parse(const char *text)
 	return v;
 }
 
-TEST(json_takes_what_is_json)
+TEST(json_accepts_valid_json)
 {
 	for (size_t i = 0; i < COUNT(good); i++) {
 		struct json_fault fault;
@@ -67,7 +67,7 @@ TEST(json_takes_what_is_json)
 	}
 }
 
-TEST(json_refuses_what_is_not_and_says_where)
+TEST(json_refuses_invalid_json_and_says_where)
 {
 	for (size_t i = 0; i < COUNT(bad); i++)
 		expect_bad(&bad[i], 0);
@@ -101,7 +101,7 @@ TEST(json_sees_every_byte_of_a_string)
 	}
 }
 
-TEST(json_is_so_deep_and_no_deeper)
+TEST(json_limits_the_depth)
 {
 	static char text[2 * JSON_DEPTH + 16];
 	struct json_fault fault;

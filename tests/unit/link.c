@@ -37,7 +37,7 @@ TEST(everything_a_server_said_comes_before_its_end)
 	finish(&s);
 }
 
-TEST(a_server_that_does_not_want_to_go)
+TEST(a_server_that_ignores_sigterm_is_killed)
 {
 	struct seen s;
 
@@ -63,7 +63,7 @@ TEST(stop_asks_with_a_signal)
 	finish(&s);
 }
 
-TEST(what_cannot_be_run_is_refused_with_a_sentence)
+TEST(a_command_that_cannot_run_is_refused_with_a_sentence)
 {
 	char *argv[] = { "/no/such/program", NULL };
 	struct seen s;

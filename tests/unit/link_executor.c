@@ -76,7 +76,7 @@ TEST(interrupted)
 }
 
 /* The keeper has not read what it was told before, and there is no room for more words. */
-TEST(the_last_word_is_not_lost)
+TEST(the_last_output_is_not_lost)
 {
 	struct seen s;
 	pid_t hold, watch;

@@ -357,7 +357,7 @@ TEST(a_waiter_is_told_of_what_other_threads_do)
 	loop_close(loop);
 }
 
-TEST(a_wait_has_an_end)
+TEST(a_wait_times_out)
 {
 	struct talk t = { .wanted = 1 };
 

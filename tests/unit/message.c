@@ -102,7 +102,7 @@ TEST(message_last_duplicate_counts)
 	      "notification method=\"x\"");
 }
 
-TEST(message_null_is_none)
+TEST(message_null_counts_as_absent)
 {
 	STREQ(read_line("{" V ",\"id\":null,\"method\":\"n\",\"params\":null}"),
 	      "notification method=\"n\"");

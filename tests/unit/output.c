@@ -168,7 +168,7 @@ TEST(what_was_not_pushed_is_never_lost)
 	end(&o);
 }
 
-TEST(nothing)
+TEST(output_without_chunks)
 {
 	struct output o = { .cap = 0 };
 	struct output_piece p;

@@ -187,7 +187,7 @@ TEST(what_is_kept_of_late_requests_is_bounded)
 	talk_close(&t);
 }
 
-TEST(ids_that_are_none_of_ours)
+TEST(answers_with_unknown_ids_are_ignored)
 {
 	static const char *const ids[] = { "2",       "0",      "-1",
 					   "1.0",     "1e0",    "9007199254740993",

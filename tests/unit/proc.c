@@ -48,7 +48,7 @@ TEST(proc_stat_of_a_name_made_to_confuse)
 	STREQ(st.comm, "a\nb");
 }
 
-TEST(proc_stat_of_what_is_none)
+TEST(proc_stat_refuses_other_text)
 {
 	struct proc_stat st = { .pid = 5 };
 
@@ -59,7 +59,7 @@ TEST(proc_stat_of_what_is_none)
 	EQ(st.pid, 5);
 }
 
-TEST(proc_stat_of_ourselves)
+TEST(proc_stat_of_this_process)
 {
 	struct proc_stat st, again;
 
@@ -206,7 +206,7 @@ TEST(proc_holds_a_process_by_its_start)
 }
 
 /* Is /proc seen as ours by a process in a pid namespace that has none mounted? */
-TEST(proc_of_another_pid_namespace_is_not_ours)
+TEST(proc_of_another_pid_namespace_is_detected)
 {
 	unsigned long long ours = proc_pid_namespace();
 	int status;

@@ -139,7 +139,7 @@ TEST(record_values_are_one_line)
 	close(dirfd);
 }
 
-TEST(record_cut_off_in_the_middle_is_not_believed)
+TEST(record_ignores_an_incomplete_last_line)
 {
 	struct record r;
 
@@ -252,7 +252,7 @@ TEST(record_visits_each_once_from_anywhere)
 		close(fds[i]);
 }
 
-TEST(record_only_in_a_directory_that_is_ours_alone)
+TEST(record_needs_a_directory_without_other_writers)
 {
 	char dir[160];
 	int dirfd;

@@ -20,7 +20,7 @@ static int own_records(void)
 	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-TEST(a_sweep_counts_for_those_who_began_before_it)
+TEST(a_sweep_counts_for_starts_before_it)
 {
 	struct janitor j = { .budget_ms = 1000 };
 	int dirfd = own_records();
@@ -33,7 +33,7 @@ TEST(a_sweep_counts_for_those_who_began_before_it)
 	close(dirfd);
 }
 
-TEST(a_dry_run_is_no_sweep)
+TEST(a_dry_run_does_not_count_as_a_sweep)
 {
 	struct janitor j = { .budget_ms = 1000, .dry_run = true };
 	int dirfd = own_records();
@@ -57,7 +57,7 @@ TEST(a_sweep_of_another_boot_does_not_count)
 	close(dirfd);
 }
 
-TEST(whoever_has_no_directory_sweeps)
+TEST(without_a_directory_each_start_sweeps)
 {
 	OK(!janitor_swept_since(-1, 0));
 }

@@ -94,7 +94,7 @@ TEST(tree_lists_more_children_than_one_read_holds)
 	close_all(&t);
 }
 
-TEST(tree_of_nothing_is_empty)
+TEST(tree_without_processes_is_empty)
 {
 	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };
 

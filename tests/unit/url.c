@@ -185,7 +185,7 @@ TEST(url_lengths)
 }
 
 /* It may be a secret. */
-TEST(url_is_not_said_again)
+TEST(url_is_not_repeated_in_errors)
 {
 	struct err e;
 	struct url u;

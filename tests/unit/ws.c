@@ -215,7 +215,7 @@ TEST(ws_control_between_fragments)
 	STREQ(CLIENT("\x01\x03xyz\x80\x00"), "[xyz]");
 }
 
-TEST(ws_close_is_the_last)
+TEST(ws_ignores_frames_after_close)
 {
 	STREQ(CLIENT("\x88\x00\x81\x01"
 		     "a"),
@@ -381,7 +381,7 @@ TEST(ws_halts_for_good)
 }
 
 /* A length is a claim. Memory is for what has come. */
-TEST(ws_takes_no_memory_for_claims)
+TEST(ws_does_not_allocate_by_the_announced_length)
 {
 	struct seen s = { .text = BUF_INIT(1000) };
 	const char *reason;
