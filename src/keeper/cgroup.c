@@ -34,8 +34,8 @@ static bool has_word(const char *list, size_t len, const char *word)
 	return false;
 }
 
-/* Our path in the hierarchy of `controller`: a line "ID:CONTROLLERS:PATH", CONTROLLERS empty for
- * v2. */
+/* The path of this process in the hierarchy of `controller`: a line "ID:CONTROLLERS:PATH",
+ * CONTROLLERS empty for v2. */
 static const char *own_path(const char *cgroups, const char *controller, size_t *out_len)
 {
 	for (const char *line = cgroups; line && *line;) {
@@ -98,7 +98,8 @@ int cgroup_locate(const char *mountinfo, const char *cgroups, const char *contro
 					  has_word(m.super, strlen(m.super), controller)
 				: strcmp(m.type, "cgroup2") == 0)) {
 			size_t root_len = strcmp(m.root, "/") == 0 ? 0 : strlen(m.root);
-			/* below the mount's root, and not above a cgroup namespace's ("/../x") */
+			/* below the mount's root, and not above the root of a cgroup namespace
+			 * ("/../x") */
 			if (path_len >= root_len && memcmp(path, m.root, root_len) == 0 &&
 			    (path_len == root_len || path[root_len] == '/') &&
 			    !(path_len >= 3 && memcmp(path, "/..", 3) == 0)) {
@@ -116,7 +117,7 @@ int cgroup_locate(const char *mountinfo, const char *cgroups, const char *contro
 	return result;
 }
 
-/* The texts are for start-up only: large, and needed once. */
+/* Static, because the texts are large and needed only at start. */
 static int locate(const char *controller, char *out_dir, size_t size)
 {
 	static char mountinfo[65536], cgroups[8192];
@@ -128,7 +129,7 @@ static int locate(const char *controller, char *out_dir, size_t size)
 	return cgroup_locate(mountinfo, cgroups, controller, out_dir, size);
 }
 
-/* Where v2 nearly always is. mountinfo can be long and is not cheap to print (70 us here, of a
+/* v2 is nearly always mounted here. mountinfo can be long and is slow to print (70 us here, of a
  * start of 1.6 ms). */
 static int locate_usual(char *out_dir, size_t size)
 {
@@ -150,8 +151,8 @@ static int locate_usual(char *out_dir, size_t size)
 		if (n < 0 || (size_t)n >= size || statfs(points[i], &fs) < 0 ||
 		    (long)fs.f_type != cgroup2_magic)
 			continue;
-		/* a mount of a part of the tree has other paths: then it is not there, and
-		 * mountinfo tells */
+		/* a mount of a part of the tree has other paths: then the path does not exist here,
+		 * and mountinfo is read */
 		return access(out_dir, F_OK) == 0 ? 0 : -ENOENT;
 	}
 	return -ENOENT;
@@ -174,8 +175,8 @@ int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size)
 	return r;
 }
 
-/* mkdir DIR/killick-ID and open it. The record knows first: whoever kills us in between leaves no
- * unknown directory. */
+/* mkdir DIR/killick-ID and open it. The path is appended to the record first: if the keeper is
+ * killed in between, the janitor still knows the directory. */
 static int make_at(const struct cgroup *cg, const char *dir, const char *id, char *out_path,
 		   char *why, size_t why_size)
 {
@@ -257,8 +258,8 @@ static int write_limit(int dirfd, const char *name, unsigned long long value)
 	return proc_write_file(dirfd, name, text);
 }
 
-/* The limits as v2 writes them. The parent may have the controller without handing it on: ask, it
- * costs nothing. */
+/* Write the limits to v2 files. The parent may have the controller and not enable it for children:
+ * try to enable it. */
 static int limit_v2(int fd, const struct cgroup_limits *lim)
 {
 	int r = 0;
@@ -272,14 +273,16 @@ static int limit_v2(int fd, const struct cgroup_limits *lim)
 		if (faccessat(fd, "memory.max", F_OK, 0) < 0)
 			proc_write_file(fd, "../cgroup.subtree_control", "+memory");
 		r = write_limit(fd, "memory.max", lim->memory);
-		/* when memory runs out the tree goes, not a random limb; both files are optional */
+		/* when memory runs out, the kernel kills the whole tree, not one random process;
+		 * both files are optional */
 		proc_write_file(fd, "memory.oom.group", "1");
 		proc_write_file(fd, "memory.swap.max", "0");
 	}
 	return r;
 }
 
-/* In a delegation like D/owner, D/tree-1: we live in D/owner, controllers are on in D. */
+/* In a delegation such as D/owner, D/tree-1 the keeper is in D/owner, and the controllers are
+ * enabled in D. */
 static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_limits *lim)
 {
 	char dir[CGROUP_PATH_MAX], path[CGROUP_PATH_MAX], why[200];
@@ -393,7 +396,7 @@ int cgroup_members(const struct cgroup *cg, pid_t *pids, int max)
 		return 0;
 	for (char *p = text; *p && n < max;) {
 		long pid = strtol(p, &p, 10);
-		if (pid > 0) /* 0: it is not in our pid namespace */
+		if (pid > 0) /* 0: the process is not in this pid namespace */
 			pids[n++] = (pid_t)pid;
 		while (*p == '\n')
 			p++;
@@ -416,8 +419,8 @@ enum cgroup_state cgroup_look(const struct cgroup *cg)
 	return strstr(text, "populated 0") ? CGROUP_EMPTY : CGROUP_POPULATED;
 }
 
-/* The last process may be gone for everybody but the cgroup: rmdir says EBUSY for an instant more.
- */
+/* The cgroup may count the last process a little longer than /proc: rmdir returns EBUSY for an
+ * instant. */
 static int remove_soon(const char *path)
 {
 	return dir_remove(AT_FDCWD, path, clock_us() + REMOVE_MS * 1000LL);

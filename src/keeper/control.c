@@ -17,7 +17,7 @@
 #define OFFER_MS 1000 /* how long we wait for an owner that does not read */
 #define WORD_MAX 80   /* of an owner */
 
-static int opened = -1; /* whom keeper_say, which knows no keeper, tells as well */
+static int opened = -1; /* the socket for keeper_say, which has no struct keeper */
 
 int control_open(int fd)
 {

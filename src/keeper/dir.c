@@ -99,12 +99,13 @@ static bool dir_rmdir(int dirfd, const char *name)
 	return unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
-/* Remove all directories in *fd: down into the first one that has others below, up again when it
- * has none. *fd is where the walk is, and may be another descriptor afterwards. */
+/* Remove all directories in *fd: walk down into the first directory that has others below, and up
+ * again when it has none. *fd is the current directory of the walk, and may be another descriptor
+ * afterwards. */
 static int dir_remove_below(int *fd, long long deadline_us)
 {
-	int depth = 0, why = -ETIME; /* why one stays */
-	bool rose = false;           /* from a directory that has none below */
+	int depth = 0, why = -ETIME; /* error of a directory that stays */
+	bool rose = false;           /* returned from a directory without directories below */
 
 	for (;;) {
 		struct dir_child child;
@@ -123,7 +124,7 @@ static int dir_remove_below(int *fd, long long deadline_us)
 			why = r;
 		if (clock_us() >= deadline_us)
 			return why;
-		if (r && rose) { /* busy, though nothing is below: a process is still in there */
+		if (r && rose) { /* busy, although nothing is below: a process is still in it */
 			if (r != -EBUSY && r != -ENOTEMPTY)
 				return r;
 			poll(NULL, 0, 1);
@@ -132,7 +133,7 @@ static int dir_remove_below(int *fd, long long deadline_us)
 		rose = r == 0;
 		depth += rose ? -1 : 1;
 		r = dir_descend(*fd, rose ? ".." : child.name);
-		if (r == -ENOENT && !rose) { /* removed by somebody else meanwhile */
+		if (r == -ENOENT && !rose) { /* removed by another process meanwhile */
 			depth--;
 			continue;
 		}

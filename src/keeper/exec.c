@@ -51,9 +51,9 @@ int exec_command(const char *file, char **argv, char **envp, char **room)
 				 file);
 		int r = n < 0 || (size_t)n >= sizeof(path) ? -ENOENT : try(path, argv, envp, room);
 
-		/* Go on where execvp does: not here, not reachable, or not for us. A directory that
-		 * we may not enter is no reason to say "not executable" of a command that is
-		 * nowhere. */
+		/* Try the next directory in the same cases as execvp: not found, not reachable, no
+		 * permission. A directory that may not be entered is no reason to report "not
+		 * executable" for a command that is in no directory. */
 		if (r == -EACCES)
 			denied = denied || access(path, F_OK) == 0;
 		else if (r != -ENOENT && r != -ENOTDIR && r != -ESTALE && r != -ENODEV &&

@@ -18,7 +18,7 @@ int exits_as(int status)
 	setrlimit(RLIMIT_CORE, &no_core);
 	sigaction(sig, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	kill(getpid(), sig);
-	sigemptyset(&one); /* not all of them: another one may wait, and would be delivered first */
+	sigemptyset(&one); /* only this signal: another one would be delivered first */
 	sigaddset(&one, sig);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
 	return EXIT_SIGNAL + sig;

@@ -19,7 +19,7 @@
 #include "signals.h"
 #include "step.h"
 
-#define RETRY_MS 1000 /* how often to try again what survived the budget */
+#define RETRY_MS 1000 /* how often to kill the survivors again */
 
 enum state { RUNNING, LINGERING, EOF_WAIT, TERM_WAIT, KILLING };
 enum event { EV_STDIN, EV_TERM, EV_KILL, EV_OWNER, EV_WATCH, EV_EXIT, EV_EMPTY, EV_TIMEOUT };
@@ -31,11 +31,11 @@ struct hold {
 	struct keeper *k;
 	enum state state;
 	long long deadline_us; /* 0: none */
-	bool failed;           /* the server never ran; the watch has been told */
+	bool failed;           /* the server never ran, and the watch got MSG_FAILED */
 	bool owner_gone;
 	int poller;
-	int poller_error;  /* errno: why one of them cannot be waited for; 0: all can */
-	int fds[FD_COUNT]; /* -1: nothing (more) to learn there */
+	int poller_error;  /* errno: why a descriptor cannot be waited for; 0: all can */
+	int fds[FD_COUNT]; /* -1: closed, or not watched */
 };
 
 /* --- the state machine --- */
@@ -48,13 +48,13 @@ static void tell_watch(struct hold *h, enum msg_kind kind, int a, int b)
 		send(h->fds[FD_CTL], &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Tell the watch the time until killing begins. A hold that does not keep this time cannot run any
- * more, and the watch kills it. */
+/* Tell the watch the time until killing begins. The watch kills a hold that is late, because such a
+ * hold cannot run any more. */
 static void answer_watch(struct hold *h)
 {
 	int left = clock_left_ms(h->deadline_us);
 
-	/* a wait without an end would make the watch wait for ever, too */
+	/* without a deadline the watch would wait for ever */
 	assert(h->deadline_us || h->state == RUNNING || h->state == KILLING);
 	if (h->state == EOF_WAIT)
 		left += (int)h->k->opt.grace_ms;
@@ -67,7 +67,7 @@ static void go(struct hold *h, enum state state, unsigned wait_ms)
 	static const char *const names[] = { "running", "lingering", "eof-wait", "term-wait",
 					     "killing" };
 
-	assert(state > h->state); /* the end has one direction */
+	assert(state > h->state); /* the states of the end only advance */
 	keeper_log(h->k, "event=state from=%s to=%s", names[h->state], names[state]);
 	h->state = state;
 	h->deadline_us = state == KILLING ? 0 : clock_us() + wait_ms * 1000LL;
@@ -81,7 +81,7 @@ static unsigned orphan_grace_ms(const struct hold *h)
 	return grace < ORPHAN_GRACE_MS ? grace : ORPHAN_GRACE_MS;
 }
 
-/* SIGCONT after it: a stopped process keeps SIGTERM pending until somebody wakes it. */
+/* SIGCONT follows: a stopped process keeps SIGTERM pending until it is continued. */
 static void terminate(struct hold *h, unsigned wait_ms)
 {
 	tree_signal(&h->k->tree, SIGTERM, true);
@@ -91,7 +91,7 @@ static void terminate(struct hold *h, unsigned wait_ms)
 	STEP(HOLD_TERMED);
 }
 
-/* The main process has exited, and was not asked to: what it left behind may go on for a while. */
+/* The main process has exited by itself: with --linger the other processes may run for a while. */
 static void linger(struct hold *h)
 {
 	assert(h->k->tree.exited && h->k->tree.level != LEVEL_GROUP);
@@ -99,7 +99,7 @@ static void linger(struct hold *h)
 	go(h, LINGERING, h->k->opt.linger_ms);
 }
 
-/* Nobody is there any more who could be asked nicely. */
+/* The owner or the watch is gone: the grace is short. */
 static void end_lingering(struct hold *h, enum event ev)
 {
 	static const enum why whys[] = {
@@ -113,12 +113,12 @@ static void end_lingering(struct hold *h, enum event ev)
 	go(h, KILLING, 0);
 }
 
-/* Asked again, with less patience. */
+/* A second reason to end, with a shorter grace. */
 static void hasten(struct hold *h, unsigned wait_ms)
 {
 	long long sooner = clock_us() + wait_ms * 1000LL;
 
-	assert(h->deadline_us); /* the end has begun, and every state of the end has a deadline */
+	assert(h->deadline_us); /* in every state of the end there is a deadline */
 	if (h->deadline_us > sooner)
 		h->deadline_us = sooner;
 }
@@ -134,7 +134,7 @@ static void hold_step(struct hold *h, enum event ev)
 		end_lingering(h, ev);
 		return;
 	}
-	assert(h->state == RUNNING || k->stop_us); /* the record knows of every end that begins */
+	assert(h->state == RUNNING || k->stop_us); /* the record has every start of an end */
 	switch (ev) {
 	case EV_STDIN:
 		keeper_stopping(k, WHY_STDIN, 2 * grace);
@@ -149,7 +149,7 @@ static void hold_step(struct hold *h, enum event ev)
 		keeper_stopping(k, WHY_SIGNAL, grace);
 		if (h->state != TERM_WAIT) {
 			terminate(h, grace);
-		} else { /* asked again: pass it on; the budget does not grow */
+		} else { /* a second request: pass it on; the budget does not grow */
 			tree_signal(&k->tree, SIGTERM, true);
 			hasten(h, grace);
 		}
@@ -184,13 +184,13 @@ static void hold_step(struct hold *h, enum event ev)
 		STEP(HOLD_EXITED);
 		go(h, KILLING, 0);
 		break;
-	case EV_EMPTY: /* its main process is there still */
+	case EV_EMPTY: /* its main process still runs */
 		break;
 	}
 	STEP(HOLD_STOPPING);
 }
 
-/* --- what the kernel tells us, as events --- */
+/* --- kernel events --- */
 
 static void learn(struct hold *h, int which, int fd, uint32_t events)
 {
@@ -211,13 +211,13 @@ static void forget(struct hold *h, int which)
 
 static void fail(struct hold *h, enum failure what, int error)
 {
-	assert(error > 0); /* the watch explains the failure with it */
+	assert(error > 0); /* the watch prints the reason of this error */
 	h->failed = true;
 	tell_watch(h, MSG_FAILED, what, error);
 }
 
-/* The server runs: exec succeeded. From here on stdout and stderr are its alone: whoever reads them
- * sees EOF when it closes them, not when we end. */
+/* The server runs: exec succeeded. From now on only the server has stdout and stderr open: a reader
+ * sees EOF when the server closes them, not when the keeper ends. */
 static void started(struct hold *h)
 {
 	struct keeper *k = h->k;
@@ -282,21 +282,20 @@ static void on_news(struct hold *h)
 		started(h);
 }
 
-/* What the client sent to the watch. SIGTERM begins the end; the watch waits for an answer to it.
- */
+/* Signals that the watch passed on. SIGTERM starts the end; the watch waits for an answer to it. */
 static void on_handed_signals(struct hold *h, uint64_t one, uint64_t group)
 {
 	const uint64_t term = 1ULL << (SIGTERM - 1), cont = 1ULL << (SIGCONT - 1);
 
 	for (int sig = 1; sig <= 64; sig++) {
 		uint64_t bit = 1ULL << (sig - 1);
-		/* a group without a shell above it ignores SIGTSTP; the intent is to stop */
+		/* a group without a shell above it ignores SIGTSTP; send SIGSTOP instead */
 		int sent = sig == SIGTSTP ? SIGSTOP : sig;
 
 		if (((one | group) & bit) && bit != term && bit != cont)
 			tree_signal(&h->k->tree, sent, (group & bit) != 0);
 	}
-	if ((one | group) & cont) /* last: what was to stop and to go on goes on */
+	if ((one | group) & cont) /* last: SIGCONT wins over a stop signal */
 		tree_signal(&h->k->tree, SIGCONT, (group & cont) != 0);
 	if ((one | group) & term) {
 		hold_step(h, EV_TERM);
@@ -313,7 +312,7 @@ static void on_owner(struct hold *h)
 static void on_stdin(struct hold *h)
 {
 	if (h->fds[FD_STDIN] < 0)
-		return; /* seen already */
+		return; /* handled already */
 	forget(h, FD_STDIN);
 	hold_step(h, EV_STDIN);
 }
@@ -352,7 +351,7 @@ static void on_control(struct hold *h)
 	unsigned grace_ms = h->k->opt.grace_ms;
 	enum control_word word = control_read(h->k->control_fd, &grace_ms, &h->k->tree.mark.asks);
 
-	/* once the end has begun, never more patient than before: the record says until when */
+	/* after the end has begun the deadline only gets shorter: the record has the deadline */
 	if (h->state == RUNNING || h->state == LINGERING || grace_ms < h->k->opt.grace_ms)
 		h->k->opt.grace_ms = grace_ms;
 	switch (word) {
@@ -377,7 +376,7 @@ static void on_control(struct hold *h)
 	}
 }
 
-/* Somebody may signal us by pid; SIGTERM means the same as to the watch, the rest means nothing. */
+/* Signals to the hold's own pid: SIGTERM means the same as to the watch, all others are ignored. */
 static void on_signals(struct hold *h)
 {
 	struct signalfd_siginfo si[SIGNALS_BATCH];
@@ -391,7 +390,7 @@ static void on_signals(struct hold *h)
 	none = tree_reap(&h->k->tree);
 	if (was_alive && h->k->tree.exited) {
 		if (h->fds[FD_NEWS] >= 0)
-			on_news(h); /* its last words, before its death is judged */
+			on_news(h); /* read its last messages before its death is handled */
 		hold_step(h, EV_EXIT);
 	}
 	if (none && h->state == LINGERING && cgroup_look(&h->k->tree.cg) != CGROUP_POPULATED)
@@ -404,11 +403,10 @@ static void loop(struct hold *h)
 
 	while (h->state != KILLING) {
 		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
-		if (clock_left_ms(h->deadline_us) ==
-		    0) /* also when there is always something else to do */
+		if (clock_left_ms(h->deadline_us) == 0) /* also when other events never stop */
 			hold_step(h, EV_TIMEOUT);
-		/* what may have made the server exit comes before its exit: the first reason counts
-		 */
+		/* events that may have made the server exit are handled before its exit: the first
+		 * reason is kept */
 		if (got[FD_NEWS])
 			on_news(h);
 		if (got[FD_CTL] && h->fds[FD_CTL] >= 0)
@@ -430,9 +428,9 @@ static void loop(struct hold *h)
 
 /* --- a life --- */
 
-/* At level group the watch is no subreaper: it knows the server's group or nothing. The server's
- * own process says which group that is, because the hold may be killed before it can: a server that
- * has executed may already have children. */
+/* At level group the watch is no subreaper and knows only the server's group. The server's own
+ * process sends the group, because the hold may be killed before it can: a server after exec may
+ * already have children. */
 static void hold_announce(void *ctx)
 {
 	tell_watch(ctx, MSG_FORKED, getpid(), 0);
@@ -472,7 +470,7 @@ static void spawn(struct hold *h)
 		keeper_note(k, "clone3: %s; the server was forked and moved into the cgroup",
 			    strerror(clone_errno));
 	learn(h, FD_NEWS, fd, EPOLLIN);
-	if (h->fds[FD_NEWS] < 0) { /* we would not learn whether the server runs: end it */
+	if (h->fds[FD_NEWS] < 0) { /* the start of the server would not be seen: end it */
 		close(fd);
 		fail(h, FAILURE_KERNEL, h->poller_error);
 		keeper_stopping(k, WHY_FAILED, 0);
@@ -480,8 +478,8 @@ static void spawn(struct hold *h)
 	}
 }
 
-/* Everything is over but what cannot be killed (a process in a disk wait, a setuid one without a
- * cgroup): it has been named; we stay until it is gone, because nobody else will. */
+/* Only processes that cannot be killed are left (in a disk wait, or setuid without a cgroup). They
+ * have been named. The hold stays until they are gone, because no other process would kill them. */
 static void outlast_survivors(struct hold *h)
 {
 	assert(h->k->stop_us);
@@ -489,7 +487,7 @@ static void outlast_survivors(struct hold *h)
 	forget(h, FD_CTL);
 	control_close(h->k->control_fd);
 	if (h->k->report_fd >= 0)
-		close(h->k->report_fd); /* its reader waits for the end of the file */
+		close(h->k->report_fd); /* the reader of the report waits for end of file */
 	h->k->report_fd = h->k->control_fd = -1;
 	h->k->tree.mark.asks = false;
 	stdio_drop(STDIN_FILENO);
@@ -498,9 +496,9 @@ static void outlast_survivors(struct hold *h)
 	keeper_log(h->k, "event=empty-at-last");
 }
 
-/* A kill of the client's group must not reach us. A session of our own only where there is a
- * terminal to keep away from: to the scheduler a session is an autogroup, and a switch between two
- * of them cost the server a tenth of its round trip. */
+/* A kill of the client's group must not reach the hold. A new session is made only when there is a
+ * terminal to leave: for the scheduler a session is an autogroup, and a switch between two of them
+ * cost the server a tenth of its round trip. */
 static void leave_clients_group(const struct keeper *k)
 {
 	bool near_terminal = isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
@@ -548,8 +546,8 @@ static bool watch_has_heard(struct hold *h)
 
 /* The tree is gone, but the server may have frozen the watch before. A living client can kill the
  * watch itself. So wait until the watch answers; once the owner is gone, wait WATCH_ANSWER_MS and
- * then kill the watch. In a pid namespace we cannot signal the watch, but there the server cannot
- * signal the watch either. */
+ * then kill the watch. From a pid namespace the hold cannot signal the watch, but then the server
+ * could not signal the watch either. */
 static void part_from_watch(struct hold *h)
 {
 	uint32_t got[POLLER_MAX];
@@ -579,7 +577,7 @@ static void part_from_watch(struct hold *h)
 	}
 }
 
-/* Begin: what hold_run needs before there is a server. False: the watch has been told why not. */
+/* Set up hold_run before there is a server. False: the watch got the reason. */
 static bool get_ready(struct hold *h, int ctl)
 {
 	struct keeper *k = h->k;
@@ -593,11 +591,11 @@ static bool get_ready(struct hold *h, int ctl)
 	h->poller = r;
 	if (!k->tree.shares_group)
 		leave_clients_group(k);
-	/* woken, should somebody have stopped us, when the watch dies */
+	/* SIGCONT when the watch dies, in case the hold is stopped */
 	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	learn_all(h, ctl);
 	if (h->poller_error) {
-		h->fds[FD_CTL] = ctl; /* to speak there needs no poller */
+		h->fds[FD_CTL] = ctl; /* sending needs no poller */
 		fail(h, FAILURE_KERNEL, h->poller_error);
 		return false;
 	}
@@ -607,7 +605,7 @@ static bool get_ready(struct hold *h, int ctl)
 		return false;
 	}
 	STEP(HOLD_READY);
-	keeper_describe_hold(k); /* while /proc is the watch's */
+	keeper_describe_hold(k); /* while /proc is that of the watch's pid namespace */
 	if (k->tree.pidns && (r = namespace_settle(&k->ns)) < 0) {
 		fail(h, FAILURE_NAMESPACE, -r);
 		return false;
@@ -629,12 +627,12 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 		keeper_clean(k);
 		_exit(0);
 	}
-	if (poll(&owner, 1, 0) > 0) /* gone already: begin nothing */
+	if (poll(&owner, 1, 0) > 0) /* the watch is gone already: start nothing */
 		keeper_stopping(k, WHY_OWNER, 0);
 	else
 		spawn(&h);
 	if (k->tree.shares_group)
-		leave_clients_group(k); /* now that the server was born in it */
+		leave_clients_group(k); /* after the server has started in that group */
 	if (k->tree.main)
 		loop(&h);
 	assert(k->stop_us); /* nothing is killed that nobody wanted to end */
@@ -653,7 +651,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, 0);
 	STEP(HOLD_DONE);
 	if (h.fds[FD_CTL] >= 0 && !k->tree.pidns) {
-		wake_watch(k); /* a stopped one must see the end as well */
+		wake_watch(k); /* a stopped watch must see the end as well */
 		part_from_watch(&h);
 	}
 	_exit(0);

@@ -17,11 +17,12 @@
 #include "proc.h"
 
 /* One round can miss a process that forks and exits without pause. So the hunt ends only after this
- * many rounds in a row found nothing; at least one of them looked at every process. */
+ * many rounds in a row without a new member; at least one of these rounds looked at every process.
+ */
 #define QUIET_ROUNDS 16
-#define END_WAIT_MS  2000 /* for what was killed to be gone */
+#define END_WAIT_MS  2000 /* wait for killed processes to be gone */
 
-/* Everything here is static: untouched pages cost nothing, and the keeper may not allocate. */
+/* All state is static: untouched pages cost no memory, and the keeper may not allocate. */
 #define HELD_MAX 4096
 static struct held_process {
 	pid_t pid;
@@ -30,8 +31,8 @@ static struct held_process {
 } held[HELD_MAX];
 static int held_count;
 
-/* Bits by pid. `known`: no member when it was looked at, forgotten every QUIET_ROUNDS; `holding`:
- * some entry of held has this pid. */
+/* Bits by pid. `known`: not a member when it was examined, cleared every QUIET_ROUNDS; `holding`:
+ * an entry of held has this pid. */
 #define PID_LIMIT 4194304
 static unsigned char known[PID_LIMIT / 8], holding[PID_LIMIT / 8];
 
@@ -48,7 +49,7 @@ static void hunt_set_bit(unsigned char *bits, pid_t pid, bool on)
 		bits[pid / 8] = (unsigned char)(on ? bits[pid / 8] | mask : bits[pid / 8] & ~mask);
 }
 
-/* The tree of the held process that has the number `pid` at this moment, or -1. */
+/* The tree of the held process that has this pid now, or -1. */
 static int held_tree(pid_t pid)
 {
 	if (!hunt_bit(holding, pid))
@@ -60,14 +61,14 @@ static int held_tree(pid_t pid)
 	return -1;
 }
 
-/* --- who belongs to which tree --- */
+/* --- which process belongs to which tree --- */
 
 struct hunt_match {
 	const struct hunt *h;
 	int tree;
 };
 
-/* `id` may go on behind its TREE_ID_LEN digits. */
+/* `id` may have more characters after its TREE_ID_LEN digits. */
 static bool hunt_is_id(struct hunt_match *m, const char *id)
 {
 	for (int i = 0; i < m->h->count; i++) {
@@ -84,7 +85,7 @@ static bool hunt_is_mark(void *ctx, const char *value)
 	return strlen(value) == TREE_ID_LEN && hunt_is_id(ctx, value);
 }
 
-/* /proc/PID/cgroup names the cgroup of a process in every hierarchy: is one of them below a
+/* /proc/PID/cgroup names the cgroup of a process in every hierarchy: is one of these below a
  * directory that a keeper made for one of the trees? */
 static bool hunt_is_in_cgroup(struct hunt_match *m, pid_t pid)
 {
@@ -103,11 +104,11 @@ static bool hunt_is_in_cgroup(struct hunt_match *m, pid_t pid)
 	return false;
 }
 
-/* The tree of the process that is behind fd and had the number pid when fd was opened. -ESRCH:
- * none; -EAGAIN: its environment is empty just now; -EMFILE and the like: could not look. */
+/* The tree of the process of pidfd fd, which had this pid when fd was opened. -ESRCH: no tree;
+ * -EAGAIN: its environment is empty at the moment; -EMFILE and similar: could not be examined. */
 static int hunt_tree_of(const struct hunt *h, pid_t pid, int fd)
 {
-	const pid_t kthreadd = 2; /* its children are threads of the kernel, without environments */
+	const pid_t kthreadd = 2; /* its children are kernel threads, without environments */
 	struct hunt_match m = { .h = h, .tree = -ESRCH };
 	struct proc_stat st;
 	int r;
@@ -133,8 +134,8 @@ struct hunt_round {
 	struct hunt *h;
 	pid_t self;
 	int found;
-	bool blind; /* something could not be looked at */
-	bool full;  /* no room to hold one more */
+	bool blind; /* a process could not be examined */
+	bool full;  /* no room for one more pidfd */
 };
 
 static void hunt_hold(struct hunt_round *r, pid_t pid, int fd, int tree)
@@ -230,8 +231,8 @@ static void hunt_raise_limit(void)
 	}
 }
 
-/* Rounds until nobody new is found. Most look only at pids that are new since the last, so a round
- * is little more than one read of /proc. */
+/* Rounds until no new member is found. Most rounds examine only pids that are new since the last
+ * round, so a round costs little more than one read of /proc. */
 static bool hunt_rounds(struct hunt *h, int proc)
 {
 	const int enough = h->strike ? QUIET_ROUNDS : 1;
@@ -252,7 +253,7 @@ static bool hunt_rounds(struct hunt *h, int proc)
 			return false;
 		if (quiet < enough && !r.full)
 			continue;
-		if (held_count == struck || !h->strike) /* all held ones survived SIGKILL */
+		if (held_count == struck || !h->strike) /* all held processes survived SIGKILL */
 			return !r.blind && quiet >= enough && clock_us() < h->deadline_us;
 		hunt_kill(h);
 		struck = held_count;

@@ -21,9 +21,9 @@
 
 static bool same_boot(const struct record *rec)
 {
-	static char boot[64]; /* read once: there may be many records */
+	static char boot[64]; /* read once, because there may be many records */
 
-	if (!rec->boot[0]) /* its watch died before it could say: just now, most likely */
+	if (!rec->boot[0]) /* the watch died before it wrote this, probably a moment ago */
 		return true;
 	if (!boot[0] &&
 	    proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) < 0)
@@ -43,7 +43,7 @@ static bool same_namespace(const struct record *rec)
 	return (!rec->pidns || rec->pidns == pidns) && (!rec->timens || rec->timens == timens);
 }
 
-/* Certainly gone? Without a start time any process with that pid may be the one. */
+/* Is the process certainly gone? Without a start time any process with that pid may be the one. */
 static bool is_gone(const struct who *w)
 {
 	struct proc_stat st;
@@ -59,7 +59,7 @@ static bool is_gone(const struct who *w)
 	return !proc_is_alive(&st) || (w->start && st.start != w->start);
 }
 
-/* Is this keeper alive, beyond doubt? */
+/* Is this keeper certainly alive? */
 static bool is_known(const struct who *w, bool gone)
 {
 	return w->pid > 0 && !gone && w->start;
@@ -98,8 +98,8 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 	watch_gone = is_gone(&rec->watch);
 	hold_gone = is_gone(&rec->hold);
 	if (watch_gone && hold_gone)
-		return JANITOR_LOST; /* if there is a lock, somebody else took it after them */
-	/* a server that is root can unlock the record, and its keepers work all the same */
+		return JANITOR_LOST; /* if the lock is held, another process took it after them */
+	/* a server that runs as root can unlock the record, although its keepers work */
 	if (!rec->kept && !is_known(&rec->watch, watch_gone) && !is_known(&rec->hold, hold_gone))
 		return JANITOR_LOST;
 	if (is_doubtful(&rec->watch, watch_gone) || is_doubtful(&rec->hold, hold_gone))
@@ -120,9 +120,9 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 										: JANITOR_KEPT;
 }
 
-/* --- who sweeps --- */
+/* --- which start sweeps --- */
 
-/* The time of modification of this file is clock_us of the moment when the last sweep began. */
+/* The modification time of this file is clock_us at the start of the last sweep. */
 #define SWEPT ".swept"
 
 bool janitor_swept_since(int dirfd, long long since_us)
@@ -133,7 +133,7 @@ bool janitor_swept_since(int dirfd, long long since_us)
 	if (dirfd < 0 || fstatat(dirfd, SWEPT, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	at_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
-	return at_us > since_us && at_us <= clock_us(); /* a later time is of another boot */
+	return at_us > since_us && at_us <= clock_us(); /* a later time is from another boot */
 }
 
 static void say_swept(int dirfd)
@@ -151,14 +151,14 @@ static void say_swept(int dirfd)
 
 /* --- the sweep --- */
 
-/* Lost trees are gathered and then hunted together. Their locks are kept meanwhile. */
+/* Lost trees are collected and then hunted together. Their locks are held meanwhile. */
 #define BATCH_MAX 256
 
 struct sweep {
 	struct janitor *j;
 	int dirfd;
 	long long deadline_us;
-	long long gather_until_us; /* then what was gathered is swept, while there is time */
+	long long gather_until_us; /* then the collected trees are swept, while there is time */
 	struct hunt_tree *trees;   /* BATCH_MAX */
 	int *fds;                  /* of their records; -1: none */
 	int count;
@@ -174,7 +174,7 @@ static void kill_keeper(const struct who *w)
 	close(fd);
 }
 
-/* Kill what the record names: the keepers and the cgroups. No search is needed for these. */
+/* Kill the keepers and the cgroups that the record names. No search is needed for these. */
 static void strike_first(struct sweep *s, const struct record *rec)
 {
 	kill_keeper(&rec->watch);
@@ -215,7 +215,7 @@ static void sweep_end(struct sweep *s, int i, bool all)
 	j->survivors += left;
 	if (left == 0 && !all)
 		left = -1;
-	/* a record with a lease on it is read when whoever holds the lease is gone */
+	/* a record with a lease on it is read when the process with the lease is gone */
 	if (left == 0 && s->fds[i] >= 0 && (!readable || remove_cgroups(s, &rec)))
 		record_remove(s->dirfd, rec.tree);
 	else
@@ -226,7 +226,7 @@ static void sweep_end(struct sweep *s, int i, bool all)
 
 static void sweep_batch(struct sweep *s)
 {
-	/* a part of the time is for what comes after the hunt */
+	/* reserve a part of the time for the work after the hunt */
 	long long hunt_until_us = s->deadline_us - s->j->budget_ms * 1000LL / 8;
 	struct hunt h = { .trees = s->trees, .count = s->count, .deadline_us = hunt_until_us };
 	struct record rec;
@@ -262,7 +262,7 @@ static void sweep_add(struct sweep *s, const struct record *rec, int fd)
 	struct hunt_tree *t = &s->trees[s->count];
 
 	memcpy(t->id, rec->tree, sizeof(t->id));
-	/* the lock goes with the open file: it lasts as long as this copy */
+	/* the lock belongs to the open file: it is held as long as this copy is open */
 	s->fds[s->count++] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	s->j->trees++;
 	if (s->count == BATCH_MAX || (fd >= 0 && s->fds[s->count - 1] < 0))
@@ -284,7 +284,7 @@ static void sweep_old(const struct sweep *s, const struct record *rec)
 		j->fn(j->ctx, rec, 0, true);
 }
 
-/* Did its keepers end the tree while we looked? */
+/* Did the keepers end the tree during the sweep? */
 static bool is_removed(int fd)
 {
 	struct stat st;

@@ -34,7 +34,7 @@ void keeper_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	line_vadd(&l, fmt, ap);
 	va_end(ap);
-	line_flatten(&l); /* what the user gave us may hold anything; this is one line */
+	line_flatten(&l); /* names from the user may have newlines; the message must be one line */
 	control_refused(l.text + strlen("killick: "));
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
@@ -99,14 +99,14 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 	line_offer(&l, k->log_fd, 0);
 }
 
-/* The client's environment without what was meant for us alone (socket activation), plus the tree's
- * mark. */
+/* The client's environment without the variables for killick itself (socket activation), plus the
+ * tree's mark. */
 static char **server_environment(char **from, char *mark, bool owned)
 {
 	static const char *const dropped[] = { "LISTEN_PID=",    "LISTEN_FDS=", "LISTEN_FDNAMES=",
 					       "NOTIFY_SOCKET=", TREE_ENV "=",  RECORD_ENV "=" };
-	/* by way of --control the last one is our owner's word to us, not part of the environment
-	 */
+	/* with --control, the last variable is a message of the owner to the keeper, not part of
+	 * the environment */
 	const size_t count_dropped = sizeof(dropped) / sizeof(dropped[0]) - !owned;
 	size_t count = 0, n = 0;
 	char **to;
@@ -128,7 +128,7 @@ static char **server_environment(char **from, char *mark, bool owned)
 	return to;
 }
 
-/* A file to append to, or the number of a descriptor the client opened for us. */
+/* Open a file to append to, or use a descriptor that the client opened for killick. */
 static int open_output(const char *option, const char *where, bool may_be_fd)
 {
 	bool is_fd = may_be_fd && where[strspn(where, "0123456789")] == '\0';
@@ -186,7 +186,7 @@ int keeper_find_owner(struct keeper *k)
 	struct stat in;
 
 	if (k->opt.owner == OWNER_STDIN) {
-		/* a closed one is /dev/null by now */
+		/* a closed stdin has been replaced by /dev/null */
 		if (fstat(STDIN_FILENO, &in) < 0 || S_ISREG(in.st_mode) || S_ISDIR(in.st_mode) ||
 		    S_ISBLK(in.st_mode) || (S_ISCHR(in.st_mode) && !isatty(STDIN_FILENO))) {
 			keeper_say("--owner stdin: stdin is closed, /dev/null or a file and can "
@@ -198,7 +198,7 @@ int keeper_find_owner(struct keeper *k)
 	}
 	if (parent)
 		k->parent = pid;
-	if (pid == 0) { /* a parent in an outer pid namespace has no number here */
+	if (pid == 0) { /* a parent in an outer pid namespace has pid 0 here */
 		keeper_note(k, "owner: the parent is outside of this pid namespace and has no "
 			       "pidfd; its death is noticed by PDEATHSIG");
 		return 0;
@@ -213,8 +213,8 @@ int keeper_find_owner(struct keeper *k)
 	if (k->owner_fd < 0)
 		keeper_note(k, "owner: pidfd_open: %s; its death is noticed by PDEATHSIG",
 			    strerror(errno));
-	/* Died before we could hold on to it: the pidfd may be another's, and there is nobody to
-	 * serve. */
+	/* The parent died before the pidfd was opened: the pidfd may be that of another process,
+	 * and there is no owner to serve. */
 	if (keeper_parent_is_gone(k))
 		return EXIT_UNAVAILABLE;
 	k->owner = pid;
@@ -227,8 +227,7 @@ bool keeper_parent_is_gone(const struct keeper *k)
 }
 
 /* Limits without a cgroup controller: a user namespace counts its own processes (Linux 5.14), so
- * there RLIMIT_NPROC is about this tree alone; elsewhere it would count everything that this user
- * runs. */
+ * there RLIMIT_NPROC limits only this tree; elsewhere it would count all processes of this user. */
 static bool can_limit_in_namespace(const struct keeper *k)
 {
 	struct utsname u;
@@ -251,7 +250,7 @@ static int set_limits(struct keeper *k)
 		return 0;
 	cgroup_remove(&k->tree.cg);
 	if (can_limit_in_namespace(k)) {
-		k->nproc = lim->max_procs + 1; /* the hold is in there as well */
+		k->nproc = lim->max_procs + 1; /* the hold is in the namespace as well */
 		keeper_note(k,
 			    "max-procs: the user namespace limits the number, because there is no "
 			    "pids controller (%s)",
@@ -293,8 +292,8 @@ static int choose_level(struct keeper *k)
 	return set_limits(k);
 }
 
-/* Who we are by /proc: the pid that the watch sees, also for a hold in a pid namespace of its own.
- */
+/* The pid of this process in /proc: the pid that the watch sees, also for a hold in its own pid
+ * namespace. */
 static struct who own_self(void)
 {
 	struct proc_stat st = { .pid = 0 };
@@ -303,8 +302,8 @@ static struct who own_self(void)
 	return (struct who){ st.pid, st.start };
 }
 
-/* What the janitor needs must be there before the first process; what only people want is
- * keeper_describe's. */
+/* The janitor needs these lines before the first process starts; keeper_describe writes lines that
+ * only `killick ps` needs. */
 static void begin_record(struct keeper *k)
 {
 	struct record rec = { .owner = { .pid = k->owner },
@@ -324,8 +323,8 @@ static void begin_record(struct keeper *k)
 		k->record_fd = k->tree.cg.diary = r;
 }
 
-/* With the time when it began, a process can be told from a later one with its pid. The /proc of
- * another pid namespace has other processes under these numbers. */
+/* The start time tells a process from a later one with the same pid. The /proc of another pid
+ * namespace has other processes with these pids. */
 static void describe_process(const struct keeper *k, const char *key, pid_t pid, bool own_proc)
 {
 	struct proc_stat st = { .start = 0 };
@@ -404,13 +403,13 @@ void keeper_clean(struct keeper *k)
 {
 	int r = cgroup_remove(&k->tree.cg);
 
-	if (r < 0) /* the record stays, so that the next start can try again */
+	if (r < 0) /* the record stays, so that the next start can retry */
 		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path,
 			   strerror(-r));
 	if (k->record_fd < 0)
 		return;
-	/* Could not look for the mark: the next janitor shall. Without /proc it could not either.
-	 */
+	/* The scan for the mark failed: leave it to the next janitor. Without /proc the janitor
+	 * could not scan either. */
 	if (r == 0 && (!k->tree.mark_error || k->tree.mark_error == ENODEV))
 		record_remove(k->record_dirfd, k->id);
 	close(k->record_fd);

@@ -1,8 +1,5 @@
-/* killick.c - the small program: `run` and help; every other verb is the large program's.
- *
- * Static and libc only, so that a server behind `killick run` starts as if nothing were in front of
- * it.
- */
+/* killick.c - the small program: `run` and help; killick-more implements every other verb. Static
+ * and libc only, so that `killick run` adds little to the start of a server. */
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -90,7 +87,7 @@ static int run(int argc, char **argv)
 	return watch_run(&opt, environ);
 }
 
-/* `run --on PLACE` is not for us: nothing runs here. */
+/* `run --on PLACE` is for killick-more: no server runs here. */
 static bool is_elsewhere(char **words)
 {
 	for (; *words && strcmp(*words, "--") != 0; words++) {

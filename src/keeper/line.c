@@ -111,7 +111,7 @@ void line_flatten(struct line *l)
 	}
 }
 
-/* By select: poll(2) fails once somebody has lowered our RLIMIT_NOFILE to 0. */
+/* select, because poll(2) fails after a server lowered RLIMIT_NOFILE of the keeper to 0. */
 static bool line_has_room(int fd, int timeout_ms)
 {
 	struct timeval wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
@@ -125,7 +125,7 @@ static bool line_has_room(int fd, int timeout_ms)
 	return select(fd + 1, NULL, &set, NULL, &wait) == 1;
 }
 
-/* A pipe that has room has room for PIPE_BUF bytes; a client's pipe may be blocking. */
+/* A writable pipe has room for PIPE_BUF bytes; a client's pipe may be blocking. */
 static void line_offer_pieces(const struct line *l, int fd, int timeout_ms)
 {
 	long long end_us = clock_us() + timeout_ms * 1000LL;
@@ -150,8 +150,8 @@ void line_offer(const struct line *l, int fd, int timeout_ms)
 		return;
 	}
 
-	/* a pipe that has room takes PIPE_BUF bytes without blocking; one of ours is O_NONBLOCK
-	 * besides */
+	/* a writable pipe takes PIPE_BUF bytes without blocking; a pipe of killick is O_NONBLOCK as
+	 * well */
 	if (line_has_room(fd, timeout_ms))
 		line_write(l, fd);
 }

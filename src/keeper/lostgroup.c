@@ -21,7 +21,7 @@
 
 #define DIR_OPEN (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* Members whose main thread has exited do not hear cgroup.kill and would keep us here. */
+/* Members whose main thread has exited do not get cgroup.kill: do not wait longer for them. */
 #define KILL_WAIT_US 50000
 
 enum { NAME_SIZE = sizeof("killick-") + TREE_ID_LEN };
@@ -39,11 +39,12 @@ static bool lostgroup_is_cgroup(int fd)
 	return fstatfs(fd, &fs) == 0 && ((long)fs.f_type == v2 || (long)fs.f_type == v1);
 }
 
-/* How much of `path` is the mount point of a cgroup file system? The kernel's list is read: asking
- * for each part of the path might ask a file system that does not answer. 0: none. */
+/* The length of the part of `path` that is the mount point of a cgroup file system; 0: none. Uses
+ * the kernel's list of mounts, because a stat of each part of the path might block on a dead file
+ * system. */
 static size_t lostgroup_mount(const char *path)
 {
-	static char text[65536]; /* read once: large, and there may be many records */
+	static char text[65536]; /* read once, because it is large and there may be many records */
 	size_t longest = 0;
 
 	if (!text[0] && proc_read_file(AT_FDCWD, "/proc/self/mountinfo", text, sizeof(text)) < 0)
@@ -81,16 +82,16 @@ static int lostgroup_open_below(int at, const char *path)
 
 	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
 		return fd < 0 ? -errno : fd;
-	/* refused by an old kernel or by seccomp. There are no symbolic links in a cgroup file
-	 * system, and only the superuser mounts something there. */
+	/* refused by an old kernel or by seccomp. A cgroup file system has no symbolic links, and
+	 * only root can mount a file system there. */
 	if (strncmp(path, "../", 3) == 0 || strstr(path, "/../"))
 		return -EINVAL;
 	fd = openat(at, path, DIR_OPEN);
 	return fd < 0 ? -errno : fd;
 }
 
-/* A server may take all rights from its own directory (chmod 000). It is ours: give them back, by
- * way of the directory above. */
+/* A server may remove all permissions of its own directory (chmod 000). The directory belongs to
+ * this user: restore them, through the directory above. */
 static int lostgroup_open_closed(int at, const char *path, const char *name)
 {
 	char above[CGROUP_PATH_MAX];
@@ -153,7 +154,7 @@ int lostgroup_kill(int fd, long long deadline_us)
 		until_us = deadline_us;
 	while (proc_write_file(fd, "cgroup.kill", "1") == 0 && lostgroup_is_populated(fd) &&
 	       clock_us() < until_us)
-		poll(NULL, 0, 1); /* they are not our children: nothing tells us */
+		poll(NULL, 0, 1); /* they are not children: their end causes no event */
 	return n;
 }
 

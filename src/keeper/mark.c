@@ -28,8 +28,8 @@ struct mark_search {
 	int error;   /* errno of the first look that failed for want of descriptors or memory */
 };
 
-/* The process called `name` in /proc, when it is in another pid namespace than ours and so below
- * ours; otherwise 0. */
+/* The pid of the process `name` in /proc, if it is in another pid namespace, which is then below
+ * that of the keeper; otherwise 0. */
 static pid_t mark_below(const struct mark *m, const char *name)
 {
 	char path[32], pidns[sizeof(m->pidns)];
@@ -39,10 +39,10 @@ static pid_t mark_below(const struct mark *m, const char *name)
 
 	if (pid <= 1 || digits > 16)
 		return 0;
-	memcpy(path, name, digits + 1); /* many processes are asked: no snprintf */
+	memcpy(path, name, digits + 1); /* called for many processes: snprintf would be slow */
 	memcpy(path + digits, "/ns/pid", sizeof("/ns/pid"));
 	len = readlinkat(m->proc_fd, path, pidns, sizeof(pidns) - 1);
-	if (len <= 0) /* it has just ended, or this user may not look at it */
+	if (len <= 0) /* the process has just ended, or this user may not examine it */
 		return 0;
 	pidns[len] = '\0';
 	return strcmp(pidns, m->pidns) != 0 ? pid : 0;
@@ -50,7 +50,7 @@ static pid_t mark_below(const struct mark *m, const char *name)
 
 /* --- in the process that reads environments --- */
 
-/* The pidfd comes first: what is asked afterwards is about the process that is struck. */
+/* Open the pidfd first: then the later answers are about the process that gets the signal. */
 static void mark_meet(struct mark_search *s, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -102,7 +102,7 @@ static _Noreturn void mark_look(const struct mark *m)
 	struct rlimit files = { 64, 64 };
 	int r;
 
-	setrlimit(RLIMIT_NOFILE, &files); /* as root, in case the server has lowered it */
+	setrlimit(RLIMIT_NOFILE, &files); /* as root, if the server has lowered it */
 	r = dir_each(m->proc_fd, mark_look_at, &s);
 	if (r < 0)
 		s.error = -r;
@@ -144,7 +144,7 @@ static int mark_wait(pid_t pid, bool *out_clear)
 		if (clock_us() >= end_us)
 			kill(pid, SIGKILL);
 		if (clock_us() >= end_us + MARK_MS * 1000LL)
-			return -ETIME; /* it cannot even die: the kernel keeps it */
+			return -ETIME; /* SIGKILL does not end it: it hangs in the kernel */
 		sigtimedwait(&chld, NULL, &pause);
 	}
 	if (!WIFEXITED(status))

@@ -29,7 +29,7 @@ pid_t namespace_fork(struct namespace *ns)
 	if (ns->uid == 0)
 		pid = fork_with(CLONE_NEWPID);
 	if (pid < 0) {
-		ns->user = true; /* before the fork: the child reads it */
+		ns->user = true; /* set before the fork, because the child reads it */
 		pid = fork_with(CLONE_NEWPID | CLONE_NEWUSER);
 	}
 	return pid;
@@ -40,11 +40,11 @@ int namespace_settle(const struct namespace *ns)
 	char text[64];
 	int r;
 
-	assert(getpid() == 1); /* of the new namespace, and its only process */
+	assert(getpid() == 1); /* pid 1 of the new namespace, and its only process */
 	if (!ns->user)
 		return 0;
 	r = proc_write_file(AT_FDCWD, "/proc/self/setgroups",
-			    "deny"); /* else the gid map is refused */
+			    "deny"); /* otherwise the kernel refuses the gid map */
 	if (r < 0 && r != -ENOENT)
 		return r;
 	snprintf(text, sizeof(text), "%u %u 1", ns->uid, ns->uid);

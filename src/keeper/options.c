@@ -21,8 +21,7 @@ const char *level_name(enum level l)
 	return level_names[l];
 }
 
-/* Decimal digits, at most `max`; *end is left after them. Nothing else is a number to us: no sign,
- * no space. */
+/* Decimal digits, at most `max`; *end points after them. Signs and spaces are not allowed. */
 static int digits(const char *text, unsigned long long max, const char **end,
 		  unsigned long long *out)
 {
@@ -158,7 +157,7 @@ static int parse_procs(const char *text, unsigned long *out)
 	return 0;
 }
 
-/* Never one of stdio: those are the server's. */
+/* Never 0, 1 or 2: these belong to the server. */
 static int parse_descriptor(const char *text, int *out)
 {
 	unsigned long long n;

@@ -11,7 +11,7 @@
 
 #include "dir.h"
 
-/* A FIFO, a terminal or a leased file in place of the one that was meant must not stop us. */
+/* A FIFO, a terminal or a leased file in place of the expected file must not block the keeper. */
 #define PROC_OPEN (O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 ssize_t proc_read_file(int dirfd, const char *path, char *buf, size_t size)
@@ -108,7 +108,8 @@ bool proc_is_own(void)
 
 	if (proc_read_file(AT_FDCWD, "/proc/self/status", text, sizeof(text)) < 0)
 		return false;
-	/* our pid in every namespace from that of this /proc to our own: there must be just one */
+	/* the pid of this process in every namespace from that of this /proc to its own: there must
+	 * be just one */
 	line = strstr(text, "\nNSpid:");
 	if (!line) /* a kernel without pid namespaces */
 		line = strstr(text, "\nPid:");
@@ -161,16 +162,15 @@ int proc_hold(pid_t pid, unsigned long long start)
 	return r;
 }
 
-/* The kernel lets no exec have more than this for arguments and environment together. A process may
- * name any part of its memory as its environment afterwards (prctl PR_SET_MM_MAP), terabytes if it
- * likes. */
+/* The kernel limits arguments and environment of an exec to this size. Later a process may declare
+ * any part of its memory as its environment (prctl PR_SET_MM_MAP), even terabytes. */
 #define ENVIRON_MAX (6 << 20)
 
 struct env_search {
 	const char *name;
 	proc_env_fn fn;
 	void *ctx;
-	int result; /* as proc_find_env's */
+	int result; /* as the result of proc_find_env */
 };
 
 static bool proc_env_match(const struct env_search *s, const char *entry)
@@ -181,13 +181,13 @@ static bool proc_env_match(const struct env_search *s, const char *entry)
 	       s->fn(s->ctx, entry + len + 1);
 }
 
-/* Look through the NUL-separated entries of fd by a window: what may be the start of an entry
- * stays for the next read. Returns how much there was. */
+/* Read the NUL-separated entries of fd through a window: an incomplete entry at its end is kept for
+ * the next read. Returns the number of bytes. */
 static size_t proc_env_search(int fd, struct env_search *s)
 {
 	char buf[4096];
 	size_t have = 0, total = 0;
-	bool whole = true; /* the window begins where an entry begins */
+	bool whole = true; /* the window starts at the start of an entry */
 	ssize_t n;
 
 	while (total < ENVIRON_MAX && (n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
@@ -203,7 +203,7 @@ static size_t proc_env_search(int fd, struct env_search *s)
 			}
 			at = (size_t)(nul - buf) + 1;
 		}
-		if (at == 0 && have == sizeof(buf)) { /* longer than the window: left out */
+		if (at == 0 && have == sizeof(buf)) { /* longer than the window: skipped */
 			whole = false;
 			have = 0;
 		} else {
@@ -219,8 +219,8 @@ int proc_want(int error)
 	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : 0;
 }
 
-/* Search one file of environment. True: there was something in it, or it cannot be opened for our
- * own sake. */
+/* Search one environ file. True: it was not empty, or it cannot be opened for lack of descriptors
+ * or memory. */
 static bool proc_env_file(int dirfd, const char *path, struct env_search *s)
 {
 	int fd = openat(dirfd, path, O_RDONLY | PROC_OPEN);
@@ -253,8 +253,8 @@ int proc_find_env(pid_t pid, const char *name, proc_env_fn fn, void *ctx)
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 	if (proc_env_file(AT_FDCWD, path, &s))
 		return s.result;
-	/* By its threads: a process whose main thread has exited shows no environment in its own
-	 * name. */
+	/* Search the threads: a process whose main thread has exited shows no environment in its
+	 * own file. */
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | PROC_OPEN);
 	if (fd < 0)

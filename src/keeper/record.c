@@ -19,13 +19,13 @@
 
 #define FIRST_LINE   "killick-record 1\n"
 #define LOCK_WAIT_MS 100
-#define BIRTH_S      2 /* an empty record younger than this is being written */
+#define BIRTH_S      2 /* an empty record younger than this is still being written */
 
-/* A record is smaller than TEXT_MAX. Of a file that somebody made larger the beginning and the end
- * are read: there are the lines of the keeper and the notes of janitors. */
+/* A record is smaller than TEXT_MAX. Of a larger file the beginning and the end are read, which
+ * have the lines of the keeper and those of janitors. */
 enum { TEXT_MAX = 8192, TEXT_TAIL = 1024 };
 
-/* Whatever somebody put in the place of a record, the open does not wait for it. */
+/* The open must not block, whatever kind of file is in the place of a record. */
 #define RECORD_OPEN (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 const char *const *record_dirs(void)
@@ -35,9 +35,9 @@ const char *const *record_dirs(void)
 	const char *given = getenv(RECORD_ENV);
 	unsigned uid = geteuid();
 
-	/* Not XDG_RUNTIME_DIR: clients hand their servers a handful of variables, and it is not
-	 * among them. The answer must be the same for the keeper below a client and for `killick
-	 * ps` in a shell. */
+	/* XDG_RUNTIME_DIR is not used: clients pass only a few variables to their servers, and it
+	 * is not among them. The directory must be the same for the keeper below a client and for
+	 * `killick ps` in a shell. */
 	if (given && given[0]) {
 		dirs[0] = given;
 		dirs[1] = NULL;
@@ -68,7 +68,7 @@ int record_open_dir(const char *path)
 	return fd;
 }
 
-/* What has to be known before anything runs; record_add tells the rest. */
+/* The lines that must be written before a process starts; record_add writes the others. */
 static void first_text(const struct record *rec, struct line *l)
 {
 	line_init(l);
@@ -204,7 +204,8 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		if (strcmp(key, ids[i].key) == 0) {
 			struct who w = { .pid = 0 };
 			sscanf(text, "%d %llu", &w.pid, &w.start);
-			/* watch and hold both name the hold, and only one of them knows more */
+			/* watch and hold both write the hold, and only one of the lines has the
+			 * start time */
 			if (w.start || w.pid != ids[i].to->pid)
 				*ids[i].to = w;
 			return;
@@ -222,7 +223,7 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		sscanf(text, "%lld %lld %23s", &r->stopping_ms, &r->deadline_ms, r->why);
 	else if (strcmp(key, "survivors") == 0)
 		sscanf(text, "%d", &r->survivors);
-	else if (strcmp(key, "orphaned") == 0 && !r->orphaned_ms) /* the first note counts */
+	else if (strcmp(key, "orphaned") == 0 && !r->orphaned_ms) /* the first line is kept */
 		sscanf(text, "%lld", &r->orphaned_ms);
 }
 
@@ -236,7 +237,7 @@ int record_parse(const char *text, struct record *out)
 		const char *eq = memchr(line, '=', (size_t)(end - line));
 		char key[24];
 
-		/* a last line without its end is a write that was cut off: not to be believed */
+		/* a last line without a newline is an incomplete write: ignore it */
 		if (eq && *end && (size_t)(eq - line) < sizeof(key)) {
 			copy(key, sizeof(key), line, (size_t)(eq - line));
 			take_line(out, key, eq + 1, (size_t)(end - eq - 1));
@@ -251,7 +252,7 @@ static bool is_id(const char *name)
 	return strlen(name) == TREE_ID_LEN && strspn(name, "0123456789abcdef") == TREE_ID_LEN;
 }
 
-/* The text of the file behind fd, as TEXT_MAX says; whole lines where something is left out. */
+/* The text of the file of fd, up to TEXT_MAX; only complete lines where a part is left out. */
 static int read_text(int fd, off_t size, char text[TEXT_MAX])
 {
 	ssize_t n = pread(fd, text, TEXT_MAX - 1, 0);
@@ -314,7 +315,7 @@ static int each_record(const struct each *e, const char *name, int fd)
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink == 0))
 		return 0; /* not a record; or removed between open and lock */
 	if (!record_read(fd, name, &rec) && (kept || st.st_mtime + BIRTH_S > time(NULL)))
-		return 0; /* being born */
+		return 0; /* still being written */
 	rec.kept = kept;
 	return e->fn(e->ctx, &rec, fd);
 }
@@ -331,7 +332,7 @@ static int each_name(void *ctx, int dirfd, const char *name)
 	at = e->at++;
 	if (at < e->from || at >= e->to)
 		return 0;
-	/* before the open: opening a device may do something */
+	/* checked before the open: opening a device may have effects */
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	fd = openat(dirfd, name, O_RDONLY | RECORD_OPEN);

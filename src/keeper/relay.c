@@ -20,11 +20,11 @@ bool relay_is_needed(void)
 	do
 		r = waitpid(-1, NULL, WNOHANG | __WALL);
 	while (r > 0 || (r < 0 && errno == EINTR));
-	/* and pid 1 of a container gets the orphans of everybody in it */
+	/* and pid 1 of a container gets all orphans of the container */
 	return r == 0 || getpid() == 1;
 }
 
-/* Signals of the terminal reach the watch by themselves: it is in the same group. */
+/* The watch is in the same group, so it gets signals of the terminal directly. */
 static void relay_signals(int signals, pid_t watch)
 {
 	struct signalfd_siginfo si[SIGNALS_BATCH];
@@ -37,7 +37,7 @@ static void relay_signals(int signals, pid_t watch)
 	}
 }
 
-/* Pid 1 reaps for everybody. The watch's end is left to be seen. */
+/* Pid 1 reaps all orphans. The watch is not reaped here, so that its end can be seen. */
 static void relay_reap_strangers(pid_t watch)
 {
 	siginfo_t si = { .si_pid = 0 };

@@ -10,8 +10,8 @@
 #include "clock.h"
 #include "proc.h"
 
-#define REPORT_MS   1000 /* how long the end may wait for the reader of the report */
-#define COMMAND_MAX 1000 /* bytes of the command that a report shows */
+#define REPORT_MS   1000 /* how long to wait for the reader of the report */
+#define COMMAND_MAX 1000 /* bytes of the command in a report */
 
 const char *report_why(enum why why)
 {
@@ -98,7 +98,7 @@ static void add_proof(struct line *l, const struct tree *t)
 	line_add(l, "]");
 }
 
-/* At least one entry: a survivor that cannot be named is null, never nothing. */
+/* At least one entry: a survivor that cannot be named is null. */
 static void add_survivors(struct line *l, const struct tree *t)
 {
 	pid_t pids[16];
@@ -116,7 +116,7 @@ static void add_survivors(struct line *l, const struct tree *t)
 				 st.state);
 			line_json(l, st.comm);
 			line_add(l, "}");
-		} else { /* no descriptor to look with */
+		} else { /* no descriptor to read /proc with */
 			line_add(l, "%s{\"pid\":%d,\"state\":null,\"comm\":null}", comma, pids[i]);
 		}
 		comma = ",";
@@ -177,7 +177,7 @@ void report_end(const struct keeper *k, int survivors)
 		return;
 	line_init(&l);
 	add_json(&l, k, survivors, now);
-	if (l.cut) { /* a line that is not JSON is worse than a short one */
+	if (l.cut) { /* a cut line would not be JSON: write a shorter one */
 		line_init(&l);
 		line_add(&l,
 			 "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"survivors\":%s}\n",

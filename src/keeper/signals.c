@@ -11,8 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* All 64 but what the CPU raises, as the kernel writes a set. Not by libc's sets: each libc leaves
- * out the two or three numbers it keeps to itself, and a keeper would die of those. */
+/* All 64 signals except those of faults, in the kernel's format. libc's sigset functions are not
+ * used: each libc leaves out two or three signals that it uses itself, and a keeper would die of
+ * these. */
 static uint64_t ours(void)
 {
 	static const int cpu[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
@@ -51,7 +52,7 @@ void stdio_ensure(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", O_RDWR); /* the lowest free number is this one */
+			open("/dev/null", O_RDWR); /* gets the lowest free number, this one */
 	}
 }
 

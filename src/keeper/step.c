@@ -17,8 +17,8 @@ static const char *const step_names[] = {
 
 static pid_t watch_pid; /* copied into hold and child by fork */
 
-/* In the server's process, before PDEATHSIG is set: end both keepers and go on as their orphan.
- * That is the race for which the child looks at getppid() again. */
+/* In the server's process, before PDEATHSIG is set: kill both keepers and go on as an orphan. The
+ * child checks getppid() again because of this race. */
 static void kill_both(void)
 {
 	pid_t hold = getppid();
@@ -26,7 +26,7 @@ static void kill_both(void)
 	kill(watch_pid, SIGKILL);
 	kill(hold, SIGKILL);
 	for (int i = 0; i < 10000 && getppid() == hold;
-	     i++) /* pid 1 of a namespace does not die of it */
+	     i++) /* pid 1 of a namespace survives this SIGKILL */
 		usleep(100);
 }
 
@@ -45,7 +45,7 @@ void step_reach(enum step s)
 		return;
 	}
 	kill(getpid(), SIGKILL);
-	__builtin_trap(); /* pid 1 of a namespace does not die of its own SIGKILL, but of this */
+	__builtin_trap(); /* pid 1 of a namespace does not die of its own SIGKILL, but of a fault */
 }
 
 void step_list(void)

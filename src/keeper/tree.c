@@ -26,7 +26,7 @@
 #include "signals.h"
 #include "step.h"
 
-#define ROUND_MS      10      /* how long one round of killing waits for somebody to die */
+#define ROUND_MS      10      /* how long one round of killing waits for a process to die */
 #define PID_MAX_LIMIT 4194304 /* the largest pid_max the kernel knows */
 
 /* --- starting --- */
@@ -37,8 +37,8 @@ struct clone3_args { /* the kernel's clone_args as of 5.7; libc has no wrapper *
 };
 #define CLONE3_INTO_CGROUP 0x200000000ULL
 
-/* fork, but the child's first instruction is already inside the cgroup: no window to escape
- * through, and none of the milliseconds that moving a process costs. */
+/* fork, but the child starts inside the cgroup: it cannot escape before it is moved, and moving a
+ * process would cost milliseconds. */
 static pid_t fork_into(int cgroup_fd)
 {
 	struct clone3_args args = {
@@ -64,7 +64,8 @@ static _Noreturn void give_up(int fd, enum tree_news news, int error)
 	_exit(127);
 }
 
-/* Who are we in /proc's own namespace? The link is made for whoever reads it. */
+/* The pid of this process in the namespace of /proc. The kernel makes the link for the process that
+ * reads it. */
 static int pid_in_proc(void)
 {
 	char text[32];
@@ -84,9 +85,9 @@ static int mount_own_proc(void)
 	return 0;
 }
 
-/* Ignored signals and the blocked mask cross exec: a server that inherits SIGTERM blocked never
- * hears it. By raw system calls, because a libc keeps some numbers to itself; for the kernel, all
- * zeros is "default" and "none blocked". */
+/* Ignored signals and the blocked mask survive exec: a server that inherits SIGTERM blocked never
+ * gets it. Raw system calls are used, because a libc hides some signals; for the kernel, all zeros
+ * mean "default" and "none blocked". */
 static void default_signals(void)
 {
 	static const uint64_t zeros[8];
@@ -94,11 +95,11 @@ static void default_signals(void)
 
 	for (int sig = 1; sig <= 64; sig++)
 		syscall(SYS_rt_sigaction, sig, zeros, NULL,
-			set_size); /* fails for KILL and STOP: right so */
+			set_size); /* fails for KILL and STOP, as expected */
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, set_size);
 }
 
-/* A client's loop may have left its end's flag on ours; servers expect blocking stdio. */
+/* A client may have set O_NONBLOCK on the shared end; servers expect blocking stdio. */
 static void blocking_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
@@ -122,7 +123,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 		setpgid(0, 0);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it died before the line above: nobody would tell us */
+	if (getppid() != parent) /* it died before the prctl, which then sends no signal */
 		_exit(127);
 	if (spec->announce)
 		spec->announce(spec->ctx);
@@ -142,7 +143,8 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	}
 	if (spec->own_proc && (r = mount_own_proc()) < 0)
 		say(fd, NEWS_PROC, -r);
-	/* by the server's own process: a file system that does not answer stops nobody else */
+	/* done by the server's own process: a file system that does not answer blocks only this
+	 * process */
 	if (spec->cwd && chdir(spec->cwd) < 0)
 		give_up(fd, NEWS_FAILED_CWD, errno);
 	blocking_stdio();
@@ -209,8 +211,8 @@ void tree_signal(const struct tree *t, int sig, bool group)
 	if (t->main == 0 || t->exited)
 		return;
 	assert(t->main > 1); /* kill(-1) would reach every process of this user */
-	/* before its setpgid there is no such group yet; the process itself is always there until
-	 * we reap it */
+	/* before its setpgid the group does not exist yet; the process itself exists until it is
+	 * reaped */
 	if (!group || t->shares_group || kill(-t->main, sig) < 0)
 		kill(t->main, sig);
 }
@@ -225,7 +227,7 @@ bool tree_reap(struct tree *t)
 	for (;;) {
 		siginfo_t si = { .si_pid = 0 };
 
-		/* __WALL: a child made by clone with another exit signal is a child all the same */
+		/* __WALL: also children that were made by clone with another exit signal */
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -233,10 +235,10 @@ bool tree_reap(struct tree *t)
 		}
 		if (si.si_pid == 0)
 			return false;
-		/* once reaped, the number may be that of another process, of a lingering tree */
+		/* once reaped, the pid may be that of another process of a lingering tree */
 		if (si.si_pid == t->main && !t->exited) {
-			/* a server's end is the end of its tree; not yet reaped, its group is still
-			 * its own */
+			/* the tree ends with the server; before main is reaped, its group id is not
+			 * reused */
 			if (!t->lingers && !t->shares_group)
 				kill(-t->main, SIGKILL);
 			t->exited = true;
@@ -248,7 +250,8 @@ bool tree_reap(struct tree *t)
 	}
 }
 
-/* Our children by the kernel's own list (CONFIG_PROC_CHILDREN), -errno where there is none. */
+/* The children of this process from the kernel's list (CONFIG_PROC_CHILDREN); -errno where the list
+ * does not exist. */
 static int children_listed(const struct tree *t, pid_t *pids, int max)
 {
 	char text[4096];
@@ -264,8 +267,8 @@ static int children_listed(const struct tree *t, pid_t *pids, int max)
 		if (len == 0)
 			break;
 		text[len] = '\0';
-		/* each pid is followed by a space: one without is cut, and comes with the next read
-		 */
+		/* each pid is followed by a space: a pid without a space is incomplete, and is read
+		 * again */
 		for (long pid; n < max && (pid = strtol(p, &end, 10)) > 0 && *end == ' ';
 		     p = end + 1)
 			pids[n++] = (pid_t)pid;
@@ -276,8 +279,8 @@ static int children_listed(const struct tree *t, pid_t *pids, int max)
 	return n;
 }
 
-/* The same without /proc and without a descriptor: waitid answers ECHILD for a pid that is no child
- * of ours. A question takes a quarter of a microsecond, so all of them up to a second. */
+/* The same without /proc and without a descriptor: waitid returns ECHILD for a pid that is not a
+ * child. A call takes a quarter of a microsecond, so all pids take up to a second. */
 static int children_probed(const struct tree *t, pid_t *pids, int max)
 {
 	int n = 0;
@@ -297,10 +300,11 @@ int tree_survivors(const struct tree *t, pid_t *pids, int max)
 	return n >= 0 ? n : children_probed(t, pids, max);
 }
 
-/* Only children: nobody but us can reap them, so their pids are theirs. Deeper descendants become
- * our children as their parents die, within the same few rounds. A group kill is atomic against
- * fork, a pid kill is not: so the group of a child that leads one, first. Never the group of one
- * that does not: a hostile child may have joined any group of our session, the client's as well. */
+/* Only children are killed: no other process can reap them, so their pids are not reused. Deeper
+ * descendants become children as their parents die, within the same few rounds. A group kill is
+ * atomic against fork, a kill by pid is not: so the group of a child that leads one is killed
+ * first. The group of a child that does not lead it is never killed: a hostile child may have
+ * joined any group of the session, also the client's. */
 static void kill_children(const struct tree *t)
 {
 	pid_t pids[1024] = { 0 };
@@ -315,8 +319,8 @@ static void kill_children(const struct tree *t)
 	}
 }
 
-/* A server may have moved its keepers into the cgroup that they are about to kill. False: and we
- * cannot leave it. */
+/* A server may have moved its keepers into the cgroup that they are about to kill. False: the
+ * keeper is in it and cannot leave. */
 static bool is_outside(const struct tree *t)
 {
 	char text[4096];
@@ -332,7 +336,7 @@ static void kill_round(const struct tree *t)
 		cgroup_kill(&t->cg);
 	if (t->pidns) {
 		assert(getpid() == 1);
-		kill(-1, SIGKILL); /* all of our namespace but ourselves */
+		kill(-1, SIGKILL); /* all processes of this namespace except this one */
 	} else if (t->level == LEVEL_GROUP) {
 		tree_signal(t, SIGKILL, true);
 	} else {
@@ -350,8 +354,8 @@ static void wait_for_a_death(int ms)
 	sigtimedwait(&chld, NULL, &ts);
 }
 
-/* No child is left; does somebody carry the mark all the same? True: nobody does, or we cannot
- * know. In a pid namespace of our own nobody can have left it. */
+/* No child is left; does a process carry the mark? True: none does, or the scan is not possible.
+ * With its own pid namespace no process can have left it. */
 static bool nobody_is_marked(struct tree *t)
 {
 	int r;
@@ -377,8 +381,8 @@ int tree_kill(struct tree *t, unsigned budget_ms)
 
 	for (;;) {
 		bool none = tree_reap(t);
-		/* at level group our children say nothing of the group: strike it once, unless
-		 * main's end did */
+		/* at level group the children say nothing about the group: kill the group once,
+		 * unless main's end did */
 		bool struck = t->level != LEVEL_GROUP || t->exited || t->killing;
 
 		cg = cgroup_look(&t->cg);

@@ -29,10 +29,10 @@
 #include "signals.h"
 #include "step.h"
 
-#define HOLD_EXTENSIONS 4 /* of HOLD_ANSWER_MS, for a hold that is runnable and does not run */
+#define HOLD_EXTENSIONS 4 /* of HOLD_ANSWER_MS, for a runnable hold that gets no CPU */
 
-#define SWEEP_MS       250 /* for the janitor to look for lost trees */
-#define SWEEP_DELAY_MS 100 /* after the start: servers that start together need one sweep */
+#define SWEEP_MS       250 /* time limit of the janitor */
+#define SWEEP_DELAY_MS 100 /* delay after the start: servers that start together need one sweep */
 
 enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_COUNT };
 _Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
@@ -41,29 +41,29 @@ struct watch {
 	struct keeper *k;
 	pid_t hold, janitor; /* 0: none */
 	int ctl, signals, poller;
-	int ctl_of_hold; /* its end of ctl; closed once it is forked */
-	bool relayed;    /* our parent is a relay */
+	int ctl_of_hold; /* the hold's end of ctl; closed once the hold is forked */
+	bool relayed;    /* the parent is a relay */
 	bool started, done, failed;
 	int survivors;        /* with done */
 	enum failure failure; /* with failed */
 	int error;
-	struct msg out;     /* signals that are to be handed on */
+	struct msg out;     /* signals to pass on */
 	bool out_stdin;     /* MSG_STDIN is to be sent */
 	bool out_owner;     /* MSG_OWNER is to be sent */
 	bool out_seen;      /* MSG_SEEN is to be sent */
-	bool out_waits;     /* there was no room for either */
+	bool out_waits;     /* the socket had no room for a message */
 	bool owner_seen;    /* its end */
-	bool killing;       /* the hold said so: it cannot be asked for more */
+	bool killing;       /* the hold is killing already: a further request changes nothing */
 	long long asked_us; /* when the hold was first asked to end the tree; 0: never */
 	enum why asked_why;
 	bool gave_up;          /* the hold was killed because it did not answer */
 	int extended;          /* how often it got more time because it had no CPU */
-	long long deadline_us; /* by which the hold must speak again; 0: none */
-	long long sweep_us;    /* when it is time to look for lost trees; 0: never, or done */
-	long long janitor_us;  /* by which the janitor must be done */
+	long long deadline_us; /* by which the hold must send a message; 0: none */
+	long long sweep_us;    /* when to look for lost trees; 0: never, or done */
+	long long janitor_us;  /* deadline of the janitor */
 };
 
-/* --- words to the hold --- */
+/* --- messages to the hold --- */
 
 static bool watch_send(struct watch *w, const struct msg *m)
 {
@@ -111,15 +111,15 @@ static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 {
 	const int sig = (int)si->ssi_signo;
 	const uint64_t bit = 1ULL << (sig - 1);
-	/* The terminal signals a whole group at once; a client that names one pid means one
-	 * process. SIGCONT goes to the group, because a stop signal may have stopped all of it. */
+	/* The terminal signals a whole group at once; a client that uses a pid means one process.
+	 * SIGCONT goes to the group, because a stop signal may have stopped the whole group. */
 	bool from_terminal = si->ssi_code == SI_KERNEL;
 	bool stops = sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 	assert(sig >= 1 && sig <= 64);
 	STEP(WATCH_SIGNAL);
 	if (from_terminal && w->k->tree.shares_group) {
-		/* the server is in that group and has it already */
+		/* the server is in that group and got the signal already */
 	} else if (from_terminal || sig == SIGCONT) {
 		w->out.group |= bit;
 	} else {
@@ -132,7 +132,7 @@ static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
 		kill(getpid(), SIGSTOP);
 }
 
-/* SIGCONT that the kernel sent because something happened on the control socket. */
+/* SIGCONT from the kernel because of an event on the control socket. */
 static bool is_news_of_control(const struct signalfd_siginfo *si)
 {
 	return si->ssi_signo == SIGCONT && si->ssi_code > 0 && si->ssi_code < SI_KERNEL;
@@ -158,9 +158,9 @@ static void on_owner_gone(struct watch *w)
 
 /* --- while the hold lives --- */
 
-/* Lost trees of this user are looked for by a process of its own: what it meets (forged records,
- * hung files) may hold it up, but not us. It holds nothing of ours: neither the record's lock nor
- * the socket that tells the hold of our death. */
+/* A separate process looks for lost trees of this user: forged records and hung files may block it,
+ * but not the watch. It keeps no descriptor of the watch: neither the record's lock nor the socket
+ * whose hang-up tells the hold of the watch's death. */
 static void watch_sweep(struct watch *w)
 {
 	long long started_us = w->sweep_us - SWEEP_DELAY_MS * 1000LL;
@@ -174,7 +174,7 @@ static void watch_sweep(struct watch *w)
 	w->janitor = fork();
 	if (w->janitor == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != watch) /* it died before the line above */
+		if (getppid() != watch) /* the watch died before the prctl above */
 			_exit(0);
 		stdio_only(false);
 		stdio_drop(STDIN_FILENO);
@@ -182,11 +182,12 @@ static void watch_sweep(struct watch *w)
 		_exit(0);
 	}
 	if (w->janitor < 0)
-		w->janitor = 0; /* no process to be had: then another start does it */
+		w->janitor = 0; /* fork failed: then another start sweeps */
 }
 
-/* The tree's end has come. The janitor may finish what it has begun, within its time. False: it
- * does not even die of SIGKILL (a file system that does not answer), and we leave it behind. */
+/* The tree has ended. The janitor may finish its sweep, within its time limit. False: the janitor
+ * does not even die of SIGKILL (a file system that does not answer), and the watch leaves it
+ * behind. */
 static bool watch_end_janitor(struct watch *w)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
@@ -222,7 +223,7 @@ static void on_started(struct watch *w, pid_t server)
 		w->sweep_us = clock_us() + SWEEP_DELAY_MS * 1000LL;
 }
 
-/* False: hung up; the hold's death follows as SIGCHLD. */
+/* False: hung up; SIGCHLD for the hold's death follows. */
 static bool on_ctl(struct watch *w)
 {
 	struct msg m;
@@ -231,7 +232,7 @@ static bool on_ctl(struct watch *w)
 	while ((n = recv(w->ctl, &m, sizeof(m), MSG_DONTWAIT)) == sizeof(m)) {
 		switch (m.kind) {
 		case MSG_FORKED:
-			if (m.a > 1) /* a server that is root can write to this socket, too */
+			if (m.a > 1) /* a server that runs as root can write to this socket, too */
 				w->k->tree.main = m.a;
 			break;
 		case MSG_STARTED:
@@ -266,7 +267,7 @@ static bool on_ctl(struct watch *w)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* False: the hold is gone. A stopped one is woken: nobody has a right to stop it. */
+/* False: the hold is gone. A stopped hold is continued: no process may stop it. */
 static bool hold_lives(const struct watch *w)
 {
 	siginfo_t si = { .si_pid = 0 };
@@ -283,19 +284,19 @@ static bool hold_lives(const struct watch *w)
 	return false;
 }
 
-/* The hold's time is over, and it did not answer or did not finish: somebody has frozen it, traces
- * it, or stops it again and again. SIGKILL ends a process in any of these states. False: not even
- * that, so go on without its end. */
+/* The hold is late with its answer or with the end: it is frozen, traced, or stopped again and
+ * again. SIGKILL ends a process in any of these states. False: SIGKILL did not end the hold either,
+ * so go on without it. */
 static bool watch_give_up_hold(struct watch *w)
 {
 	struct proc_stat st;
 
-	on_ctl(w); /* its answer may have come while it was we who could not run */
+	on_ctl(w); /* its answer may have come while the watch itself could not run */
 	if (clock_left_ms(w->deadline_us) != 0)
 		return true;
 	if (w->gave_up)
 		return false;
-	/* runnable, but it gets no CPU: the machine is busy, and nobody holds it */
+	/* runnable, but without CPU: the machine is busy, and the hold is not frozen */
 	if (w->extended < HOLD_EXTENSIONS && proc_stat_get(w->hold, &st) == 0 && st.state == 'R') {
 		w->extended++;
 		w->deadline_us = clock_us() + HOLD_ANSWER_MS * 1000LL;
@@ -310,7 +311,7 @@ static bool watch_give_up_hold(struct watch *w)
 	return true;
 }
 
-/* How long to wait for the next event; -1: as long as it takes. */
+/* How long to wait for the next event; -1: without limit. */
 static int watch_patience_ms(const struct watch *w)
 {
 	int hold_ms = clock_left_ms(w->deadline_us), sweep_ms = clock_left_ms(w->sweep_us);
@@ -351,13 +352,13 @@ static void loop(struct watch *w)
 		if (clock_left_ms(w->deadline_us) == 0 && !watch_give_up_hold(w))
 			break;
 	}
-	on_ctl(w); /* its last words */
+	on_ctl(w); /* its last messages */
 }
 
-/* --- after it --- */
+/* --- after the hold's death --- */
 
-/* The hold died with work undone. Whatever it held is our child now, and the server has its
- * PDEATHSIG already. */
+/* The hold died before the tree ended. Its children are children of the watch now, and the server
+ * got its PDEATHSIG. */
 static void adopt(struct watch *w)
 {
 	struct keeper *k = w->k;
@@ -367,7 +368,7 @@ static void adopt(struct watch *w)
 	if (w->asked_us)
 		k->stop_us = w->asked_us;
 	assert(k->stop_us);
-	k->tree.pidns = false; /* it was the hold's, and died with it */
+	k->tree.pidns = false; /* the pid namespace was the hold's, and ended with it */
 	w->survivors = keeper_kill(k);
 	report_end(k, w->survivors);
 	if (!w->survivors)
@@ -444,7 +445,7 @@ static int fork_hold(struct watch *w)
 
 	assert(!w->hold && w->ctl >= 0 && w->ctl_of_hold >= 0);
 	k->tree.pidns = k->tree.level == LEVEL_NAMESPACE;
-	if (!k->tree.pidns) /* there the hold has to write to files of its own in /proc first */
+	if (!k->tree.pidns) /* the hold has to write to its own files in /proc first */
 		keeper_seal();
 	w->hold = k->tree.pidns ? namespace_fork(&k->ns) : fork();
 	if (w->hold == 0) {
@@ -459,9 +460,8 @@ static int fork_hold(struct watch *w)
 	return r;
 }
 
-/* Is stdin the terminal that controls us? Then the server stays in the client's process group, and
- * the kernel's job control works on it: it reads in the foreground and is stopped in the
- * background.
+/* Is stdin the controlling terminal? Then the server stays in the client's process group, and the
+ * kernel's job control applies to it: it reads in the foreground and is stopped in the background.
  */
 static bool has_terminal(const struct keeper *k)
 {
@@ -507,7 +507,7 @@ static int watch_wait_for_all(struct watch *w)
 	return watch_wait_for_stdin(w);
 }
 
-/* What the kernel must give us. 0, or an exit code after one line on stderr. */
+/* Set up everything that the kernel must provide. 0, or an exit code after one line on stderr. */
 static int watch_get_ready(struct watch *w)
 {
 	struct keeper *k = w->k;
@@ -529,12 +529,12 @@ static int watch_get_ready(struct watch *w)
 		return keeper_lacks("epoll_ctl", -r);
 	if (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return keeper_lacks("prctl", errno);
-	/* Wakes us when our parent ends: somebody may have stopped us, or there is no pidfd of the
+	/* Sends SIGCONT when the parent ends: the watch may be stopped, or there is no pidfd of the
 	 * owner. The signal also comes when only a thread of the owner ends; it is then ignored. */
 	if (!w->relayed && prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
 		return keeper_lacks("prctl", errno);
-	/* The same for an owner that is not our parent: its end hangs up the control socket, and
-	 * that sends us SIGCONT as well. */
+	/* The same for an owner that is not the parent: its end hangs up the control socket, which
+	 * sends SIGCONT as well. */
 	if (k->control_fd >= 0) {
 		fcntl(k->control_fd, F_SETOWN, getpid());
 		fcntl(k->control_fd, F_SETSIG, SIGCONT);
@@ -546,7 +546,7 @@ static int watch_get_ready(struct watch *w)
 	return 0;
 }
 
-/* Find the owner; then be a process that has no children. */
+/* Find the owner; then continue in a process without children. */
 static int watch_begin(struct watch *w)
 {
 	int r = keeper_find_owner(w->k);
@@ -561,13 +561,13 @@ static int watch_begin(struct watch *w)
 	if (r < 0)
 		return keeper_lacks("a process of its own beside the children that were there", -r);
 	w->relayed = true;
-	w->k->parent = -1; /* our parent is the relay, not the owner */
+	w->k->parent = -1; /* the parent is the relay, not the owner */
 	return 0;
 }
 
 int watch_run(const struct options *opt, char **environment)
 {
-	static struct keeper keeper; /* shared by fork; too large for a stack that is copied */
+	static struct keeper keeper; /* copied by fork; too large for the stack */
 	struct watch w = { .k = &keeper, .out = { .kind = MSG_SIGNALS } };
 	bool orderly, alone;
 	int r;
@@ -600,15 +600,15 @@ int watch_run(const struct options *opt, char **environment)
 	loop(&w);
 	orderly = w.done || w.failed;
 	if (!orderly)
-		w.janitor_us = 0; /* there is a tree to end, and no time for others */
+		w.janitor_us = 0; /* this tree must be ended now: no time for lost trees */
 	else if (w.sweep_us)
 		watch_sweep(&w);
 	alone = watch_end_janitor(&w);
-	/* a second look: the hold said "empty", and so we have no child either */
+	/* a second check: the hold said "empty", so the watch must have no child either */
 	if (!w.survivors && (!orderly || (alone && !tree_reap(&w.k->tree))))
 		adopt(&w);
 	if (w.relayed)
-		kill(getppid(), SIGCONT); /* it stops when we stop, and must see our end */
+		kill(getppid(), SIGCONT); /* it stops when the watch stops, and must see the end */
 	if (w.failed)
 		return refuse(&w);
 	STEP(WATCH_MIRROR);

@@ -575,7 +575,7 @@ TEST(with_few_descriptors_the_error_does_not_name_a_limit, .timeout_ms = 120000)
 
 		snprintf(where, sizeof(where), "ulimit -n %d with --max-procs", count);
 		if (!harm_start(&h, options, harm_few_descriptors, count, 0))
-			harm_one_line(&h, "ulimit -n", "leave --max-procs", where);
+			harm_one_line(&h, "ulimit -n", "remove --max-procs", where);
 		if (!harm_end(&h))
 			FAIL("%s: the tree outlived its owner", where);
 	}
