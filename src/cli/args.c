@@ -41,7 +41,7 @@ static int read_given(const char *given, struct buf *out)
 	return fd < 0 ? -errno : read_all(fd, out);
 }
 
-/* In JSON a newline is only ever space between two tokens; in a message there may be none. */
+/* In JSON a newline only occurs between two tokens; a message must not have one. */
 static void one_line(struct buf *b)
 {
 	for (size_t i = 0; i < b->len; i++)
@@ -117,8 +117,8 @@ bool args_check(struct talk *t, char **words, int count)
 	return true;
 }
 
-/* Does the schema want something for this key that is no string? Then a value that is JSON is meant
- * as such: count=3, deep=true. */
+/* Does the schema want another type than a string for this key? Then a value that is JSON is taken
+ * as JSON: count=3, deep=true. */
 static bool wants_json(struct json schema, const char *key)
 {
 	struct json type = json_get(json_get(json_get(schema, "properties"), key), "type");
@@ -152,6 +152,6 @@ void args_build(char **words, int count, struct json schema, struct buf *out)
 	}
 	emit_close(&j);
 	if (emit_end(&j) < 0)
-		abort(); /* a command line is shorter than that */
+		abort(); /* a command line is shorter than this limit */
 	one_line(out);
 }

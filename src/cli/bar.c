@@ -38,7 +38,7 @@ void bar_line(const struct bar *b, long long now_us, size_t columns, char *out, 
 	double part = b->total > 0 ? b->progress / b->total : 0;
 
 	text_span((now_us - b->begin_us) / 1000, span);
-	part = part >= 0 ? part : 0; /* also when it is not a number */
+	part = part >= 0 ? part : 0; /* also when it is NaN */
 	part = part <= 1 ? part : 1;
 	if (b->has_progress && b->total > 0) {
 		cells(part, shape, sizeof(shape));

@@ -1,4 +1,4 @@
-/* call.c - `killick call`: one tool, once. */
+/* call.c - `killick call`: calls one tool. */
 #include <string.h>
 
 #include "args.h"

@@ -24,7 +24,7 @@ static void description(FILE *out, struct json item, size_t indent, size_t width
 		show_block(out, text, indent + STEP, width);
 }
 
-/* What a tool says about itself; hints, not facts. */
+/* The annotations of a tool; hints, not facts. */
 static void hints(struct json tool, char *out, size_t size)
 {
 	static const struct {

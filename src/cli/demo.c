@@ -1,6 +1,6 @@
-/* demo.c - `killick demo`: the same hostile servers under a plain client and under `killick run`;
- * both clients die of SIGKILL; what is left is counted by an auditor that knows nothing of killick.
- * The processes: demo.h. */
+/* demo.c - `killick demo`: runs the same hostile servers under a plain client and under `killick
+ * run`, kills both clients with SIGKILL, and counts the remaining processes with an auditor that
+ * shares no code with killick. The processes: demo.h. */
 #include "demo.h"
 
 #include <errno.h>
@@ -47,9 +47,9 @@ const char demo_help[] =
 	"not run, for example because killick was not found; 64 usage.\n";
 
 struct demo {
-	char self[PATH_LEN], killick[PATH_LEN], run[24]; /* run: what our tags begin with */
+	char self[PATH_LEN], killick[PATH_LEN], run[24]; /* run: prefix of the tags */
 	int stage_in, stage_out;                         /* to and from the stage */
-	pid_t stage, client; /* children of ours; 0: none, or collected */
+	pid_t stage, client; /* children of the demo; 0: none, or reaped */
 	long long begin_us;
 	struct side sides[SIDES];
 	struct view view;
@@ -62,7 +62,7 @@ static void on_signal(int sig)
 	stop_signal = sig;
 }
 
-/* Ctrl-C, a closed terminal, a closed pipe: end all of it, then die of the same. */
+/* Ctrl-C, a closed terminal, a closed pipe: end all processes, then die of the same signal. */
 static bool should_stop(void)
 {
 	return stop_signal || ferror(stdout);
@@ -79,7 +79,8 @@ static void catch_signals(void)
 	sigaction(SIGPIPE, &act, NULL);
 }
 
-/* Where `killick` is: beside us in a build tree, in ../../bin when installed, else in PATH. */
+/* Find `killick`: in the same directory of a build tree, in ../../bin when installed, else in PATH.
+ */
 static int find_programs(struct demo *d)
 {
 	ssize_t len = readlink("/proc/self/exe", d->self, sizeof(d->self) - 1);
@@ -109,8 +110,8 @@ static int find_programs(struct demo *d)
 	return -ENOENT;
 }
 
-/* Collect the dead: those we started and, as we are a subreaper, the orphans of those. A number
- * that was collected is nobody's, or a stranger's: forget it. */
+/* Reap ended children and, because the demo is a subreaper, orphans. A reaped pid may be reused:
+ * forget it. */
 static void reap(struct demo *d)
 {
 	pid_t pid;
@@ -221,14 +222,14 @@ static int await_ready(int plain_fd, int killick_fd, struct err *e)
 	return should_stop() ? -EINTR : 0;
 }
 
-/* The first process of the zoo to be seen on a side, launchers aside, is the server. */
+/* The first process of the zoo on a side, other than a launcher, is the server. */
 static bool is_server(const char *args)
 {
 	return strstr(args, " zoo ") && !strstr(args, " demo-part ") && !strstr(args, " run ") &&
 	       !strstr(args, " zoo npx") && strncmp(args, "sh ", 3) != 0;
 }
 
-/* Take a new picture of both sides. */
+/* Scan both sides again. */
 static void look(struct demo *d)
 {
 	static const char *const names[SIDES] = { "plain", "killick" };
@@ -258,8 +259,8 @@ static void look(struct demo *d)
 	reap(d);
 }
 
-/* Keep the picture moving for a while. After the kill, remember the most that was seen in the
- * second half: who forks and exits all the time is not seen by every look. */
+/* Redraw for a while. After the kill, keep the largest number of processes that was seen in the
+ * second half: a single scan misses a process that forks and exits all the time. */
 static void show(struct demo *d, struct scene *s, long long ms, long long killed_us)
 {
 	long long begin_us = clock_us();
@@ -276,8 +277,9 @@ static void show(struct demo *d, struct scene *s, long long ms, long long killed
 	} while (clock_us() - begin_us < ms * 1000 && !should_stop());
 }
 
-/* Both clients die now. Then wait until nothing of killick's side is left, its own processes
- * included: we are the subreaper of all of it, so it is gone when the stage is our only child. */
+/* Kill both clients. Then wait until no process of killick's side is left, killick's own processes
+ * included: the demo is the subreaper of all of them, so they are gone when the stage is its only
+ * child. */
 static long long kill_clients(struct demo *d, struct scene *s)
 {
 	long long killed_us, now_us;
@@ -341,8 +343,8 @@ static int play(struct demo *d, struct scene *s, struct err *e)
 	return 0;
 }
 
-/* End the stage and with it every stray; then whatever there may be against all expectation.
- * Returns what is left. */
+/* End the stage and with it every stray process; then kill any that remain. Returns how many are
+ * left. */
 static size_t clean_up(struct demo *d)
 {
 	long long end_us = clock_us() + GONE_MS * 1000LL;
@@ -361,7 +363,7 @@ static size_t clean_up(struct demo *d)
 	} while (left && clock_us() < end_us);
 	if (left)
 		left = audit_kill(tag, 2000);
-	/* dead is not collected: a keeper on its way out would be left to whoever adopts it */
+	/* dead is not reaped: a keeper that is exiting would become a child of another process */
 	while (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && clock_us() < end_us)
 		nap_ms(1);
 	fd_drop(&d->stage_out);

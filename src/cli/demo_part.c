@@ -1,4 +1,4 @@
-/* demo_part.c - the processes of the demo that are not the demo: client and stage, see demo.h */
+/* demo_part.c - the other processes of the demo: client and stage, see demo.h */
 #include "demo.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ enum { ANSWER_MS = 5000, ANSWER_MAX = 4096 };
 
 extern char **environ;
 
-/* Our environment with the tag in front, where a reader of /proc finds it soonest. */
+/* The environment with the tag as its first entry, where a reader of /proc finds it fastest. */
 static char **tagged_environment(const char *tag, char *entry, size_t size)
 {
 	size_t n = 0, k = 0;
@@ -123,7 +123,7 @@ static int client(char **argv)
 
 struct stage {
 	pid_t client;     /* 0: none */
-	int client_stdin; /* ours, so that the client ends with us */
+	int client_stdin; /* kept open by the stage, so that the client ends with the stage */
 };
 
 static void stage_kill(struct stage *s)
@@ -136,7 +136,7 @@ static void stage_kill(struct stage *s)
 	fd_drop(&s->client_stdin);
 }
 
-/* "N MODE [INNER]": start client number N on that server, as plain as can be. */
+/* "N MODE [INNER]": start client number N with that server, without killick. */
 static void stage_start(struct stage *s, const char *self, const char *words)
 {
 	char number[8] = "", mode[32] = "", inner[32] = "", tag[64];
@@ -178,7 +178,7 @@ static int stage(void)
 		else if (strcmp(line, "kill") == 0)
 			stage_kill(&s);
 	}
-	return EXIT_SUCCESS; /* and killick ends what is left */
+	return EXIT_SUCCESS; /* and killick ends the remaining processes */
 }
 
 int demo_part(int argc, char **argv)

@@ -19,7 +19,7 @@ enum {
 
 enum ink { INK_NONE, INK_DIM, INK_BAD, INK_GOOD, INK_BOLD };
 
-/* One column of the picture, as text of a known width and one ink per line. */
+/* One column of the picture: lines of a fixed width, each with one colour. */
 struct column {
 	size_t width, count;
 	char text[TREE_LINES][LINE_TEXT];
@@ -81,8 +81,7 @@ static bool is_keeper(const struct audit_proc *p)
 	return starts(base_of(p), "killick run ");
 }
 
-/* What a process of the demo is to the one who watches. Its words come from us, its mode from the
- * zoo. */
+/* The label of a process of the demo. The words come from the demo, the mode from the zoo. */
 static void name_process(const struct side *s, const struct audit_proc *p, char *out, size_t size)
 {
 	const char *zoo = strstr(p->args, " zoo "), *base = base_of(p);
@@ -116,7 +115,7 @@ static void draw_process(void *ctx, size_t index, const char *prefix)
 	char name[64], line[LINE_TEXT];
 	size_t more = c->side->count - index;
 
-	/* the last line is for what does not fit */
+	/* the last line counts the processes that do not fit */
 	if (c->count == TREE_LINES - 1 && more > 1) {
 		snprintf(line, sizeof(line), "   and %zu more", more);
 		column_add(c, c->tree_ink, line);
@@ -175,7 +174,7 @@ static void print_cell(const char *text, enum ink ink, size_t width, bool pad)
 	       pad ? (int)(width - text_width(text)) : 0, "");
 }
 
-/* The two columns; returns the lines printed. `height` 0: as many as there is text. */
+/* Print the two columns; returns the number of lines. `height` 0: as many lines as needed. */
 static size_t print_columns(const struct view *v, size_t height)
 {
 	static struct column columns[SIDES];
@@ -259,8 +258,8 @@ void view_table(const struct view *v)
 	table_to(v, stdout);
 }
 
-/* The table as lines of the picture: each may have to erase what was there before. Returns the
- * lines. */
+/* The table as lines of the picture: each line may have to erase an older one. Returns the number
+ * of lines. */
 static size_t print_table_lines(const struct view *v)
 {
 	AUTO(mem_drop) char *text = NULL;

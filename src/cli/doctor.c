@@ -1,5 +1,5 @@
-/* doctor.c - `killick doctor`: what can be promised on this machine, what would promise more, and
- * who else leaks. */
+/* doctor.c - `killick doctor`: prints which levels and limits work on this machine, which command
+ * would enable more, and the orphans of other programs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ const char doctor_help[] =
 struct findings {
 	struct utsname kernel;
 	struct probe ns, cgroup, keeper, max_procs, memory, open_files, records;
-	const char *level; /* what `killick run` uses when not asked for another */
+	const char *level; /* the level that `killick run` uses by default */
 	struct trees trees;
 	struct orphan *orphans;
 	size_t orphan_count;
@@ -78,8 +78,8 @@ static int look(struct findings *f)
 	return 0;
 }
 
-/* Print text behind a label, in lines that fit. Commands are never broken: they are there to be
- * copied. */
+/* Print text after a label, in lines that fit. Commands are never broken, so that users can copy
+ * them. */
 static void fact(const char *label, const char *text, bool whole)
 {
 	size_t width = cli_width() ? cli_width() : 100, room = width - LABEL_WIDTH - 2;
@@ -114,7 +114,7 @@ static void heading(const char *text)
 	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
-/* The levels above this one, and the one command for each. */
+/* The levels above the current one, with the command for each. */
 static void print_raise(const struct findings *f)
 {
 	const char *label = "raise it:";
@@ -287,7 +287,7 @@ static void print_json(const struct findings *f)
 	emit_print(&j, stdout);
 }
 
-/* End one orphan, and only one that is in the list as it is now. */
+/* End one orphan, only if it is in the current list. */
 static int reap_orphan(const char *value, bool as_json)
 {
 	AUTO(findings_done) struct findings f = { .level = NULL };

@@ -35,7 +35,7 @@ static void write_all(int fd, const char *text, size_t len)
 	}
 }
 
-/* With the lock, which is let go meanwhile. */
+/* Called with the lock, which is released during the write. */
 static void write_waiting(struct exec_log *l)
 {
 	struct buf out = l->waiting;
@@ -111,7 +111,7 @@ void exec_log_close(struct exec_log *l)
 	while ((l->busy || l->waiting.len) && !stuck)
 		stuck = pthread_cond_timedwait(&l->idle, &l->lock, &until) == ETIMEDOUT;
 	pthread_mutex_unlock(&l->lock);
-	if (stuck) /* nobody reads: the thread ends with the program */
+	if (stuck) /* the reader does not read: the thread ends with the program */
 		return;
 	pthread_join(l->thread, NULL);
 	buf_done(&l->waiting);

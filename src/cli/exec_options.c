@@ -22,7 +22,7 @@
 
 #define VERB        "exec-server"
 #define TOKEN_MAX   4096
-#define FIRST_FD    3 /* of those a service manager gives */
+#define FIRST_FD    3 /* the first descriptor from a service manager */
 #define CONNECTIONS 4096
 #define PROCESSES   1024
 #define OUTPUT_MIN  (1u << 20)
@@ -31,9 +31,8 @@
 const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
 	"\n"
-	"Runs and holds processes for owners on other machines, by the protocol of\n"
-	"Codex's exec-server. When an owner is disconnected for longer than its lease,\n"
-	"its processes are ended.\n"
+	"Runs and holds processes for owners on other machines (the protocol of Codex's\n"
+	"exec-server). An owner's processes are ended when it is away beyond its lease.\n"
 	"\n"
 	"  --listen WHERE     ws://IP:PORT (ws://127.0.0.1:0; the address is printed),\n"
 	"                     wss://IP:PORT, unix:PATH or stdio\n"
@@ -74,7 +73,7 @@ static int read_digest(const char *text, unsigned char out[32])
 	return 0;
 }
 
-/* Of the file the first line. */
+/* Read the first line of the file. */
 static int read_token(const char *file, unsigned char out[32])
 {
 	char text[TOKEN_MAX];
@@ -98,7 +97,7 @@ static int read_token(const char *file, unsigned char out[32])
 	return 0;
 }
 
-/* The one socket that a service manager gave us, or -1; -2: it gave us more. */
+/* The only socket from a service manager, or -1; -2: more than one. */
 static int given_socket(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
@@ -113,7 +112,7 @@ static int given_socket(void)
 	return n == 1 ? FIRST_FD : n > 1 ? -2 : -1;
 }
 
-/* Its address as the url that would have made it. */
+/* The address of the socket as a URL. */
 static int describe_socket(int fd, bool tls, struct url *out)
 {
 	struct sockaddr_storage at = { .ss_family = 0 };
@@ -136,7 +135,7 @@ static int describe_socket(int fd, bool tls, struct url *out)
 		out->kind = URL_UNIX;
 		if (un->sun_path[0])
 			snprintf(out->path, sizeof(out->path), "%s", un->sun_path);
-		else /* abstract: its name has a length instead of an end */
+		else /* abstract: the name has a length and no NUL at its end */
 			snprintf(out->path, sizeof(out->path), "@%.*s",
 				 (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
 				 un->sun_path + 1);
@@ -171,7 +170,7 @@ static int read_place(const struct words *w, struct exec_options *out)
 	return 0;
 }
 
-/* Whoever can connect can run programs as this user. */
+/* Every client that can connect can run programs as this user. */
 static int check_safety(const struct words *w, const struct exec_options *o)
 {
 	bool tls = o->url.kind == URL_WSS;
@@ -203,7 +202,7 @@ static int read_count(const char *name, const char *text, unsigned *out)
 	return 0;
 }
 
-/* START:RATE:FULL, or FULL alone: then the newest is always let in and one other goes. */
+/* START:RATE:FULL, or FULL alone: then a new connection always replaces another one. */
 static int read_startups(const char *text, struct seats_limits *out)
 {
 	unsigned start, rate, full;

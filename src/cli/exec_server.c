@@ -1,8 +1,5 @@
-/* exec_server.c - `killick exec-server`: the executor as a program.
- *
- * The loop's thread does all the work. This one waits for signals, and as pid 1 of a container
- * reaps what nobody else does.
- */
+/* exec_server.c - `killick exec-server`: the executor as a program. The loop's thread does all the
+ * work. The main thread waits for signals, and reaps orphans when it is pid 1 of a container. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +25,7 @@
 
 #define VERB     "exec-server"
 #define GRACE_MS 2000
-#define SEND_MAX (32u << 20) /* bytes that wait for one client; output stops long before */
+#define SEND_MAX (32u << 20) /* unsent bytes for one client; output stops long before */
 
 extern char **environ;
 
@@ -37,7 +34,7 @@ struct exec_server {
 	struct exec_log *log; /* NULL: quiet */
 	struct loop *loop;
 	struct executor *executor;
-	struct listener *listener; /* NULL: stdio, or the end has begun */
+	struct listener *listener; /* NULL: stdio, or the executor is ending */
 	bool over;                 /* everything has ended; with the loop's lock */
 	pthread_t waiter;
 };
@@ -74,9 +71,9 @@ static void on_turn(void *ctx)
 
 /* --- the beginning --- */
 
-/* Each connection and each process costs descriptors, and a soft limit of 1024 is soon reached.
- * Programs that we start get the limit that we were given. Connections that have not called
- * initialize get a quarter of the descriptors at most. */
+/* Each connection and each process needs descriptors, and a soft limit of 1024 is soon reached.
+ * Started programs get the original limit. Connections that have not called initialize get a
+ * quarter of the descriptors at most. */
 static void raise_files_limit(struct seats_limits *seats)
 {
 	struct rlimit lim;
@@ -92,7 +89,7 @@ static void raise_files_limit(struct seats_limits *seats)
 		seats->start = seats->full;
 }
 
-/* Stdin and stdout are the client's: whatever else writes to stdout here must not reach it. */
+/* The client uses stdin and stdout: other writes to stdout must not reach the client. */
 static int take_stdio(int *out_in, int *out_out)
 {
 	AUTO(fd_drop) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -160,7 +157,7 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 	return executor_open(s->loop, &options, &s->executor, e);
 }
 
-/* A port has no owner: only a token tells users apart. */
+/* Every user can connect to a port: only a token tells users apart. */
 static void announce(const struct exec_server *s)
 {
 	const char *url = listener_url(s->listener);
@@ -212,8 +209,8 @@ static void begin_end(struct exec_server *s, unsigned grace_ms)
 	loop_unlock(s->loop);
 }
 
-/* As pid 1 we are the parent of everything whose parent has ended. What is a keeper of ours is
- * asked for by its pidfd as well, and takes no harm. */
+/* As pid 1 this process is the parent of every orphan. The executor sees the end of its keepers
+ * through pidfds, so reaping a keeper here does no harm. */
 static void reap(void)
 {
 	while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
@@ -239,7 +236,7 @@ static bool is_over(struct exec_server *s)
 	return over;
 }
 
-/* The first signal asks every process to leave, the second does not wait for that. */
+/* The first signal ends every process with a grace, the second without. */
 static void serve(struct exec_server *s, const sigset_t *set)
 {
 	unsigned grace_ms = GRACE_MS;

@@ -1,4 +1,4 @@
-/* find_config.c - the config that is meant when none is named. */
+/* find_config.c - finds the config when the command line names none. */
 #include <unistd.h>
 
 #include "cli.h"

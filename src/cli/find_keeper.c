@@ -1,4 +1,4 @@
-/* find_keeper.c - where the small program is that belongs to this one. */
+/* find_keeper.c - finds the program `killick` of this killick-more. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

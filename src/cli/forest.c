@@ -9,14 +9,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { PREFIX_MAX = 256, DEPTH_MAX = 16 }; /* deeper nodes stand where the deepest do */
+enum { PREFIX_MAX = 256, DEPTH_MAX = 16 }; /* deeper nodes are drawn at this depth */
 
 struct forest {
 	const struct forest_node *nodes;
 	size_t count;
 	forest_fn fn;
 	void *ctx;
-	bool *drawn; /* a cycle (pids used again while we looked) must not draw for ever */
+	bool *drawn; /* a cycle (pids reused during the scan) must not draw for ever */
 };
 
 static bool has_parent(const struct forest *f, size_t i)
@@ -70,7 +70,7 @@ void forest_draw(const struct forest_node *nodes, size_t count, const char *lead
 
 	memset(drawn, 0, count * sizeof(*drawn));
 	draw_under(&f, 0, lead, hang, 0);
-	for (size_t i = 0; i < count; i++) /* cycles only: better drawn apart than not at all */
+	for (size_t i = 0; i < count; i++) /* only nodes in a cycle: draw them separately */
 		if (!drawn[i])
 			fn(ctx, i, lead);
 }

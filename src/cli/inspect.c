@@ -1,4 +1,4 @@
-/* inspect.c - `killick inspect`: all that one server says about itself. */
+/* inspect.c - `killick inspect`: prints all that one server says about itself. */
 #include <string.h>
 
 #include "base/auto.h"
@@ -142,7 +142,7 @@ static void print_json(const struct killick_server_status *sv, size_t server,
 	show_emitted(&j);
 }
 
-/* The place in the status of the one that is meant. */
+/* The index in the status of the selected server. */
 static bool choose(struct talk *t, size_t *out)
 {
 	const struct killick_server_status *only = talk_only(t);

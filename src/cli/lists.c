@@ -83,7 +83,7 @@ bool lists_owner(struct talk *t, const struct lists *l, const char *key, const c
 	if (count == 1)
 		return true;
 	if (count == 0) {
-		talk_missing_all(t); /* perhaps one of these would have had it */
+		talk_missing_all(t); /* a server that failed may have the item */
 		talk_say(t,
 			 "no server lists '%.200s'; 'killick %s' shows the lists, and "
 			 "'--server NAME' asks that server anyway",

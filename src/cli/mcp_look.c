@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Programs that have the word in an argument for reasons of their own: a session's name, a file
- * being edited. */
+/* Programs that often have the word in an argument without being a server: a session's name, an
+ * edited file. */
 static const char *const bystanders[] = {
 	"tmux", "screen", "vi",     "vim",  "nvim",   "nano",   "emacs", "less",
 	"more", "man",    "tail",   "cat",  "grep",   "rg",     "find",  "git",
@@ -77,7 +77,7 @@ static bool has_word(const char *s, size_t len)
 	return has_text(s, len, "modelcontextprotocol") || has_text(s, len, "fastmcp");
 }
 
-/* Where the telling part of a path begins: behind the last folder of installed things. */
+/* The part of a path that is checked: after the last folder of installed packages. */
 static size_t telling_part(const char *s, size_t len)
 {
 	static const char *const installed[] = { "/node_modules/",
@@ -108,7 +108,7 @@ static size_t base_part(const char *s, size_t len)
 	return i;
 }
 
-/* One word of the command line; `program` when it is what runs rather than what it is given. */
+/* One word of the command line; `program` is set for the program itself, not for its arguments. */
 static bool word_looks(const char *s, size_t len, bool program)
 {
 	size_t from;
@@ -144,8 +144,8 @@ static bool argument_looks(const char *s, size_t len)
 	return false;
 }
 
-/* A bystander serves when its very next word is the subcommand for it: codex mcp-server, claude mcp
- * serve. */
+/* Such a program is a server when its next word is a subcommand that serves: codex mcp-server,
+ * claude mcp serve. */
 static bool bystander_serves(const char *s, size_t len)
 {
 	return is_one_of(s, len, (const char *const[]){ "mcp-server", "mcp-serve", "mcp", NULL });
@@ -160,7 +160,7 @@ bool mcp_look(const char *args, size_t len)
 		name++;
 	bystander = is_one_of(args + base, name - base, bystanders);
 	if (memchr(args, ' ',
-		   n)) /* a title the program gave itself: "npm exec x-mcp", "tmux: server" */
+		   n)) /* a title that the program set: "npm exec x-mcp", "tmux: server" */
 		return !bystander && argument_looks(args, n);
 	if (!bystander && word_looks(args, n, true))
 		return true;

@@ -1,4 +1,4 @@
-/* more.c - the second program: every verb but `run`. `killick VERB ...` executes it with the same
+/* more.c - killick-more: every verb except `run`. `killick VERB ...` executes it with the same
  * arguments. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,8 +74,8 @@ int verb_help(int argc, char **argv)
 	return cli_finish("help", EXIT_SUCCESS);
 }
 
-/* Or the next thing that is opened would be taken for one of them. They are as good as closed: a
- * read of stdin and a write to the others fail. */
+/* Fill closed standard descriptors, or the next open would get their numbers. They behave as if
+ * closed: a read of stdin and a write to the others fail. */
 static void open_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

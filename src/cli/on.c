@@ -13,7 +13,7 @@
 
 enum { EXIT_CONFIG = 65 };
 
-/* Names are listed that the config has, for who has mistyped one. */
+/* List the names in the config, for a user who mistyped one. */
 static void say_unknown(const char *verb, const struct config *c, const char *file,
 			const char *name)
 {
@@ -58,7 +58,7 @@ static bool find_named(const char *verb, const struct on *o, struct config_place
 		return false;
 	}
 	*out = *p;
-	*p = c.places[--c.place_count]; /* it leaves the config */
+	*p = c.places[--c.place_count]; /* moved out of the config */
 	return true;
 }
 

@@ -35,7 +35,7 @@ bool orphan_is_collector(const char *comm)
 	return strncmp(comm, "containerd-shim", 15) == 0 || strncmp(comm, "Relay(", 6) == 0;
 }
 
-/* "foo.service" when the process is part of such a unit that is not the user manager itself. */
+/* "foo.service" when the process is part of a unit other than the user manager itself. */
 static void find_unit(pid_t pid, char *out, size_t size)
 {
 	char path[64], text[2048], *line, *slash, *end;
@@ -101,7 +101,7 @@ size_t orphans_find(const struct trees *ts, struct orphan **out_list)
 	return count;
 }
 
-/* A pidfd for exactly the process in the picture, or -1 when that one is gone. */
+/* A pidfd of exactly the process in the snapshot, or -1 when it is gone. */
 static int open_same(const struct proc *p)
 {
 	AUTO(fd_drop) int fd = (int)syscall(SYS_pidfd_open, p->st.pid, 0);
@@ -112,7 +112,7 @@ static int open_same(const struct proc *p)
 	return TAKE_FD(fd);
 }
 
-/* The processes being ended, each named for ever by pid and start. */
+/* The processes being ended, each identified by pid and start time. */
 struct hunt {
 	struct prey {
 		pid_t pid;
@@ -145,9 +145,9 @@ static bool hunt_add(struct hunt *h, const struct proc *p)
 	return true;
 }
 
-/* Does p belong to what we hunt: is it a child of one of them, or in a session or group that one of
- * them leads? The number of a dead leader is nobody else's as long as its session or group has
- * members. */
+/* Does p belong to the hunted processes: is it a child of one of them, or in a session or group
+ * that one of them leads? The pid of a dead leader is not reused as long as its session or group
+ * has members. */
 static bool hunt_claims(const struct hunt *h, const struct procs *ps, const struct proc *p)
 {
 	bool claimed = false;
@@ -159,7 +159,7 @@ static bool hunt_claims(const struct hunt *h, const struct procs *ps, const stru
 		if (q->pid == p->st.pid && q->start == p->st.start)
 			return false; /* known */
 		if (now && now->st.start != q->start)
-			continue; /* the number is a stranger's by now */
+			continue; /* the pid belongs to another process now */
 		claimed |= now && p->st.ppid == q->pid;
 		claimed |= q->leads_session && p->st.session == q->pid;
 		claimed |= q->leads_group && p->st.pgrp == q->pid;
@@ -167,7 +167,7 @@ static bool hunt_claims(const struct hunt *h, const struct procs *ps, const stru
 	return claimed && p->uid == geteuid();
 }
 
-/* Take in all that belongs to the hunt in this picture. Returns how many were new. */
+/* Add all processes of the snapshot that belong to the hunt. Returns how many were new. */
 static size_t hunt_gather(struct hunt *h, const struct procs *ps)
 {
 	size_t before = h->count, round;
@@ -190,7 +190,7 @@ static void hunt_signal(struct hunt *h, int sig)
 			h->denied = errno;
 }
 
-/* Wait until all have exited, for at most so long. Returns how many are left. */
+/* Wait until all have exited, up to the time limit. Returns how many are left. */
 static size_t hunt_wait(struct hunt *h, long long budget_ms)
 {
 	AUTO(mem_drop) struct pollfd *polls = mem_grow(NULL, h->count, sizeof(*polls));
@@ -212,7 +212,7 @@ static size_t hunt_wait(struct hunt *h, long long budget_ms)
 	return alive;
 }
 
-/* Kill, look for what was born in the meantime, again, until nothing is left or the budget is. */
+/* Kill, scan for new processes, and repeat until none is left or the budget is used up. */
 static size_t hunt_kill(struct hunt *h)
 {
 	long long end_us = clock_us() + KILL_MS * 1000LL;

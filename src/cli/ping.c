@@ -1,4 +1,4 @@
-/* ping.c - `killick ping`: are the servers there, and how fast do they answer? */
+/* ping.c - `killick ping`: measures how fast the servers answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +21,9 @@ const char ping_help[] =
 	"  --count N       number of round trips per server (5)\n" TALK_HELP(
 		"print an array with an object per server: server, ms") TALK_EXITS;
 
-struct trips { /* of one server */
+struct trips { /* the round trips of one server */
 	double *ms;
-	size_t count; /* that were answered */
+	size_t count; /* answered pings */
 	double least, most, sum;
 };
 

@@ -29,7 +29,7 @@ static void probe_id(char out[32])
 	snprintf(out, 32, "doctor-%d", getpid());
 }
 
-/* A child that is born in the cgroup, or moves there itself where clone3 is refused. */
+/* Fork a child in the cgroup, or one that moves there itself where clone3 is refused. */
 static pid_t fork_into(const struct cgroup *cg)
 {
 	struct clone_args args = {
@@ -70,7 +70,7 @@ static bool exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* Is a systemd user manager there that could give us a delegated scope? */
+/* Is there a systemd user manager, which could provide a delegated scope? */
 static bool has_user_manager(void)
 {
 	char path[64];
@@ -171,7 +171,7 @@ void probe_namespace(struct probe *out)
 	const char *what;
 	int code;
 
-	if (pid == 0) /* are we really pid 1, and may we be who we were? */
+	if (pid == 0) /* is this process pid 1, and can the user be mapped? */
 		_exit(getpid() != 1 ? 1 : namespace_settle(&ns) < 0 ? 2 : 0);
 	*out = (struct probe){ .works = false };
 	what = ns.user ? "a user and pid namespace" : "a pid namespace";

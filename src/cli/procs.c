@@ -17,7 +17,7 @@
 
 enum { ARGS_MAX = 16384 };
 
-/* False when it is gone already. */
+/* False when the process is gone already. */
 static bool read_one(int proc_fd, const char *name, struct proc *p)
 {
 	char path[64], stat_text[1024], args[ARGS_MAX];
@@ -28,14 +28,14 @@ static bool read_one(int proc_fd, const char *name, struct proc *p)
 	if (proc_read_file(proc_fd, path, stat_text, sizeof(stat_text)) <= 0 ||
 	    proc_stat_parse(stat_text, &p->st) < 0)
 		return false;
-	if (p->st.state == 'Z') /* there may be thousands, and there is nothing more to know */
+	if (p->st.state == 'Z') /* there may be thousands of zombies, and no more information */
 		return true;
 	snprintf(path, sizeof(path), "%.20s", name);
 	if (fstatat(proc_fd, path, &sb, 0) < 0)
 		return false;
 	p->uid = sb.st_uid;
-	/* A process that is not dumpable belongs to root here: its status tells who it really is.
-	 */
+	/* The /proc files of a process that is not dumpable belong to root: its status has the real
+	 * user. */
 	snprintf(path, sizeof(path), "%.20s/status", name);
 	if (p->uid == 0 && geteuid() != 0 &&
 	    proc_read_file(proc_fd, path, args, sizeof(args)) > 0) {

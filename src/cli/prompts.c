@@ -1,5 +1,5 @@
-/* prompts.c - `killick prompts`: the prompts that the servers of a config offer, or one of them
- * filled in. */
+/* prompts.c - `killick prompts`: lists the prompts of the servers in a config, or gets one of them.
+ */
 #include <string.h>
 
 #include "args.h"
@@ -15,7 +15,7 @@ const char prompts_help[] =
 	"with these arguments filled in.\n"
 	"\n" TALK_HELP("print an array with an object per server; NAME: the prompt") TALK_EXITS;
 
-/* "city, [units]": those in brackets may be left out. */
+/* "city, [units]": arguments in brackets are optional. */
 static void arguments_text(struct json prompt, char *out, size_t size)
 {
 	struct json_iter it = json_iter(json_get(prompt, "arguments"));
@@ -63,7 +63,7 @@ static void print_table(const struct talk *t, const struct lists *l)
 		puts("no prompts");
 }
 
-/* The messages, each under who speaks. */
+/* Print the messages, each with its role. */
 static void print_messages(struct json prompt)
 {
 	struct json_iter it = json_iter(json_get(prompt, "messages"));

@@ -1,5 +1,5 @@
-/* ps.c - `killick ps`: every tree of this user, with its owner, its processes and what they cost.
- */
+/* ps.c - `killick ps`: lists every tree of this user, with its owner, its processes, memory and CPU
+ * time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ const char ps_help[] =
 	"\n"
 	"  --tree   draw the processes of each tree\n"
 	"  --json   print all facts as one JSON array\n"
-	"  --on     list the processes of an executor: PLACE as in 'killick help run-on'.\n"
+	"  --on     list the processes of an executor (see 'killick help run-on');\n"
 	"           ssh runs `killick ps` there. --all: list ended processes, too\n"
 	"\n"
 	"OWNER is the program that uses the server, or `gone`. PROCS, RSS and CPU count\n"
@@ -57,12 +57,12 @@ static void state_text(const struct held *t, char out[64])
 		snprintf(out, 64, "%s", held_state_name(t->state));
 }
 
-/* NULL: gone, or not known here. */
+/* NULL: gone, or not known. */
 static const struct proc *owner_of(const struct trees *ts, const struct held *t)
 {
 	if (t->state == HELD_ELSEWHERE)
 		return NULL;
-	if (!t->rec.owner.start) /* the keepers say it an instant after the start */
+	if (!t->rec.owner.start) /* the keepers write this an instant after the start */
 		return procs_find(&ts->procs, t->rec.owner.pid);
 	return procs_find_who(&ts->procs, t->rec.owner.pid, t->rec.owner.start);
 }
@@ -74,8 +74,8 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "claude", or "node cli.js" where the program alone says little. Threads and titles make the
- * kernel's name a worse guess: node's is MainThread. */
+/* "claude", or "node cli.js" where the program's name says little. The kernel's name is a worse
+ * choice, because of threads and titles: for node it is MainThread. */
 static void program_text(const struct proc *p, char *out, size_t size)
 {
 	static const char *const interpreters[] = { "node",    "bun",  "deno", "python",

@@ -17,11 +17,11 @@
 #include "cli.h"
 
 #define VERB    "ps"
-#define LIST_US 20000000 /* to connect and to answer */
+#define LIST_US 20000000 /* time limit to connect and to answer */
 #define FREE_US 10000000
 enum { COMMAND_MAX = 8192 };
 
-/* --- ssh: an executor of its own would hold nothing, so the verb itself runs there --- */
+/* --- ssh: a new executor would hold no process, so `killick ps` itself runs there --- */
 
 static int run_ssh(struct config_place *p, const struct ps_on_options *o)
 {
@@ -39,7 +39,7 @@ static int run_ssh(struct config_place *p, const struct ps_on_options *o)
 	return EXIT_UNAVAILABLE;
 }
 
-/* --- others are asked --- */
+/* --- other executors get a request --- */
 
 struct asking {
 	struct loop *loop;
@@ -80,7 +80,7 @@ static void on_turn(void *ctx)
 	(void)ctx;
 }
 
-/* The list of what p's executor holds into a->result; else a->e. */
+/* Get the list of p's executor into a->result; on failure a->e is set. */
 static void ask(struct asking *a, const struct config_place *p, const char *keeper)
 {
 	struct environment *env;
@@ -93,14 +93,14 @@ static void ask(struct asking *a, const struct config_place *p, const char *keep
 	    !loop_wait(a->loop, is_told, a, loop_now_us() + LIST_US))
 		err_set(&a->e, -ETIMEDOUT, "'%.100s' has not answered within %d s", p->name,
 			LIST_US / 1000000);
-	if (a->told) { /* a program that was started for this is gone before we are */
+	if (a->told) { /* wait for the end of a program that was started for this request */
 		environment_free(env, on_freed, a);
 		loop_wait(a->loop, is_freed, a, loop_now_us() + FREE_US);
 	}
 	loop_unlock(a->loop);
 }
 
-/* --- and shown --- */
+/* --- output --- */
 
 static void add_text(struct table *t, struct json v)
 {
@@ -129,8 +129,8 @@ static void add_command(struct table *t, struct json argv)
 	table_add(t, text);
 }
 
-/* The executor remembers for a while what has ended. What is closed may have left background jobs
- * behind that it still holds. */
+/* The executor remembers ended processes for a while. A closed process may have left background
+ * jobs that the executor still holds. */
 static bool is_held(struct json process)
 {
 	bool held = true;
@@ -148,7 +148,7 @@ static void add_state(struct table *t, struct json p)
 
 	json_string_into(json_get(p, "state"), raw, sizeof(raw));
 	json_bool(json_get(p, "attached"), &attached);
-	if (strcmp(raw, "closed") == 0 && is_held(p)) /* what it left behind is not */
+	if (strcmp(raw, "closed") == 0 && is_held(p)) /* its background jobs have not */
 		snprintf(raw, sizeof(raw), "lingering");
 	text_clean(raw, strlen(raw), state, sizeof(state));
 	if (attached)
@@ -180,7 +180,7 @@ static void add_row(struct table *t, struct json p)
 	add_text(t, json_get(p, "name"));
 	add_text(t, json_get(p, "client"));
 	add_number(t, json_get(p, "pid"));
-	json_int(json_get(p, "startedMs"), &since_ms); /* by its own clock */
+	json_int(json_get(p, "startedMs"), &since_ms); /* by the executor's clock */
 	table_add(t, text_span(since_ms < now_ms ? now_ms - since_ms : 0, span));
 	add_state(t, p);
 	add_text(t, json_get(p, "session"));

@@ -10,7 +10,7 @@
 
 #include "base/quiet.h"
 
-/* Write all of it. 0, or errno. */
+/* Write all bytes. 0, or errno. */
 static int write_all(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
@@ -19,7 +19,7 @@ static int write_all(int fd, const char *bytes, size_t len)
 		if (n >= 0) {
 			bytes += n;
 			len -= (size_t)n;
-		} else if (errno == EAGAIN) { /* whoever shares it with us has made it so */
+		} else if (errno == EAGAIN) { /* another process set O_NONBLOCK */
 			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
 		} else if (errno != EINTR) {
 			return errno;

@@ -1,4 +1,4 @@
-/* read.c - `killick read`: one resource. */
+/* read.c - `killick read`: reads one resource. */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ const char read_help[] =
 	"usage: killick read URI " TALK_USAGE "\n"
 	"\n"
 	"Read a resource and print it. A file or pipe gets the resource byte for byte,\n"
-	"with base64 decoded; on a terminal only text is printed, other content is named.\n"
+	"with base64 decoded; a terminal gets text, and only the name of other content.\n"
 	"\n" TALK_HELP("print the result as the server wrote it") TALK_EXITS;
 
 static void print_contents(struct talk *t, struct json result)
@@ -33,7 +33,7 @@ static void print_contents(struct talk *t, struct json result)
 	}
 }
 
-/* The server that has it: the only one with resources, or the only one that lists it. */
+/* The server that has the resource: the only one with resources, or the only one that lists it. */
 static bool find_server(struct talk *t, const char *uri, const char **out)
 {
 	AUTO(lists_done) struct lists l = LISTS_INIT;

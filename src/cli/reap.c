@@ -1,4 +1,4 @@
-/* reap.c - `killick reap`: runs the janitor now, and says what it found. */
+/* reap.c - `killick reap`: runs the janitor and prints what it found. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -13,27 +13,28 @@
 #include "trees.h"
 
 enum {
-	BUDGET_MS = 4 * JANITOR_BUDGET_MS, /* asked for by hand: there may be many */
-	WAIT_MS = 60000,                   /* for the keepers of orphaned trees, at most */
+	BUDGET_MS = 4 * JANITOR_BUDGET_MS, /* started by a user, so there may be many trees */
+	WAIT_MS = 60000,                   /* longest wait for the keepers of orphaned trees */
 	WAIT_STEP_MS = 100,
 };
 
 const char reap_help[] =
 	"usage: killick reap [--dry-run] [--no-wait] [--json]\n"
 	"\n"
-	"End the trees of this user whose keepers are gone or do not work (frozen, traced\n"
-	"or stopped). When the owner or one keeper of a tree is gone, the remaining\n"
-	"keepers have 8s to end the tree; reap waits that long. Every `killick run` does\n"
-	"the same without waiting, so reap rarely finds a tree. Trees whose keepers work\n"
-	"are never touched. Overdue trees, and trees of other pid namespaces, are named.\n"
+	"End the trees of this user whose keepers are gone or do not work (frozen,\n"
+	"traced or stopped). When the owner or one keeper of a tree is gone, the\n"
+	"remaining keepers have 8s to end the tree; reap waits that long. Every\n"
+	"`killick run` does the same without waiting, so reap rarely finds a tree. Trees\n"
+	"whose keepers work are never touched. Overdue trees, and trees of other pid\n"
+	"namespaces, are named.\n"
 	"\n"
 	"  --dry-run   print which trees would be ended, and end none\n"
 	"  --no-wait   skip trees whose keepers still have time\n"
 	"  --json      print one JSON object: trees, ended, survivors, waited_ms,\n"
 	"              overdue, orphaned, elsewhere\n"
 	"\n"
-	"Exit status: 0 no such tree is left; 75 a process survived, or a tree is overdue\n"
-	"or orphaned; 69 /proc is not that of this pid namespace; 64 usage.\n";
+	"Exit status: 0 no such tree is left; 75 a process survived, or a tree is\n"
+	"overdue or orphaned; 69 /proc is not that of this pid namespace; 64 usage.\n";
 
 struct reap {
 	bool dry_run, no_wait, as_json;
@@ -51,7 +52,7 @@ static void json_record(struct emit *j, const struct record *rec, int processes)
 	emit_close(j);
 }
 
-/* The janitor reports every tree twice: as it finds it and as it leaves it. */
+/* The janitor reports every tree twice: before and after it sweeps the tree. */
 static void on_tree(void *ctx, const struct record *rec, int processes, bool done)
 {
 	struct reap *reap = ctx;
@@ -124,7 +125,7 @@ static void sum(struct janitor *all, const struct janitor *one)
 {
 	all->trees += one->trees;
 	all->ended += one->ended;
-	all->survivors = one->survivors; /* what is there now */
+	all->survivors = one->survivors; /* the current state */
 	all->unfinished = one->unfinished;
 	all->orphaned = one->orphaned;
 	all->others = one->others;
@@ -142,7 +143,7 @@ static void say_waiting(const struct reap *reap, const struct janitor *j)
 	fflush(stdout);
 }
 
-/* Wait until the keepers of an orphaned tree have ended it, or had their time. */
+/* Wait until the keepers of an orphaned tree have ended it, or their time is over. */
 static void wait_for_keepers(struct reap *reap, const struct janitor *last)
 {
 	long long begun_ms = clock_boot_ms(), now_ms = begun_ms;
@@ -163,7 +164,7 @@ static void wait_for_keepers(struct reap *reap, const struct janitor *last)
 	reap->waited_ms += now_ms - begun_ms;
 }
 
-/* Sweep; and again as long as keepers had time to end orphaned trees. Most are done in an instant.
+/* Sweep, and repeat while keepers have time to end orphaned trees. Most end theirs in an instant.
  */
 static int sweep_and_wait(struct reap *reap, struct janitor *all)
 {

@@ -1,4 +1,4 @@
-/* resources.c - `killick resources`: what the servers of a config let one read. */
+/* resources.c - `killick resources`: lists the resources of the servers in a config. */
 #include "base/auto.h"
 #include "base/table.h"
 #include "lists.h"

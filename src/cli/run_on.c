@@ -1,16 +1,17 @@
-/* run_on.c - `killick run --on`: a server elsewhere behind our own stdin, stdout and stderr.
+/* run_on.c - `killick run --on`: a server on another machine with the stdin, stdout and stderr of
+ * killick.
  *
- * The thread of the verb turns the loop. Input is read by a thread of its own and outputs are
- * written by two (pump.h): they may be anything and shared with anybody, so they are not made
- * non-blocking. Both ways stop when the other side does not take what waits for it. While the
- * connection is lost everything waits; the link loses and doubles no byte.
+ * The main thread runs the loop. One thread reads the input and two threads write the outputs
+ * (pump.h): these descriptors may be of any kind and shared with other processes, so they are not
+ * made non-blocking. Each direction stops when the other side does not read. While the connection
+ * is lost everything waits; the link does not lose or double a byte.
  *
- * Everything is ended by link_stop, and the end of the link is the end of the verb:
+ * link_stop ends the server, and the verb ends with the link:
  *
  *	stdin hangs up, or is at its end	close its stdin; grace; SIGTERM; grace; kill
  *	SIGTERM, SIGINT, SIGHUP		SIGTERM; grace; kill. Another one: kill
  *	the owner is dead		SIGTERM; at most 500 ms; kill
- *	nobody reads stdout		SIGTERM; grace; kill
+ *	the reader of stdout is gone	SIGTERM; grace; kill
  */
 #include "run_on.h"
 
@@ -41,10 +42,10 @@
 
 #define VERB          "run"
 #define PIECE         (64u << 10)  /* bytes that are read at once */
-#define UNWRITTEN_MAX (256u << 10) /* bytes of input that may wait */
+#define UNWRITTEN_MAX (256u << 10) /* queued bytes of input */
 #define WRITE_LIMIT   (4u << 20)   /* never reached */
 #define OWNER_DEAD_MS 500
-#define LAST_WORDS_US 1000000 /* for those who read us, when we are told to end */
+#define LAST_WORDS_US 1000000 /* time to write the outputs when killick has to end */
 
 struct run_on {
 	struct run_on_options o;
@@ -57,10 +58,10 @@ struct run_on {
 	bool paused;
 
 	struct loop_watch signals, owner, hangup;
-	struct loop_timer patience; /* of a stdin that hung up before all of it was taken */
+	struct loop_timer patience; /* how long queued input may delay the end of stdin */
 	unsigned signal_count;
 	int signal; /* the first */
-	bool leave; /* nobody is there for what is not written yet */
+	bool leave; /* do not wait until the outputs are written */
 
 	bool started, lost, ended, freed;
 	struct link_end end;
@@ -100,7 +101,7 @@ static void on_owner_dead(struct loop_watch *w, uint32_t events)
 	stop(r, LINK_STOP_TERM, grace_ms < OWNER_DEAD_MS ? grace_ms : OWNER_DEAD_MS);
 }
 
-/* The server had its time to take what was written to it. While nobody can reach it, it did not. */
+/* The server had time to read its queued input. While the connection is lost it could not. */
 static void on_patience_over(struct loop_timer *t)
 {
 	struct run_on *r = (struct run_on *)((char *)t - offsetof(struct run_on, patience));
@@ -126,7 +127,7 @@ static void on_hangup(struct loop_watch *w, uint32_t events)
 	lose_patience(r);
 }
 
-/* --- what the link says --- */
+/* --- events of the link --- */
 
 static void look_at_pumps(void *ctx)
 {
@@ -170,7 +171,7 @@ static void on_eof(void *ctx)
 	(void)ctx;
 }
 
-/* What it left behind is not to live on: it was ours to hold. */
+/* End the background jobs of the server: killick must hold all its processes. */
 static void on_exited(void *ctx, int exit_code, int exit_signal)
 {
 	(void)exit_code;
@@ -240,7 +241,7 @@ static bool has_room(void *ctx)
 	return r->ended || link_unwritten(r->link) < UNWRITTEN_MAX;
 }
 
-/* While it waits nobody reads stdin, and its hang-up would not be seen. */
+/* While input is queued, stdin is not read, and its hang-up would not be seen. */
 static void wait_for_room(struct run_on *r)
 {
 	if (has_room(r))
@@ -258,7 +259,7 @@ static bool is_taken(void *ctx)
 	return r->ended || (r->started && !r->lost && link_unwritten(r->link) == 0);
 }
 
-/* Its stdin is at an end. What was read before comes first, if the server takes it in time. */
+/* stdin has ended. Queued input is sent first, if the server takes it in time. */
 static void end_input(struct run_on *r)
 {
 	if (!is_taken(r))
@@ -268,8 +269,8 @@ static void end_input(struct run_on *r)
 	stop(r, LINK_STOP_EOF, r->o.run.grace_ms);
 }
 
-/* With the lock. False: nobody wants it any more. A server that closed its stdin may still do
- * something: then input is read and dropped, until its end. */
+/* With the lock. False: no more input is needed. A server that closed its stdin may still run: then
+ * input is read and dropped until its end. */
 static bool feed(struct run_on *r, const char *bytes, ssize_t n)
 {
 	if (r->ended || !r->link)
@@ -300,7 +301,7 @@ static void *read_stdin(void *arg)
 	return NULL;
 }
 
-/* Nothing can come from there, and it can never hang up. */
+/* No input can come from this stdin, and it can never hang up. */
 static bool has_no_stdin(void)
 {
 	struct stat st;
@@ -356,7 +357,7 @@ static int watch_signals(struct run_on *r)
 	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, EPOLLIN, on_signal);
 }
 
-/* Before any thread is there, so that none takes them. */
+/* Called before any thread exists, so that all threads have the signals blocked. */
 static void hold_signals(void)
 {
 	sigset_t set;
@@ -369,7 +370,7 @@ static void hold_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* As `killick run` finds it. 0, or an exit status. */
+/* Find the owner as `killick run` does. 0, or an exit status. */
 static int watch_owner(struct run_on *r)
 {
 	bool parent = r->o.run.owner == OWNER_PARENT;
@@ -382,7 +383,7 @@ static int watch_owner(struct run_on *r)
 	if (fd < 0 && errno == ESRCH && !parent)
 		return cli_usage(VERB, "--owner %d: no such process", pid);
 	if (parent && getppid() != pid)
-		return EXIT_UNAVAILABLE; /* there is nobody to serve */
+		return EXIT_UNAVAILABLE; /* the owner is gone */
 	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, EPOLLIN, on_owner_dead) < 0)
 		close(fd);
 	return 0;
@@ -445,7 +446,7 @@ static int start(struct run_on *r, const char *keeper)
 	return 0;
 }
 
-/* --- and how it was --- */
+/* --- the report and the exit status --- */
 
 static void write_report(const struct run_on *r)
 {
@@ -457,7 +458,7 @@ static void write_report(const struct run_on *r)
 		return;
 	if (*r->report) {
 		buf_adds(&line, r->report);
-	} else { /* nobody has one: say what we know */
+	} else { /* there is no report of a keeper: write the known facts */
 		emit_open(&j, NULL, '{');
 		emit_str(&j, "environment", r->place.name);
 		emit_str(&j, "proof", link_proof_text(r->end.proof, proof));
@@ -479,9 +480,9 @@ static int exit_status(const struct run_on *r)
 		cli_say(VERB, "%s", end->text);
 		return end->refused && end->status ? end->status : EXIT_UNAVAILABLE;
 	}
-	if (end->proof == LINK_PROOF_NEVER) /* we were told to end before */
+	if (end->proof == LINK_PROOF_NEVER) /* ended by a signal before the start */
 		return r->signal ? EXIT_SIGNAL + r->signal : EXIT_UNAVAILABLE;
-	if (r->out.broken && r->out.broken != EPIPE) { /* of that the server's end says enough */
+	if (r->out.broken && r->out.broken != EPIPE) { /* EPIPE has ended the server already */
 		cli_say(VERB, "cannot write to stdout: %s", strerror(r->out.broken));
 		return EXIT_TRY_AGAIN;
 	}
@@ -523,7 +524,7 @@ static bool is_over(void *ctx)
 	return r->freed && (r->leave || is_written(ctx));
 }
 
-/* Until all is over. Threads that hang in a read or a write end with us. */
+/* Wait for the end. Threads that hang in a read or a write end with the program. */
 static int finish(struct run_on *r)
 {
 	loop_wait(r->loop, has_ended, r, INT64_MAX);
@@ -546,7 +547,7 @@ static void on_turn(void *ctx)
 
 int verb_run(int argc, char **argv)
 {
-	static struct run_on all; /* threads that hang have it for longer than this function */
+	static struct run_on all; /* static, because threads that hang use it after this function */
 	struct run_on *r = &all;
 	AUTO(mem_drop) char *keeper = NULL;
 	struct err e = ERR_INIT;

@@ -13,17 +13,17 @@
 const char run_on_help[] =
 	"usage: killick run --on PLACE [OPTION]... -- CMD [ARG]...\n"
 	"\n"
-	"Run CMD on another machine, held by the `killick exec-server` there, and connect\n"
-	"it with the stdin, stdout and stderr of killick. CMD and every process it starts\n"
-	"are ended when CMD exits, when stdin hangs up, when the parent of killick dies,\n"
-	"when killick gets SIGTERM, SIGINT or SIGHUP or is killed, and when the\n"
-	"connection is lost for longer than the executor's lease.\n"
+	"Run CMD on another machine, held by the `killick exec-server` there, with the\n"
+	"stdin, stdout and stderr of killick. CMD and every process it starts are ended\n"
+	"when CMD exits, when stdin hangs up, when the parent of killick dies, when\n"
+	"killick gets SIGTERM, SIGINT or SIGHUP or is killed, and when the connection is\n"
+	"lost for longer than the executor's lease.\n"
 	"\n"
 	"  --on PLACE         an environment of the config by its name, ws://HOST:PORT,\n"
 	"                     wss://HOST:PORT, unix:PATH or ssh:[USER@]HOST\n"
 	"  --cwd DIR          working directory of CMD there (same path as here)\n"
-	"  --env NAME=VALUE   a variable for CMD; NAME alone has its value here. No other\n"
-	"                     variable is sent\n"
+	"  --env NAME=VALUE   a variable for CMD; NAME alone has its value here. Other\n"
+	"                     variables are not sent\n"
 	"  --config FILE      file with the environment; else $KILLICK_CONFIG,\n"
 	"                     .mcp.json, mcp.json or .vscode/mcp.json here\n"
 	"  --token-env NAME   the variable that has the token for a URL\n"
@@ -32,8 +32,8 @@ const char run_on_help[] =
 	"are as in 'killick run --help', for the other machine.\n"
 	"\n"
 	"Exit status: that of CMD, 128+n when CMD died of signal n; 64 usage, 65 config\n"
-	"refused, 69 cannot connect, or the connection was lost, 75 the end of CMD is not\n"
-	"known, 126 cannot run CMD, 127 CMD not found.\n";
+	"refused, 69 cannot connect, or the connection was lost, 75 the exit status of\n"
+	"CMD is not known, 126 cannot run CMD, 127 CMD not found.\n";
 
 struct reader {
 	int argc;
@@ -43,7 +43,7 @@ struct reader {
 	struct run_on_options *out;
 };
 
-/* --env NAME=VALUE, or NAME for the value it has here. */
+/* --env NAME=VALUE, or NAME with its value here. */
 static bool add_env(struct reader *r, const char *text)
 {
 	size_t len = strcspn(text, "=");
@@ -70,7 +70,7 @@ static bool add_env(struct reader *r, const char *text)
 	return true;
 }
 
-/* One of our own options, and its value. False with *ours: it is wrong. */
+/* An option of `run --on` and its value. False with *ours: the value is wrong. */
 static bool take_ours(struct reader *r, bool *ours)
 {
 	const struct {
@@ -106,7 +106,7 @@ static bool take_ours(struct reader *r, bool *ours)
 	return true;
 }
 
-/* What is said of keepers makes no sense where the keeper is not ours. */
+/* Refuse options for keepers on this machine. */
 static const char *misplaced(const struct options *o)
 {
 	if (o->log)
@@ -165,7 +165,7 @@ bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_
 		if (ours)
 			return false;
 		out->words[r.rest_count++] = argv[r.i];
-		/* its value is no option of ours, whatever it looks like */
+		/* its value is not an option, whatever it looks like */
 		if (!strchr(argv[r.i], '=') && r.i + 1 < argc && strcmp(argv[r.i + 1], "--") != 0)
 			out->words[r.rest_count++] = argv[++r.i];
 	}

@@ -15,7 +15,7 @@ static void append(char *out, size_t size, const char *text)
 	snprintf(out + len, size - len, "%s", text);
 }
 
-/* A value as people write it: strings without quotes. */
+/* A value as plain text: strings without quotes. */
 static void plain(struct json v, char *out, size_t size)
 {
 	if (json_type(v) == JSON_STRING) {
@@ -53,7 +53,7 @@ static struct json either(struct json schema)
 	return any.at ? any : json_get(schema, "oneOf");
 }
 
-/* The depth is bounded by that of a checked text, but five are enough to read. */
+/* The depth is bounded by the JSON parser; five levels are enough to read. */
 static void type_at(struct json schema, char *out, size_t size, int depth)
 {
 	struct json type = json_get(schema, "type"), choice = either(schema);
@@ -110,7 +110,7 @@ static bool is_in(struct json array, const char *name)
 struct layout { /* of a list of parameters */
 	FILE *out;
 	size_t indent, width;
-	size_t names; /* columns of the longest name that is not too long */
+	size_t names; /* columns of the longest name below the limit */
 };
 
 static void widen(struct layout *l, const char *name)
@@ -121,7 +121,7 @@ static void widen(struct layout *l, const char *name)
 		l->names = w;
 }
 
-/* "name  type, required: description", wrapped behind the name. */
+/* "name  type, required: description", wrapped after the name. */
 static void parameter(const struct layout *l, const char *name, const char *type, bool required,
 		      const char *description)
 {

@@ -58,10 +58,10 @@ void show_emitted(struct emit *j)
 	show_json(stdout, (struct json){ j->out->data, j->out->len });
 }
 
-struct block { /* a paragraph under way */
+struct block { /* a paragraph that is being printed */
 	FILE *out;
 	size_t indent, width;
-	const char *label; /* stands in front of the first line; "" once it is printed */
+	const char *label; /* printed before the first line; "" once printed */
 };
 
 static void margin(struct block *b)
@@ -105,7 +105,7 @@ static void wrap(struct block *b, char *line)
 void show_labelled(FILE *out, const char *label, const char *text, size_t indent, size_t width)
 {
 	struct block b = { .out = out, .indent = indent, .width = width, .label = label };
-	size_t empty = 0; /* lines owed: none stand at either end */
+	size_t empty = 0; /* pending empty lines: none are printed at either end */
 	bool begun = false;
 
 	while (*text) {
@@ -167,7 +167,7 @@ const char *show_bytes(unsigned long long bytes, char out[32])
 	return out;
 }
 
-/* How many bytes a base64 string stands for. */
+/* The number of bytes of a decoded base64 string. */
 static unsigned long long decoded_size(struct json text)
 {
 	size_t len = text.len > 2 ? text.len - 2 : 0;
@@ -183,7 +183,7 @@ static void ended(FILE *out, bool line_ended)
 		fputc('\n', out);
 }
 
-/* `[kind what mime, size]`; each part but the kind may be missing. */
+/* `[kind what mime, size]`; all parts except the kind may be missing. */
 static void summary(FILE *out, const char *kind, struct json item, const char *name_key,
 		    const char *data_key)
 {
@@ -230,7 +230,7 @@ static int digit(char c)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at;
 
-	c = c == '-' ? '+' : c == '_' ? '/' : c; /* some write the variant for URLs */
+	c = c == '-' ? '+' : c == '_' ? '/' : c; /* some servers use the URL variant */
 	at = c ? strchr(digits, c) : NULL;
 	return at ? (int)(at - digits) : -1;
 }

@@ -1,4 +1,4 @@
-/* status.c - `killick status`: start the servers of a config and say how each of them is. */
+/* status.c - `killick status`: starts the servers of a config and prints the state of each. */
 #include <string.h>
 
 #include "base/auto.h"
@@ -10,12 +10,12 @@
 const char status_help[] =
 	"usage: killick status " TALK_USAGE "\n"
 	"\n"
-	"Start the servers of a config and print for each server whether it is ready, its\n"
-	"software and its level, or why it failed. Then the servers are ended: this is a\n"
-	"test of the config. `killick ps` lists the running servers.\n"
+	"Start the servers of a config and print for each server whether it is ready,\n"
+	"its software and its level, or why it failed. Then the servers are ended: this\n"
+	"is a test of the config. `killick ps` lists the running servers.\n"
 	"\n" TALK_HELP("print an array with an object per server") TALK_EXITS;
 
-/* "everything 2.0.0", as it calls itself. */
+/* "everything 2.0.0": name and version from the server. */
 static void software(const struct killick_server_status *sv, char *out, size_t size)
 {
 	struct json_fault fault;
@@ -28,7 +28,7 @@ static void software(const struct killick_server_status *sv, char *out, size_t s
 	snprintf(out, size, "%s%s%s", name, *name && *version ? " " : "", version);
 }
 
-/* Why it failed, without its name: that is in the first column. */
+/* The reason of a failure, without the server's name, which is in the first column. */
 static void reason(const struct killick_server_status *sv, char *out, size_t size)
 {
 	char name[256];
@@ -103,7 +103,7 @@ int verb_status(int argc, char **argv)
 	if (!talk_options(&t, argc, argv, status_help, NULL, 0, &status))
 		return status;
 	t.any_state = t.warnings = true;
-	/* tools are listed for their number; a server that cannot do it says so in its row */
+	/* tools are listed only to count them; a failure is printed in the row of the server */
 	if (!talk_open(&t) || !lists_get(&t, KILLICK_TOOLS, "tools", &tools))
 		return talk_close(&t);
 	talk_look(&t);

@@ -79,7 +79,7 @@ bool talk_pump(struct talk *t, const bool *done, long long until_us)
 	return *done;
 }
 
-/* What a server wrote to stderr, each line under its name. */
+/* Print lines of a server's stderr, each with the server's name. */
 static void show_stderr(struct talk *t, const struct killick_event *ev)
 {
 	const char *p = ev->text, *end = p + ev->text_len;
@@ -144,7 +144,7 @@ static bool open_failed(struct talk *t)
 	return false;
 }
 
-/* Where `era: auto` remembers what it learnt. */
+/* The directory where `era: auto` stores the era of servers. */
 static bool find_cache(char *out, size_t size)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -154,7 +154,7 @@ static bool find_cache(char *out, size_t size)
 	return home && *home == '/' && snprintf(out, size, "%s/.cache/killick", home) < (int)size;
 }
 
-/* Begin to open the session and wait. */
+/* Start to open the session, and wait. */
 static bool open_session(struct talk *t)
 {
 	struct killick_session_options options =
@@ -240,7 +240,7 @@ void talk_look(struct talk *t)
 	struct killick_status *status = NULL;
 
 	if (killick_status(t->s, &status) != 0)
-		abort(); /* the session is ours and open */
+		abort(); /* the session is open */
 	killick_status_free(t->status);
 	t->status = status;
 }
@@ -278,7 +278,7 @@ struct pending { /* the requests of one talk_all */
 	bool done;
 };
 
-struct slot { /* one of them */
+struct slot { /* one request */
 	struct pending *all;
 	struct talk_ask *ask;
 	struct killick_call *call;
@@ -314,7 +314,7 @@ static void begin(struct talk *t, struct slot *s)
 		s->all->left++;
 }
 
-/* Let go of the calls. False, and of the results too: they are not all there. */
+/* Free the calls. False: a result is missing, and all results were freed, too. */
 static bool end(struct talk *t, struct slot *slots, size_t count)
 {
 	bool whole = !t->caught;
@@ -349,7 +349,7 @@ bool talk_all(struct talk *t, struct talk_ask *asks, size_t count)
 		for (size_t i = 0; i < count; i++)
 			if (slots[i].call && !asks[i].result)
 				killick_cancel(slots[i].call);
-		talk_pump(t, &all.done, 0); /* at once: a cancelled request is over */
+		talk_pump(t, &all.done, 0); /* a cancelled request ends at once */
 	}
 	bar_clear(&t->bar);
 	return end(t, slots, count);

@@ -1,4 +1,4 @@
-/* talk_end.c - how a talk fails and ends; see talk.h */
+/* talk_end.c - errors and the end of a talk; see talk.h */
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ int talk_exit_of(int code)
 	return EXIT_BUG;
 }
 
-/* The last lines of a server's stderr. With --verbose they were shown as they came. */
+/* Print the last lines of a server's stderr. With --verbose they were printed already. */
 static void show_tail(const struct talk *t, const char *tail)
 {
 	const char *p = tail + strlen(tail);
@@ -83,7 +83,7 @@ static void show_tail(const struct talk *t, const char *tail)
 	}
 }
 
-/* What to do next about a server that does not work. */
+/* Print the next step for a server that does not work. */
 static void show_next(const struct talk *t, const char *server)
 {
 	if (t->verbose)
@@ -96,9 +96,9 @@ static void show_next(const struct talk *t, const char *server)
 		fputs("  to see more: give '--verbose', or run the command by hand\n", stderr);
 }
 
-/* When a server could not be started at all, the keeper says on stderr why, and the library quotes
- * that, cut to its room. Returns where in the sentence the quote begins, and what it is the
- * beginning of; NULL: there is none. */
+/* When a server could not be started at all, the keeper prints the reason on stderr, and the
+ * library quotes a part of it. Returns the start of the quote in the sentence, and sets *out_whole
+ * to the full text; NULL: no quote. */
 static const char *quoted_at(const char *sentence, const char *tail, const char **out_whole)
 {
 	static const char name[] = "killick: ";
@@ -111,8 +111,8 @@ static const char *quoted_at(const char *sentence, const char *tail, const char 
 	return strstr(sentence, begin);
 }
 
-/* A sentence of the library about a server, and the last lines of its stderr. Its name goes in
- * front where it is not named. */
+/* Print a sentence of the library about a server, and the last lines of its stderr. The server's
+ * name is put in front if the sentence does not have it. */
 static void say_about(struct talk *t, const char *server, const char *sentence, const char *tail)
 {
 	const char *uncut = "";
@@ -148,7 +148,7 @@ void talk_missing(struct talk *t, const struct killick_server_status *sv)
 	show_next(t, sv->name);
 }
 
-/* Is this a failure about which the server's stderr may say more? */
+/* May the server's stderr explain this failure? */
 static bool is_servers_fault(int code)
 {
 	return code == KILLICK_ERR_START || code == KILLICK_ERR_EXITED ||
@@ -199,9 +199,9 @@ int talk_close(struct talk *t)
 {
 	struct killick_report *report = NULL;
 
-	/* what was printed is the user's before we wait for servers to leave */
+	/* flush the output before waiting for the servers to end */
 	t->exit_status = cli_finish(t->verb, t->exit_status);
-	talk_release(t); /* nothing is left to cancel: a signal may end us */
+	talk_release(t); /* nothing is left to cancel: a signal may end the program */
 	if (t->k && killick_close(t->k, &report) == 0 && report)
 		show_endings(t, report);
 	killick_report_free(report);

@@ -12,7 +12,7 @@
 
 enum { WORD_MAX = 160, NAMED_MAX = 6 };
 
-/* A list of all servers leaves out those that could not be listed: ask them, to be told why. */
+/* The list of all servers leaves out failed servers: ask each of these again for the reason. */
 static void report_failed(struct talk *t)
 {
 	talk_look(t);
@@ -47,7 +47,7 @@ bool toolbox_open(struct talk *t, struct toolbox *out)
 	return true;
 }
 
-/* Server and own name of a tool by the name it is listed under. */
+/* The server and the plain name of a tool, from its listed name. */
 static bool resolve(struct talk *t, const struct toolbox *b, const char *listed, struct tool *out)
 {
 	if (!b->server)
@@ -106,13 +106,13 @@ static void add_name(struct named *n, const char *name)
 
 static void not_found(struct talk *t, const char *name, const struct named *close)
 {
-	talk_missing_all(t); /* perhaps one of these would have had it */
+	talk_missing_all(t); /* a server that failed may have the tool */
 	talk_say(t, "no tool '%.80s'%s%s%s; 'killick tools' lists the tools", name,
 		 close->count ? "; did you mean " : "", close->text, close->count ? "?" : "");
 	talk_fail(t, EXIT_USAGE);
 }
 
-/* Take what `one` has into `out`. */
+/* Copy the tool `one` to `out`. */
 static void take(struct tool *one, struct tool *out)
 {
 	tool_done(out);
@@ -142,7 +142,7 @@ bool toolbox_find(struct talk *t, const struct toolbox *b, const char *name, str
 		    !resolve(t, b, listed, &one))
 			continue;
 		if (strcmp(listed, name) == 0 || same_tool(&one, &qualified)) {
-			same.count = 1; /* that one, whoever else has it */
+			same.count = 1; /* this server, even if others have the tool, too */
 			take(&one, &found);
 			break;
 		}

@@ -1,4 +1,4 @@
-/* tools.c - `killick tools`: what the servers of a config can do. */
+/* tools.c - `killick tools`: lists the tools of the servers in a config. */
 #include <string.h>
 
 #include "base/auto.h"

@@ -14,7 +14,7 @@
 #include "keeper/hunt.h"
 #include "keeper/janitor.h"
 
-enum { LOOK_MS = 5000 }; /* for the processes of lost trees */
+enum { LOOK_MS = 5000 }; /* time to find the processes of lost trees */
 
 const char *held_state_name(enum held_state state)
 {
@@ -86,7 +86,7 @@ static void held_add(struct held *t, const struct proc *p)
 	t->cpu_ms += proc_cpu_ms(p);
 }
 
-/* The tree of keepers that work: what hangs below them. */
+/* The processes of a tree whose keepers work: the descendants of the keepers. */
 static void held_add_family(struct held *t, const struct procs *ps)
 {
 	AUTO(mem_drop) pid_t *pids = mem_grow(NULL, ps->count + 1, sizeof(*pids));
@@ -100,7 +100,7 @@ static void held_add_family(struct held *t, const struct procs *ps)
 struct lost_trees {
 	struct trees *ts;
 	struct hunt_tree *trees;
-	size_t *index; /* of each in ts->list */
+	size_t *index; /* one for each entry of ts->list */
 };
 
 static void on_lost_process(void *ctx, int tree, pid_t pid)
@@ -110,7 +110,7 @@ static void on_lost_process(void *ctx, int tree, pid_t pid)
 	held_add(&l->ts->list[l->index[tree]], procs_find(&l->ts->procs, pid));
 }
 
-/* The lost ones, all with one look at /proc. */
+/* Find the processes of all lost trees with one scan of /proc. */
 static void add_lost(struct trees *ts)
 {
 	AUTO(mem_drop) struct hunt_tree *trees = mem_grow(NULL, ts->count + 1, sizeof(*trees));

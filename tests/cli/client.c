@@ -39,7 +39,7 @@ TEST(wrong_words_are_refused)
 	RUN(64, "read");
 	SAYS("no URI given");
 	RUN(64, "call");
-	SAYS("no tool named");
+	SAYS("no tool given");
 	RUN(64, "call", "x", "y");
 	SAYS("'y' is neither key=value nor key:=JSON");
 	RUN(64, "call", "x", "y:=z");

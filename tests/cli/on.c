@@ -455,7 +455,7 @@ TEST(an_environment_is_found_by_its_name, .timeout_ms = TEST_MS)
 	EQ(shell("KILLICK_CONFIG=other.json $K run --on near --cwd / -- true"), 65);
 	SAYS("defines no environment 'near'; it defines 'far', 'dull', 'stdio'");
 	EQ(shell("$K run --on dull --config other.json -- true"), 65);
-	SAYS("environment 'dull' cannot be used: it has no way to get there");
+	SAYS("environment 'dull' cannot be used: 'url', 'ssh' and 'program' are missing");
 	write_file("mcp.json", "{");
 	EQ(shell("$K run --on far -- true"), 65);
 	SAYS("mcp.json:1:");
