@@ -25,9 +25,8 @@ struct audit {
 	int fd;       /* reading end of the FIFO, -1: closed */
 	int keep;     /* the auditor's writing end until the trial starts to end, so that "no writer
 			 yet" is not taken for "gone" */
-	char cgroup[480]; /* v2 directory around the trial, "" if there is none */
-	char strays[4]
-		   [480]; /* directories outside of it that zoo processes reported to have made */
+	char cgroup[480];    /* v2 directory around the trial, "" if there is none */
+	char strays[4][480]; /* directories outside of it that zoo processes made */
 	int stray_count;
 };
 #define AUDIT_INIT                                                                                 \

@@ -142,7 +142,7 @@ void config_unknown_warn(struct config_job *j, const struct config_unknown *u)
 int config_charge(struct config_job *j, const char *at, size_t len)
 {
 	if (len > j->room)
-		return config_refuse(j, at, "the texts of the config have more than %u bytes",
+		return config_refuse(j, at, "the strings of the config have more than %u bytes",
 				     CONFIG_ROOM);
 	j->room -= len;
 	return 0;
@@ -255,8 +255,8 @@ static int read_servers(struct config_job *j, struct json servers)
 		for (size_t i = 0; r == 0 && i + 1 < c->count; i++) {
 			if (strcmp(c->servers[i].name, s->name) == 0)
 				r = config_refuse(j, it.key.at,
-						  "the name '%s' is taken since line %u", s->name,
-						  c->servers[i].line);
+						  "the name '%s' is already used in line %u",
+						  s->name, c->servers[i].line);
 		}
 		if (r == 0)
 			fingerprint(s);
@@ -282,12 +282,13 @@ static int read_top(struct config_job *j, struct json top)
 								: NULL;
 
 		if (key && found.key)
-			return config_refuse(j, it.key.at, "'%s' comes after '%s': keep one", key,
+			return config_refuse(j, it.key.at,
+					     "the config has '%s' after '%s'; keep one", key,
 					     found.key);
 		if (key)
 			found = (struct config_value){ .key = key, .v = it.value };
 		else if (json_is(it.key, "environments") && places.at)
-			return config_refuse(j, it.key.at, "'environments' is there twice");
+			return config_refuse(j, it.key.at, "'environments' occurs twice");
 		else if (json_is(it.key, "environments"))
 			places = it.value;
 		else if (!json_is(it.key, "inputs") && !json_is(it.key, "$schema"))
@@ -330,7 +331,7 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 	int r;
 
 	if (len > CONFIG_FILE_MAX)
-		r = config_refuse(&j, NULL, "it has more than %u bytes", CONFIG_FILE_MAX);
+		r = config_refuse(&j, NULL, "the config has more than %u bytes", CONFIG_FILE_MAX);
 	else if (json_check(text, len, JSON_RELAXED, &top, &fault) < 0)
 		r = config_refuse(&j, text + fault.offset, "%s", fault.reason);
 	else

@@ -82,11 +82,11 @@ void config_place_done(struct config_place *p)
 static int check_host(const char *host, struct err *e)
 {
 	if (!*host)
-		return err_set(e, -EINVAL, "there is no host");
+		return err_set(e, -EINVAL, "the host is missing");
 	if (*host == '-')
 		return err_set(e, -EINVAL, "a host that begins with '-' would be an option of ssh");
 	if (!config_is_printable(host) || strchr(host, ' '))
-		return err_set(e, -EINVAL, "a host is printable and has no spaces");
+		return err_set(e, -EINVAL, "a host has only printable characters and no spaces");
 	return 0;
 }
 
@@ -154,11 +154,11 @@ static int check_url(const char *text, struct url_rules with, struct err *e)
 	if (r < 0)
 		return r;
 	if (with.ca_file && u.kind != URL_WSS)
-		return err_set(e, -EINVAL, "'caFile' is of use with wss:// only");
+		return err_set(e, -EINVAL, "'caFile' works with wss:// only");
 	if (with.token && u.kind == URL_WS && !url_is_loopback(&u) && !with.insecure)
 		return err_set(e, -EINVAL,
-			       "the token would cross the network for anybody to read: use wss://, "
-			       "or say '\"insecure\": true'");
+			       "the token would be sent unencrypted; use wss://, "
+			       "or set '\"insecure\": true'");
 	return 0;
 }
 
@@ -175,7 +175,7 @@ static int fields_add(struct config_job *j, struct json key, struct json value, 
 		return 0;
 	}
 	if (f->of[i].key)
-		return config_refuse(j, key.at, "'%s' is there twice", keys[i].name);
+		return config_refuse(j, key.at, "'%s' occurs twice", keys[i].name);
 	f->of[i].key = keys[i].name;
 	if (json_type(value) != JSON_NULL)
 		f->of[i].v = value;
@@ -192,17 +192,15 @@ static int find_way(struct config_job *j, const struct fields *f, unsigned *out)
 		const struct config_value *v = &f->of[ways[i]];
 
 		if (v->v.at && found)
-			return config_refuse(
-				j, v->v.at,
-				"it has '%s' and '%s', and there is one way only: keep "
-				"one",
-				way_name(found), v->key);
+			return config_refuse(j, v->v.at,
+					     "'%s' and '%s' exclude each other; keep one",
+					     way_name(found), v->key);
 		if (v->v.at)
 			found = keys[ways[i]].ways;
 	}
 	for (size_t i = 0; found && i < KEY_COUNT; i++) {
 		if (f->of[i].v.at && !(keys[i].ways & found))
-			return config_refuse(j, f->of[i].v.at, "'%s' does not go with '%s'",
+			return config_refuse(j, f->of[i].v.at, "'%s' cannot be used with '%s'",
 					     keys[i].name, way_name(found));
 	}
 	*out = found;
@@ -237,11 +235,11 @@ static void set_token(struct config_place *p, const char *name, char *const *env
 	const char *value = expand_lookup(environ_, name, strlen(name));
 
 	if (!value || !*value)
-		set_problem(p, "variable '%.100s', which is to hold its token, is not set", name);
+		set_problem(p, "variable '%.100s', which must have the token, is not set", name);
 	else if (!is_token(value))
 		set_problem(p,
-			    "variable '%.100s' is to hold its token, and has spaces in it, or "
-			    "characters that are not ASCII",
+			    "the token in variable '%.100s' has spaces, or characters that are "
+			    "not ASCII",
 			    name);
 	else
 		p->token = mem_dup(value);
@@ -341,7 +339,7 @@ static int read_way(struct config_job *j, const struct fields *f, struct config_
 		r = read_program(j, &f->of[PROGRAM], p);
 		break;
 	default:
-		set_problem(p, "it has no way to get there: no 'url', 'ssh' or 'program'");
+		set_problem(p, "'url', 'ssh' and 'program' are missing; give one of them");
 		return 0;
 	}
 	return r < 0 ? r : read_env(j, f->of[ENV], p);
@@ -362,9 +360,9 @@ static int read_name(struct config_job *j, struct json key, struct config_place 
 				     config_show(key, shown), CONFIG_NAME_MAX);
 	if (strcmp(p->name, "local") == 0)
 		return config_refuse(j, key.at,
-				     "environment 'local' is this machine and cannot be another");
+				     "environment 'local' is this machine and cannot be defined");
 	if (config_place_find(j->out, p->name) != p)
-		return config_refuse(j, key.at, "the environment '%s' is there twice", p->name);
+		return config_refuse(j, key.at, "the environment '%s' occurs twice", p->name);
 	return 0;
 }
 
@@ -486,16 +484,17 @@ static void find_problem(const struct config *c, const struct config_server *s,
 	name_places(c, known, sizeof(known));
 	*out = '\0';
 	if (!p && c->place_count == 0)
-		snprintf(out, size, "the config defines none: it has no 'environments'");
+		snprintf(out, size, "the config has no 'environments'");
 	else if (!p)
-		snprintf(out, size, "the config does not define it; it defines %s", known);
+		snprintf(out, size, "the config does not define this environment; it defines %s",
+			 known);
 	else if (p->problem)
 		snprintf(out, size, "%s", p->problem);
 	else if (!s->cwd)
-		snprintf(out, size, "it needs 'cwd', the directory over there in which it starts");
+		snprintf(out, size, "'cwd' is missing; give the working directory on that machine");
 	else if (*s->cwd != '/')
-		snprintf(out, size,
-			 "'cwd' must be an absolute path over there, and '%.100s' is none", s->cwd);
+		snprintf(out, size, "'cwd' must be an absolute path on that machine, not '%.100s'",
+			 s->cwd);
 }
 
 int config_place_server(struct config_job *j, const char *at, struct config_server *s)
@@ -537,7 +536,7 @@ int config_place_from(const struct config_way *way, char *const *environ_, struc
 
 		r = check_host(host, &why);
 		if (r == 0 && way->token_env)
-			r = err_set(&why, -EINVAL, "a token is of no use with ssh");
+			r = err_set(&why, -EINVAL, "ssh does not use a token");
 		if (r == 0) {
 			set_ssh(&p, host, NULL, "killick");
 			r = read_env(&j, (struct config_value){ .key = "env" }, &p);

@@ -124,9 +124,9 @@ static int fields_add(struct config_job *j, struct json key, struct json value, 
 		return 0;
 	v = &f->of[table[i].key];
 	if (v->key == table[i].name)
-		return config_refuse(j, key.at, "'%s' is there twice", v->key);
+		return config_refuse(j, key.at, "'%s' occurs twice", v->key);
 	if (v->key)
-		return config_refuse(j, key.at, "'%s' says the same as '%s': keep one",
+		return config_refuse(j, key.at, "'%s' means the same as '%s': keep one",
 				     table[i].name, v->key);
 	v->key = table[i].name;
 	if (json_type(value) != JSON_NULL)
@@ -361,7 +361,7 @@ static int read_times(struct config_job *j, const struct fields *f, struct confi
 	int r;
 
 	if (sec->v.at && ms->v.at)
-		return config_refuse(j, ms->v.at, "'%s' says the same as '%s': keep one", ms->key,
+		return config_refuse(j, ms->v.at, "'%s' means the same as '%s': keep one", ms->key,
 				     sec->key);
 	r = read_ms(j, sec, 1000, &s->startup_ms);
 	if (r == 0)

@@ -34,10 +34,10 @@ static int refuse(const char *inside, size_t len, struct err *e)
 
 	if (strncmp(inside, "input:", 6) == 0)
 		return err_set(e, -EINVAL,
-			       "${%.*s} asks a person, which killick cannot do; use an environment "
+			       "${%.*s} asks the user, which killick cannot do; use an environment "
 			       "variable, as in ${NAME}",
 			       show, inside);
-	return err_set(e, -EINVAL, "${%.*s} is not a variable; write $${ where ${ itself is meant",
+	return err_set(e, -EINVAL, "${%.*s} is not a variable; write $${ for the characters ${",
 		       show, inside);
 }
 
@@ -71,7 +71,7 @@ static int add_braces(const char **p, char *const *env, struct buf *out, struct 
 	const char *inside = *p + 2, *end = strchr(inside, '}'), *inner = strstr(inside, "${");
 
 	if (!end)
-		return err_set(e, -EINVAL, "'${' without '}'; write $${ where ${ itself is meant");
+		return err_set(e, -EINVAL, "'${' without '}'; write $${ for the characters ${");
 	if (inner && inner < end)
 		return err_set(e, -EINVAL, "${%.60s: a default cannot hold another ${", inside);
 	*p = end + 1;

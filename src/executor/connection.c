@@ -46,7 +46,7 @@ bool connection_commit(struct connection *c, struct emit *j)
 	if (r == -EPIPE)
 		c->mute = true;
 	else if (r < 0)
-		connection_drop(c, "it does not read what it is sent");
+		connection_drop(c, "the client does not read");
 	return r == 0;
 }
 
@@ -117,7 +117,7 @@ static void on_silence(struct loop_timer *t)
 		return;
 	if (silent_ms >= lease_ms) {
 		c->lost = true;
-		connection_drop(c, "nothing was heard of it");
+		connection_drop(c, "timed out: no message within the lease");
 		return;
 	}
 	if (silent_ms >= lease_ms / 3)
@@ -182,7 +182,7 @@ static bool let_in(struct connection *c, const struct reply *r, bool resumes)
 
 static void on_greeting_late(struct loop_timer *t)
 {
-	connection_drop(RING_OF(t, struct connection, greeting), "it did not call initialize");
+	connection_drop(RING_OF(t, struct connection, greeting), "timed out before initialize");
 }
 
 static void initialize(struct connection *c, const struct reply *r, struct json params)
@@ -411,7 +411,7 @@ static void handle_scanned(struct connection *c, struct scan *s)
 static void notice(struct connection *c, const struct message *m)
 {
 	if (!json_is(m->method, "initialized") || c->state == CONNECTION_FRESH) {
-		connection_drop(c, "a notification that is not expected");
+		connection_drop(c, "unexpected notification");
 		return;
 	}
 	if (c->state != CONNECTION_GREETED)
@@ -442,7 +442,7 @@ static void hear(struct connection *c, const char *text, size_t len)
 	else if (m.kind == MESSAGE_NOTIFICATION)
 		notice(c, &m);
 	else
-		connection_drop(c, "an answer to nothing");
+		connection_drop(c, "an answer without a request");
 }
 
 /* Have a thread parse a long message; the connection is not read until the thread is done. */
@@ -492,7 +492,7 @@ void connection_scanned(struct connection *c, struct scan *s)
 	else if (s->result == SCAN_BROKEN)
 		refuse_broken(c, s->reason);
 	else if (s->result == SCAN_NO_REQUEST)
-		connection_drop(c, "a long message that is no request");
+		connection_drop(c, "a long message that is not a request");
 	else
 		handle_scanned(c, s);
 	scan_free(s);

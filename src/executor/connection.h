@@ -2,10 +2,10 @@
  *
  *	fresh --initialize--> greeted --initialized--> ready --> ended
  *
- * What breaks the rules (an unexpected notification, an answer to nothing, a peer that does not
- * read) ends the connection, and nothing else: its owner has its lease. Until `initialize` succeeds
- * it is a greeting (net/seats.h): its messages are short, it has WIRE_INITIALIZE_MS, and it may be
- * dropped for another one. An owner that comes back is always let in, as it was before.
+ * What breaks the rules (an unexpected notification, an answer without a request, a peer that does
+ *not read) ends the connection, and nothing else: its owner has its lease. Until `initialize`
+ *succeeds it is a greeting (net/seats.h): its messages are short, it has WIRE_INITIALIZE_MS, and it
+ *may be dropped for another one. An owner that comes back is always let in, as it was before.
  *
  * Life: connection_new -> the channel's on_closed, which frees it.
  * Threads: with the loop's lock.  Blocking: never.

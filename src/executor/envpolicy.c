@@ -47,7 +47,7 @@ static bool has_name(struct list *l, const char *variable, const char *name, siz
 
 static int too_large(struct err *e)
 {
-	return err_set(e, WIRE_BAD_PARAMS, "the environment is too large to be made");
+	return err_set(e, WIRE_BAD_PARAMS, "the environment is too large");
 }
 
 /* Never handed on. */
@@ -115,8 +115,9 @@ static int put_object(struct list *l, struct json object, const char *where, str
 
 		if (!json_string(it.key, &name) || !*name || strchr(name, '=') ||
 		    param_has_nul(it.key))
-			return err_set(e, WIRE_BAD_PARAMS, "%s: '%.100s' is no name of a variable",
-				       where, name ? name : "");
+			return err_set(e, WIRE_BAD_PARAMS,
+				       "%s: '%.100s' is not a valid name of a variable", where,
+				       name ? name : "");
 		if (!json_string(it.value, &value) || param_has_nul(it.value))
 			return err_set(e, WIRE_BAD_PARAMS,
 				       "%s: %.100s must be a string, without NUL", where, name);

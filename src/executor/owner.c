@@ -120,7 +120,7 @@ bool owner_yields(struct owner *o)
 
 	if (c->last || (!ended && silent_us < (int64_t)SILENT_MS * 1000))
 		return false;
-	connection_drop(c, "another connection took its session over");
+	connection_drop(c, "another connection resumed the session");
 	owner_detach(o, loop_now_us());
 	return true;
 }

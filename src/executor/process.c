@@ -403,7 +403,7 @@ static bool may_start(struct owner *o, const struct spec *s, const struct reply 
 		reply_error(r, WIRE_INVALID_REQUEST, "too many processes (%u)", x->o.max_processes);
 	else if (o->unheard >= UNHEARD_MAX)
 		reply_error(r, WIRE_INVALID_REQUEST,
-			    "too many processes have ended (%u), and the client did not read it",
+			    "too many ended processes (%u) that the client has not read yet",
 			    UNHEARD_MAX);
 	else
 		return true;

@@ -150,7 +150,7 @@ static int read_memory(struct spec *s, const struct param *p, struct err *e)
 			bytes = strtoull(text, &end, 10);
 		shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 		if (end == text || *(shift ? end + 1 : end) || bytes > (UINT64_MAX >> 1) >> shift)
-			return err_set(e, WIRE_BAD_PARAMS, "memory '%s' is no size such as 512M",
+			return err_set(e, WIRE_BAD_PARAMS, "memory '%s' is not a size such as 512M",
 				       text);
 	}
 	s->link.memory = bytes << shift;

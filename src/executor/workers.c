@@ -216,7 +216,8 @@ int workers_new(struct loop *loop, unsigned threads, struct workers **out, struc
 		fd_drop(&fd);
 		pool_free(p);
 		free(w);
-		return err_set(e, r, "no descriptor for threads: %s%s", strerror(-r), err_next(r));
+		return err_set(e, r, "cannot make a descriptor for threads: %s%s", strerror(-r),
+			       err_next(r));
 	}
 	*out = w;
 	return 0;

@@ -705,7 +705,7 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	if (r == 0)
 		r = watch_all(l, &ends);
 	if (r < 0)
-		return err_set(e, r, "no descriptors for its pipes: %s%s", strerror(-r),
+		return err_set(e, r, "cannot make the pipes of the server: %s%s", strerror(-r),
 			       err_next(r));
 	r = launch_keeper(spec, ends.theirs, &pidfd, &l->keeper_pid, e);
 	if (r < 0) {

@@ -11,9 +11,9 @@
 #include "net/channel_internal.h"
 #include "net/seats.h"
 
-#define LAST_BYTES (2u << 20) /* read of a connection that broke when we wrote */
-#define GROW_AT    (1u << 20) /* bytes of a message */
-#define TURN       (64u << 10) /* read of a client at once: small requests cost more than their bytes */
+#define LAST_BYTES (2u << 20)  /* bytes to read from a connection after a failed write */
+#define GROW_AT    (1u << 20)  /* bytes of a message */
+#define TURN       (64u << 10) /* bytes read at once: a read has a fixed cost */
 
 struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_role role,
 			    size_t send_limit)
@@ -40,7 +40,7 @@ void channel_listen(struct channel *c, const struct channel_events *ev, void *ct
 void channel_set_limit(struct channel *c, size_t limit)
 {
 	c->ws.limit = limit;
-	if (c->lines.part.len <= limit) /* else the line that is under way may still come */
+	if (c->lines.part.len <= limit) /* else the line in progress may still arrive */
 		c->lines.part.max = limit;
 }
 
@@ -158,11 +158,10 @@ char *channel_take(struct channel *c, const char *text, size_t len)
 		return buf_take(&c->ws.message);
 	if (text == c->lines.part.data)
 		return buf_take(&c->lines.part);
-	return mem_text(text, len); /* it lies in what was read last */
+	return mem_text(text, len); /* the text is in the read buffer */
 }
 
-/* A long message gets all the memory that it may need at once: to grow step by step would copy it.
- */
+/* Reserve all memory for a long message at once: growing step by step would copy it. */
 static void channel_make_room(struct buf *message, size_t limit)
 {
 	if (message->len >= GROW_AT && message->cap <= limit && message->len < limit)
@@ -185,7 +184,7 @@ static void on_line(void *ctx, const char *line, size_t len)
 		c->ev->on_message(c->ctx, line, len);
 }
 
-/* What a close means (RFC 6455, 7.4.1). */
+/* The meaning of a close code (RFC 6455, 7.4.1). */
 static int code_of(unsigned code)
 {
 	switch (code) {
@@ -210,7 +209,7 @@ static void on_close(struct channel *c, const char *bytes, size_t len)
 	unsigned code = len < 2 ? 1000 : (unsigned char)bytes[0] * 256u + (unsigned char)bytes[1];
 	char reason[124] = "";
 
-	for (size_t i = 2; i < len; i++) /* it goes to logs and terminals */
+	for (size_t i = 2; i < len; i++) /* clean, because the reason goes to logs and terminals */
 		reason[i - 2] = bytes[i] >= ' ' && bytes[i] < 127 ? bytes[i] : '?';
 	channel_set_why(c, code_of(code), "the other side closed the connection (%u%s%s)", code,
 			*reason ? ": " : "", reason);
@@ -235,7 +234,7 @@ static void on_control(void *ctx, enum ws_op op, const char *bytes, size_t len)
 		channel_send_control(c, WS_PONG, bytes, len);
 }
 
-/* What comes makes no sense. Say so, and wait for a moment for it to be heard. */
+/* The received bytes are invalid. Send a close frame, and wait a short time for it to be read. */
 static void refuse(struct channel *c, int code, const char *reason)
 {
 	c->deaf = true;
@@ -254,11 +253,11 @@ static void on_too_long(void *ctx)
 
 	frame_halt(&c->lines);
 	if (c->program) {
-		channel_set_why(c, -EMSGSIZE, "a message that is too long");
+		channel_set_why(c, -EMSGSIZE, "the message is too long");
 		program_close(c, true);
 		return;
 	}
-	refuse(c, -EMSGSIZE, "a message that is too long");
+	refuse(c, -EMSGSIZE, "the message is too long");
 }
 
 void channel_feed(struct channel *c, char *bytes, size_t len)
@@ -282,8 +281,7 @@ void channel_feed(struct channel *c, char *bytes, size_t len)
 	channel_trim_later(c);
 }
 
-/* Nothing more comes. Over lines that is the way to end; what was asked before is still answered.
- */
+/* End of input. With lines this is the normal end; earlier requests are still answered. */
 static void on_eof(struct channel *c)
 {
 	if (c->kind == CHANNEL_WS) {
@@ -301,7 +299,7 @@ static void on_eof(struct channel *c)
 	channel_flush(c);
 }
 
-/* How many bytes; 0: none now, or it is over. */
+/* The number of bytes; 0: none now, or the end. */
 static size_t read_some(struct channel *c)
 {
 	size_t size;
@@ -338,8 +336,8 @@ static void on_broken(struct loop_timer *t)
 	channel_end(c);
 }
 
-/* Nothing can be written any more. What the other side said last may be there all the same: a
- * client that ends its processes and goes away without reading. */
+/* A write failed. The last messages of the other side may still be unread: for example of a client
+ * that ends its processes and exits without reading. */
 void channel_broke(struct channel *c, int error)
 {
 	assert(error < 0);
@@ -363,7 +361,7 @@ static void on_ready(void *ctx, bool readable, bool writable)
 	if (c->stream && writable && c->blocked)
 		channel_flush(c);
 	else if (c->stream && writable && c->state == CHANNEL_OPEN)
-		channel_broke(c, -EPIPE); /* nobody reads what we write */
+		channel_broke(c, -EPIPE); /* the other side does not read */
 	if (c->stream && readable && !c->paused)
 		read_some(c);
 	channel_tell_room(c);
@@ -431,7 +429,7 @@ void channel_close(struct channel *c, bool now)
 		channel_end(c);
 		return;
 	}
-	if (c->state != CHANNEL_OPEN) /* it ends by itself */
+	if (c->state != CHANNEL_OPEN) /* it frees itself */
 		return;
 	go_closing(c);
 	if (c->kind == CHANNEL_WS)

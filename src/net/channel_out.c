@@ -1,4 +1,4 @@
-/* channel_out.c - what a channel has to send: one buffer, in which messages are written in place.
+/* channel_out.c - the send queue of a channel: one buffer, in which messages are written in place.
  */
 #include <assert.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "net/channel_internal.h"
 
-#define AT_ONCE (64u << 10) /* bytes unsent that do not wait for the end of the turn */
+#define AT_ONCE (64u << 10) /* unsent bytes that are written before the end of the turn */
 #define TRIM_MS 1000
 
 static size_t waiting(const struct channel *c)
@@ -31,8 +31,8 @@ void channel_drop_queue(struct channel *c)
 
 /* --- memory --- */
 
-/* What an idle channel has is itself: buffers are kept from one message to the next, and given back
- * when there was none for a while. */
+/* An idle channel has no buffers: buffers are kept between messages, and freed after a time without
+ * messages. */
 static void on_trim(struct loop_timer *t);
 
 void channel_trim_later(struct channel *c)
@@ -56,7 +56,7 @@ static void on_trim(struct loop_timer *t)
 		buf_reset(&c->ws.message, 0);
 	if (!used && !c->lines.part.len)
 		buf_reset(&c->lines.part, 0);
-	channel_trim_later(c); /* for what is still in use */
+	channel_trim_later(c); /* for buffers that are still in use */
 	c->used = false;
 }
 
@@ -67,7 +67,7 @@ void channel_want(struct channel *c)
 	stream_want(c->stream, !c->eof && !c->paused, c->blocked);
 }
 
-/* Everything is written. */
+/* All bytes are written. */
 static void flushed(struct channel *c)
 {
 	c->out.len = c->sent = 0;
@@ -78,7 +78,7 @@ static void flushed(struct channel *c)
 		channel_end(c);
 }
 
-/* Write what waits, as much as goes. */
+/* Write as many queued bytes as the stream takes. */
 void channel_flush(struct channel *c)
 {
 	while (waiting(c)) {
@@ -115,8 +115,8 @@ static void on_flush(struct loop_task *t)
 		channel_flush(c);
 }
 
-/* Something was added to what waits. What is small goes out in one piece at the end of the turn;
- * what is large at once, while it is in the cache. */
+/* Bytes were added to the queue. Small messages are sent together at the end of the turn; a large
+ * one is sent at once, while it is in the cache. */
 static void queued(struct channel *c)
 {
 	if (!c->blocked && (waiting(c) >= AT_ONCE || !loop_later(c->loop, &c->flush, on_flush)))
@@ -130,15 +130,14 @@ static const unsigned char *next_mask(struct channel *c)
 	if (c->mask_at == CHANNEL_MASKS) {
 		ssize_t n = getrandom(c->masks, sizeof(c->masks), 0);
 
-		assert(n == CHANNEL_MASKS); /* up to 256 bytes are never short */
+		assert(n == CHANNEL_MASKS); /* getrandom never returns less for up to 256 bytes */
 		c->mask_at = 0;
 	}
 	c->mask_at += 4;
 	return c->masks + c->mask_at - 4;
 }
 
-/* Forget what is written; what is left begins at the front again. Each byte is moved at most once.
- */
+/* Remove the written bytes; the rest moves to the front. Each byte is moved at most once. */
 static void compact(struct channel *c)
 {
 	if (c->sent == c->out.len) {
@@ -149,7 +148,7 @@ static void compact(struct channel *c)
 	}
 }
 
-/* Room that is left for the header, whose length is not known before the message is. */
+/* Room for the header, whose length is not known before the message is complete. */
 static size_t header_room(const struct channel *c)
 {
 	if (c->kind != CHANNEL_WS)
@@ -172,8 +171,8 @@ struct buf *channel_begin(struct channel *c)
 	return &c->out;
 }
 
-/* Put the header right before the text. When it is shorter than the room for it and something waits
- * before, the text moves; a long text has the longest header. */
+/* Put the header directly before the text. When the header is shorter than its room and other bytes
+ * are queued before it, the text moves; a long text has the longest header. */
 static void frame_text(struct channel *c, size_t head_at, size_t len)
 {
 	const unsigned char *mask = c->ws.role == WS_CLIENT ? next_mask(c) : NULL;
@@ -227,7 +226,7 @@ int channel_send(struct channel *c, const char *text, size_t len)
 	struct buf *b;
 
 	if (c->state == CHANNEL_OPEN && len > c->send_limit)
-		return -ENOBUFS; /* before it is copied */
+		return -ENOBUFS; /* checked before the copy */
 	b = channel_begin(c);
 	if (!b)
 		return -EPIPE;

@@ -24,24 +24,24 @@
 #include "net/socket.h"
 #include "net/tls.h"
 
-#define TRY_MS 2500 /* for one address when there are others */
+#define TRY_MS 2500 /* timeout for one address when there are others */
 
 struct dial {
 	struct channel *c;
 	struct url url;
 	char *token;               /* NULL: none */
-	struct tls_context *trust; /* wss, until the stream has it */
+	struct tls_context *trust; /* wss; owned until the stream takes it */
 	struct resolve *lookup;
 	struct address list[RESOLVE_MAX];
 	unsigned count, next;
 	struct loop_watch socket; /* until it is connected */
-	struct loop_timer slow;   /* the address that is tried is */
+	struct loop_timer slow;   /* fires when the current address is slow: try the next */
 	struct stream *stream;
 	bool greeted; /* TLS is done, or not used */
 	char key[WS_KEY_SIZE];
-	struct buf request; /* what is to be written of it */
+	struct buf request; /* the HTTP request */
 	size_t written;
-	struct buf head; /* what has come of the answer */
+	struct buf head; /* received part of the answer */
 };
 
 #define DIAL_OF(ptr, member) ((struct dial *)((char *)(ptr)-offsetof(struct dial, member)))
@@ -73,7 +73,7 @@ void dial_free(struct dial *d)
 static void give_up(struct dial *d, int code, const char *text)
 {
 	channel_set_why(d->c, code, "%s", text);
-	channel_end(d->c); /* frees us */
+	channel_end(d->c); /* frees this dial */
 }
 
 /* --- the upgrade --- */
@@ -107,24 +107,26 @@ static int check_answer(struct dial *d, const struct http_head *h, struct err *e
 
 	if (h->status == 401 || h->status == 403)
 		return err_set(e, -EACCES, "%s (%d)",
-			       d->token ? "the server refused us: is the token right?"
-					: "the server refused us: it wants a token",
+			       d->token ? "the server refused the token; check the token"
+					: "the server requires a token; name its variable by "
+					  "tokenEnv or --token-env",
 			       h->status);
 	if (h->status == 503)
 		return err_set(e, -EBUSY, "the server has too many connections (503)");
 	if (h->status != 101)
-		return err_set(e, -EPROTO, "the server answered %d: it is no WebSocket here",
+		return err_set(e, -EPROTO,
+			       "the server answered %d instead of upgrading to a WebSocket",
 			       h->status);
 	ws_accept(d->key, strlen(d->key), accept);
 	if (!http_is(h->upgrade, "websocket") || !http_has_word(h->connection, "upgrade") ||
 	    h->accept.len != strlen(accept) || memcmp(h->accept.at, accept, h->accept.len) != 0)
-		return err_set(e, -EPROTO, "the server's answer to the upgrade is wrong");
+		return err_set(e, -EPROTO, "the server's answer to the upgrade is not valid");
 	if (h->extensions.len || h->protocol.len)
 		return err_set(e, -EPROTO, "the server uses an extension that was not asked for");
 	return 0;
 }
 
-/* From now on the channel has the stream; we are gone. */
+/* Give the stream to the channel, and free this dial. */
 static void hand_over(struct dial *d, size_t head_len)
 {
 	struct channel *c = d->c;
@@ -156,24 +158,24 @@ static void read_answer(struct dial *d)
 		return;
 	if (n <= 0) {
 		give_up(d, n < 0 ? (int)n : -ECONNRESET,
-			d->trust ? "the server hung up instead of becoming a WebSocket"
-				 : "the server hung up instead of becoming a WebSocket; is it "
+			d->trust ? "the server closed the connection before the upgrade"
+				 : "the server closed the connection before the upgrade; is it "
 				   "wss://?");
 		return;
 	}
-	buf_add(&d->head, chunk, (size_t)n); /* has room for as much again */
+	buf_add(&d->head, chunk, (size_t)n); /* the buffer has room for this */
 	len = http_response(d->head.data, d->head.len, &head);
 	if (len == 0)
 		return;
 	if (len < 0)
-		give_up(d, -EPROTO, "what the server answered is no HTTP");
+		give_up(d, -EPROTO, "the server's answer is not HTTP");
 	else if (check_answer(d, &head, &e) < 0)
 		give_up(d, e.code, e.text);
 	else
 		hand_over(d, (size_t)len);
 }
 
-/* False: we are gone. */
+/* False: this dial was freed. */
 static bool write_more(struct dial *d)
 {
 	while (d->written < d->request.len) {
@@ -183,7 +185,8 @@ static bool write_more(struct dial *d)
 		if (n == -EAGAIN)
 			break;
 		if (n < 0) {
-			give_up(d, (int)n, "the server hung up before it was asked anything");
+			give_up(d, (int)n,
+				"the server closed the connection before the first request");
 			return false;
 		}
 		d->written += (size_t)n;
@@ -224,7 +227,7 @@ static void on_connected(struct dial *d)
 	loop_watch_stop(c->loop, &d->socket);
 	loop_timer_stop(c->loop, &d->slow);
 	d->stream = stream_new(c->loop, fd, fd);
-	if (d->url.kind != URL_UNIX) /* Codex's executor holds small messages back */
+	if (d->url.kind != URL_UNIX) /* Codex's executor delays small messages */
 		stream_be_eager(d->stream);
 	if (c->kind == CHANNEL_LINES) {
 		hand_over(d, 0);
@@ -247,7 +250,7 @@ static void on_connected(struct dial *d)
 		on_ready(d, false, true);
 }
 
-/* This address is no good. */
+/* Connecting to this address failed. */
 static void no_luck(struct dial *d, int error)
 {
 	char where[64];
@@ -299,7 +302,7 @@ static void try_next(struct dial *d)
 	if (r == 0 && connect(fd, (const struct sockaddr *)&a->at, a->len) < 0 &&
 	    errno != EINPROGRESS)
 		r = -errno;
-	/* when it is connected already that is told at once */
+	/* an existing connection is reported at once */
 	if (r == 0)
 		r = loop_watch(d->c->loop, &d->socket, fd, EPOLLOUT, on_socket);
 	if (r < 0) {
@@ -330,17 +333,17 @@ static void on_late(struct loop_timer *t)
 {
 	struct channel *c = CHANNEL_OF(t, timer);
 	struct dial *d = c->dial;
-	const char *what = d->lookup     ? "the name server did not answer"
-			   : !d->stream  ? "nobody answered"
-			   : !d->greeted ? "TLS took too long"
-					 : "the server did not become a WebSocket";
+	const char *what = d->lookup     ? "the name lookup timed out"
+			   : !d->stream  ? "timed out while connecting"
+			   : !d->greeted ? "the TLS handshake timed out"
+					 : "timed out before the upgrade to a WebSocket";
 
 	give_up(d, -ETIMEDOUT, what);
 }
 
 /* --- the beginning --- */
 
-/* Where to; 0, 1: a name has to be looked up, or -errno. */
+/* Find the address; 0, 1: a name has to be looked up, or -errno. */
 static int find_address(struct dial *d, struct err *e)
 {
 	struct sockaddr_un local;
@@ -381,7 +384,7 @@ static int begin(struct dial *d, const struct channel_target *to, struct err *e)
 		r = tls_client(to->ca_file, &d->trust, e);
 	if (r == 0)
 		r = find_address(d, e);
-	if (r == 0) /* from the loop, because it may fail at once */
+	if (r == 0) /* started from the loop, because it may fail at once */
 		loop_timer_set(d->c->loop, &d->slow, 0, on_begin);
 	else if (r == 1)
 		r = resolve_begin(d->c->loop, d->url.host, d->url.port, on_found, d, &d->lookup, e);

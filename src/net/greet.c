@@ -14,7 +14,7 @@
 #include "net/http.h"
 #include "net/seats.h"
 
-#define LINGER_MS 1000 /* for an answer to be read */
+#define LINGER_MS 1000 /* time for an answer to be read */
 
 struct greet {
 	struct ring ring;
@@ -23,9 +23,9 @@ struct greet {
 	struct seat *seat; /* the stream's */
 	struct loop_timer timer;
 	bool greeted;    /* TLS is done, or not used */
-	bool answered;   /* what comes is of no interest any more */
+	bool answered;   /* received bytes are ignored */
 	bool stranger;   /* of greet_peer */
-	struct buf head; /* what has come of it */
+	struct buf head; /* received part of the head */
 	char peer[64];
 };
 
@@ -36,7 +36,7 @@ static void greet_free(struct greet *g)
 	ring_remove(&g->ring);
 	loop_timer_stop(g->rules->loop, &g->timer);
 	buf_done(&g->head);
-	stream_free(g->stream); /* last: it may be the end of the listener */
+	stream_free(g->stream); /* last, because it may free the listener */
 	free(g);
 }
 
@@ -60,7 +60,7 @@ static void on_late(struct loop_timer *t)
 {
 	struct greet *g = GREET_OF(t, timer);
 
-	g->rules->on_note(g->rules->ctx, g->peer, "said too little for too long");
+	g->rules->on_note(g->rules->ctx, g->peer, "timed out before the upgrade");
 	greet_free(g);
 }
 
@@ -82,17 +82,16 @@ static const struct answer answer_stranger = {
 	"without a token this socket is for the executor's own user and root; give others a token "
 	"(--token-file)\n"
 };
-static const struct answer answer_nothing_here = {
-	404, "Not Found", "", "there is nothing here; the WebSocket is at /\n"
-};
+static const struct answer answer_nothing_here = { 404, "Not Found", "",
+						   "not found; the WebSocket is at /\n" };
 static const struct answer answer_version = { 426, "Upgrade Required",
 					      "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
-					      "only version 13 of WebSocket is spoken here\n" };
+					      "only version 13 of WebSocket is supported\n" };
 static const struct answer answer_long_head = { 431, "Request Header Fields Too Large", "",
 						"the head is too long\n" };
 
-/* Answer and hang up: not before it was read, because bytes of the other side that we have not read
- * would make the kernel take it back. */
+/* Answer, and close the connection after the answer was read: unread bytes of the other side would
+ * make the kernel send a reset, which drops the answer. */
 static void greet_answer(struct greet *g, const struct answer *a)
 {
 	char text[512], note[80];
@@ -109,15 +108,15 @@ static void greet_answer(struct greet *g, const struct answer *a)
 	}
 	g->answered = true;
 	buf_done(&g->head);
-	n = stream_write(g->stream, text, (size_t)n); /* nothing was written before: it has room */
+	n = stream_write(g->stream, text, (size_t)n); /* first write: the socket has room */
 	if (n > 0)
 		shutdown(stream_fd(g->stream), SHUT_WR);
 	loop_timer_set(g->rules->loop, &g->timer, n > 0 ? LINGER_MS : 0, on_over);
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
-/* Takes the same time whatever is wrong with it. */
+/* Takes the same time for every wrong token. */
 static bool token_is_right(const struct greet_rules *rules, struct http_text authorization)
 {
 	static const char scheme[] = "Bearer ";
@@ -146,7 +145,7 @@ static bool path_is(struct http_text target, const char *path)
 	return len == strlen(path) && memcmp(target.at, path, len) == 0;
 }
 
-/* NULL: it becomes a WebSocket. */
+/* NULL: upgrade to a WebSocket. */
 static const struct answer *judge(const struct greet *g, const struct http_head *h,
 				  char accept[WS_ACCEPT_SIZE])
 {
@@ -170,8 +169,8 @@ static const struct answer *judge(const struct greet *g, const struct http_head 
 	return NULL;
 }
 
-/* The stream becomes a channel; we are gone. reply: NULL for lines. What came behind the head is
- * the channel's. */
+/* The stream becomes a channel, and this greet is freed. reply: NULL for lines. The bytes after the
+ * head go to the channel. */
 static void hand_over(struct greet *g, const char *reply, size_t head_len)
 {
 	struct greet_rules *rules = g->rules;
@@ -215,9 +214,10 @@ static void on_head(struct greet *g, const struct http_head *h, size_t head_len)
 
 static void on_lines(struct greet *g)
 {
-	const char *wrong = g->rules->token_sha256 ? "refused: lines cannot show a token"
-			    : g->stranger          ? "refused: another user, and there is no token"
-						   : NULL;
+	const char *wrong = g->rules->token_sha256
+				    ? "refused: a token is required, and lines cannot send one"
+			    : g->stranger ? "refused: another user, and there is no token"
+					  : NULL;
 
 	if (!wrong) {
 		hand_over(g, NULL, 0);
@@ -227,7 +227,7 @@ static void on_lines(struct greet *g)
 	greet_free(g);
 }
 
-/* Is it worth a look? Not at every byte of a head that comes byte by byte. */
+/* Parse now? Not at every byte of a head that arrives byte by byte. */
 static bool has_end(const struct buf *head, size_t before)
 {
 	size_t from = before > 3 ? before - 3 : 0;
@@ -242,7 +242,7 @@ static void on_bytes(struct greet *g, const char *bytes, size_t len)
 	struct http_head head;
 	long n;
 
-	buf_add(&g->head, bytes, len); /* has room for as much again */
+	buf_add(&g->head, bytes, len); /* the buffer has room for this */
 	if (g->rules->lines && g->head.data[0] == '{') {
 		on_lines(g);
 		return;

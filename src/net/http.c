@@ -25,7 +25,7 @@ bool http_is(struct http_text value, const char *word)
 	return true;
 }
 
-/* Without the spaces and tabs around it. */
+/* The text without spaces and tabs around it. */
 static struct http_text trim(struct http_text t)
 {
 	while (t.len && (t.at[0] == ' ' || t.at[0] == '\t')) {
@@ -37,7 +37,8 @@ static struct http_text trim(struct http_text t)
 	return t;
 }
 
-/* Take what is before the separator off *rest, with it; all of it when there is none. */
+/* Remove the part before the separator, and the separator, from *rest; all of it when there is no
+ * separator. */
 static struct http_text take(struct http_text *rest, char separator)
 {
 	const char *end = rest->len ? memchr(rest->at, separator, rest->len) : NULL;
@@ -70,7 +71,7 @@ static bool is_token(struct http_text t)
 	return t.len > 0;
 }
 
-/* Are all bytes more than low and no DEL? Tabs are, if they may be. */
+/* Are all bytes greater than low and not DEL? Tabs are allowed if `tabs` is set. */
 static bool is_visible(struct http_text t, unsigned char low, bool tabs)
 {
 	for (size_t i = 0; i < t.len; i++) {
@@ -140,11 +141,11 @@ static int header_line(struct http_text line, struct http_head *out)
 	bool has_colon = memchr(line.at, ':', line.len) != NULL;
 	struct http_text name = take(&line, ':');
 
-	/* The line of a folded value begins with a space, which is in no name. */
+	/* A folded line starts with a space, which no name contains. */
 	if (!has_colon || !is_token(name) || !is_visible(line, ' ' - 1, true))
 		return -EBADMSG;
 	if (!out->status && http_is(name, "Transfer-Encoding"))
-		return -EBADMSG; /* what follows a request is frames, never a body */
+		return -EBADMSG; /* the bytes after a request are frames, never a body */
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (!http_is(name, known[i].name))
 			continue;
@@ -155,13 +156,13 @@ static int header_line(struct http_text line, struct http_head *out)
 	return 0;
 }
 
-/* The next line without its CR LF, and *bytes and *len behind it. 1; 0: it is not whole; or
- * -EBADMSG. */
+/* The next line without its CR LF; *bytes and *len move behind it. 1; 0: incomplete; or -EBADMSG.
+ */
 static int next_line(const char **bytes, size_t *len, struct http_text *out)
 {
 	const char *end = memchr(*bytes, '\n', *len);
 
-	if (!end) { /* what can be no line is refused before it ends: it may never end */
+	if (!end) { /* reject bad bytes early; the newline may never come */
 		bool cr = *len && (*bytes)[*len - 1] == '\r';
 
 		return is_visible(text(*bytes, *len - cr), ' ' - 1, true) ? 0 : -EBADMSG;
@@ -192,7 +193,7 @@ static long parse(const char *bytes, size_t len, struct http_head *out, bool res
 			if (r < 0)
 				return r;
 		} else {
-			if (minor == 0) /* has no such thing, RFC 9110, 7.8 */
+			if (minor == 0) /* HTTP/1.0 has no upgrade, RFC 9110, 7.8 */
 				head.upgrade = text(NULL, 0);
 			*out = head;
 			return at - bytes;

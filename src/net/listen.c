@@ -23,8 +23,8 @@
 #include "net/tls.h"
 
 #define BACKLOG  1024
-#define BATCH    16  /* connections taken at once: others wait meanwhile */
-#define WAIT_MS  200 /* after an accept that failed: descriptors may be free again */
+#define BATCH    16  /* connections accepted per turn, so that other events are not delayed */
+#define WAIT_MS  200 /* retry after a failed accept: descriptors may be free again */
 #define NOTES    20  /* in NOTES_US */
 #define NOTES_US 10000000
 
@@ -37,18 +37,18 @@ struct listener {
 	struct loop_watch socket;
 	struct loop_timer again; /* accept */
 	struct seats seats;
-	unsigned visitors; /* streams that live */
+	unsigned visitors; /* open streams */
 	bool closed;
 	enum url_kind kind;
 	char url[160];
-	char *made; /* the file of the socket, if we made it; */
-	dev_t dev;  /* and only if it is still that one ... */
-	ino_t ino;  /* ... it is removed */
+	char *made; /* the file of the socket, if the listener made it; */
+	dev_t dev;  /* it is removed only if device ... */
+	ino_t ino;  /* ... and inode are still the same */
 	unsigned notes, unsaid;
 	int64_t notes_since_us;
 };
 
-struct visitor { /* a connection as long as its stream lives */
+struct visitor { /* a connection, for the life of its stream */
 	struct listener *listener;
 	struct seat seat;
 };
@@ -56,7 +56,7 @@ struct visitor { /* a connection as long as its stream lives */
 #define LISTENER_OF(ptr, member)                                                                   \
 	((struct listener *)((char *)(ptr)-offsetof(struct listener, member)))
 
-/* --- what is told --- */
+/* --- notes for the log --- */
 
 static void note(struct listener *l, const char *peer, const char *text)
 {
@@ -122,8 +122,8 @@ static void on_stream_freed(void *ctx)
 	leave(l);
 }
 
-/* On a unix socket a stranger is a process of another user: the mode of a socket that a service
- * manager made, or that somebody changed, says nothing, and an abstract one has none. */
+/* On a unix socket a stranger is a process of another user. The mode of the socket is not used: a
+ * service manager may have made the socket with any mode, and an abstract socket has none. */
 static void name_peer(int fd, enum url_kind kind, const struct address *from, char *out,
 		      size_t size, bool *out_stranger)
 {
@@ -154,7 +154,7 @@ static void take(struct listener *l, int fd, const struct address *from)
 		note(l, peer,
 		     "another connection was dropped for this one: too many have not called "
 		     "initialize yet");
-	/* what is pushed and not yet read is limited: it must be there to be asked for again */
+	/* the send buffer is limited, because a client may request its content again */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	if (l->kind != URL_UNIX)
 		socket_tune(fd, SOCKET_SERVER_MS);
@@ -178,8 +178,8 @@ static void on_again(struct loop_timer *t)
 	loop_watch_change(l->loop, &l->socket, EPOLLIN);
 }
 
-/* Connections that are over before they were taken are nobody's trouble. For want of descriptors or
- * memory we wait: the connection does, too, and would be told again and again. */
+/* Ignore connections that ended before the accept. Without descriptors or memory the listener
+ * waits: the connection stays pending, and epoll would report it again and again. */
 static void accept_failed(struct listener *l, int error)
 {
 	switch (error) {
@@ -216,7 +216,7 @@ static void on_connection(struct loop_watch *w, uint32_t events)
 
 /* --- the beginning --- */
 
-/* A socket whose file nobody listens on was left behind by somebody who was killed. */
+/* A socket file without a listener was left by a process that was killed. */
 static bool is_left_behind(const struct sockaddr_un *address)
 {
 	AUTO(fd_drop) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -269,7 +269,7 @@ static int make_socket(struct listener *l, const struct url *u, int *out, struct
 	int r;
 
 	if (u->kind != URL_UNIX && !resolve_literal(u->host, u->port, &at))
-		return err_set(e, -EINVAL, "to listen needs an IP address, not '%s'", u->host);
+		return err_set(e, -EINVAL, "cannot listen on '%s': give an IP address", u->host);
 	fd = socket(at.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return err_set(e, -errno, "cannot make a socket: %s%s", strerror(errno),
@@ -304,7 +304,7 @@ static void remove_file(struct listener *l)
 		unlink(l->made);
 }
 
-/* Everything that can fail. */
+/* All steps that can fail. */
 static int set_up(struct listener *l, const struct listen_spec *spec, struct err *e)
 {
 	AUTO(fd_drop) int fd = -1;
@@ -318,7 +318,7 @@ static int set_up(struct listener *l, const struct listen_spec *spec, struct err
 		r = make_socket(l, spec->url, &fd, e);
 	if (r < 0)
 		return r;
-	if (spec->fd >= 0) { /* from now on it is ours, whatever happens */
+	if (spec->fd >= 0) { /* the listener owns fd from now on, also on failure */
 		fd = spec->fd;
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -380,7 +380,7 @@ void listener_close(struct listener *l)
 	loop_timer_stop(l->loop, &l->again);
 	close(fd);
 	remove_file(l);
-	l->visitors++; /* until the greetings are over */
+	l->visitors++; /* until the greetings have ended */
 	l->closed = true;
 	greet_end_all(&l->rules);
 	leave(l);

@@ -66,7 +66,7 @@ void program_close(struct channel *c, bool now)
 	}
 }
 
-/* How it ended, when that was not our doing. */
+/* How the program ended, if the channel did not stop it. */
 static void say_how(struct channel *c, const struct link_end *end)
 {
 	const struct program *p = c->program;
@@ -95,8 +95,8 @@ static void on_ended(void *ctx, const struct link_end *end)
 	channel_end(c);
 }
 
-/* Its stdout is closed, so no message will come any more, whatever else it does. How it exits is
- * worth a moment: that says more than an end of file. */
+/* The program's stdout is closed, so no message can come any more. Wait a short time for its exit
+ * status, which says more than an end of file. */
 static void on_eof(void *ctx)
 {
 	struct channel *c = ctx;
@@ -124,7 +124,7 @@ static void on_bytes(void *ctx, const char *bytes, size_t len)
 	struct channel *c = ctx;
 
 	c->heard_us = loop_now_us();
-	channel_feed(c, (char *)bytes, len); /* of lines nothing is changed */
+	channel_feed(c, (char *)bytes, len); /* lines are not changed */
 }
 
 static void on_stderr(void *ctx, const char *bytes, size_t len)

@@ -23,13 +23,13 @@
 
 struct resolve {
 	pthread_mutex_t lock;
-	bool asked;    /* somebody waits for it */
+	bool asked;    /* the result is wanted */
 	bool answered; /* the thread has ended */
 	char host[256], port[8];
 	struct address list[RESOLVE_MAX];
 	unsigned count;
 	struct err why;
-	/* the asker's */
+	/* the caller's */
 	struct loop *loop;
 	struct loop_watch news; /* of an eventfd */
 	resolve_fn done;
@@ -97,7 +97,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The asker goes. */
+/* The caller no longer wants the result. */
 static void let_go(struct resolve *r)
 {
 	int fd = r->news.fd;
@@ -133,7 +133,7 @@ static void on_news(struct loop_watch *w, uint32_t events)
 	done(ctx, list, count, &why);
 }
 
-/* Signals are the host's. */
+/* Signals are handled by the threads of the host. */
 static int start_thread(struct resolve *r)
 {
 	sigset_t all, before;

@@ -26,7 +26,7 @@ void seats_done(struct seats *s)
 	s->unknown.all = s->known.all = NULL;
 }
 
-/* splitmix64: nobody outside knows the seed. */
+/* splitmix64, with a secret seed. */
 static unsigned seats_random(struct seats *s, unsigned below)
 {
 	uint64_t z = s->random += 0x9e3779b97f4a7c15u;
@@ -53,7 +53,7 @@ static void seats_add(struct seat *t)
 	l->all[l->count++] = t;
 }
 
-/* The last one takes its place in the list. */
+/* The last seat takes the place of the removed one. */
 static void seats_remove(struct seat *t)
 {
 	struct seats_list *l = seats_list_of(t);

@@ -15,7 +15,7 @@
 
 static void set(int fd, int level, int option, int value)
 {
-	setsockopt(fd, level, option, &value, sizeof(value)); /* what is refused was only better */
+	setsockopt(fd, level, option, &value, sizeof(value)); /* optional: errors are ignored */
 }
 
 void socket_acknowledge(int fd)
@@ -27,7 +27,7 @@ void socket_tune(int fd, int user_timeout_ms)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* for when nothing is to be said: */
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* for connections without traffic: */
 	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, user_timeout_ms / 2000);
 	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
 	set(fd, IPPROTO_TCP, TCP_KEEPCNT, user_timeout_ms / 4000);
@@ -60,7 +60,7 @@ static void read_proc(const char *path, char *out, size_t size)
 	out[n > 0 ? n : 0] = '\0';
 }
 
-/* Does the id stand for all users that our user namespace does not know? */
+/* Is the id the overflow id, which stands for all users that this user namespace does not map? */
 static bool is_overflow(uid_t uid)
 {
 	unsigned long first = 1, outside = 1, count = 0;
@@ -70,7 +70,7 @@ static bool is_overflow(uid_t uid)
 	if (uid != (text[0] ? (uid_t)strtoul(text, NULL, 10) : 65534))
 		return false;
 	read_proc("/proc/self/uid_map", text, sizeof(text));
-	/* without user namespaces, or with all ids in one piece, there are no unknown users */
+	/* without user namespaces, or with all ids mapped, there are no unmapped users */
 	return text[0] && (sscanf(text, "%lu %lu %lu", &first, &outside, &count) != 3 ||
 			   first != 0 || count != (uint32_t)-1);
 }

@@ -17,19 +17,19 @@
 
 struct stream {
 	struct loop *loop;
-	struct loop_watch in, out; /* of a socket only in is used */
+	struct loop_watch in, out; /* a socket uses only `in` */
 	int in_fd, out_fd;         /* the same for a socket */
 	bool in_is_socket, out_is_socket;
-	bool eager;            /* to acknowledge what came */
-	bool in_is_file;       /* always ready: `again` stands in for its watch */
-	bool reading, writing; /* what is to be told */
+	bool eager;            /* acknowledge received bytes at once */
+	bool in_is_file;       /* always ready: the task `again` replaces the watch */
+	bool reading, writing; /* events to report */
 	bool handshaking;
-	bool hung_up; /* and nobody wanted to know */
+	bool hung_up; /* hung up while no event was wanted */
 	struct tls *tls;
-	struct tls_context *tls_context; /* NULL: not ours */
-	/* What TLS waits for before it can read, write or greet. */
+	struct tls_context *tls_context; /* NULL: owned by the listener */
+	/* The event that TLS needs before it can read, write or continue the handshake. */
 	enum tls_want read_wants, write_wants, greeting_wants;
-	struct loop_timer again; /* there is something to read that epoll does not know of */
+	struct loop_timer again; /* TLS has decrypted bytes, which epoll does not report */
 	stream_fn on_ready;
 	void *ctx;
 	void (*on_freed)(void *ctx);
@@ -45,9 +45,8 @@ static bool is_socket(int fd)
 	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* A pipe or terminal that we were given may be shared with others, who do not expect it to become
- * non-blocking: an open file of our own takes its place, where one can be had. A file keeps its
- * place in it. */
+/* A pipe or terminal may be shared with other processes, which do not expect it to become
+ * non-blocking: it is opened again where possible. A regular file keeps its offset. */
 static void unblock(int fd, int mode)
 {
 	struct stat st;
@@ -135,7 +134,7 @@ static uint32_t epoll_of(enum tls_want want, uint32_t otherwise)
 	return want == TLS_READ ? EPOLLIN : want == TLS_WRITE ? EPOLLOUT : otherwise;
 }
 
-/* A hang-up is told with whatever is asked; EPOLLERR asks for nothing else. */
+/* epoll reports a hang-up with any mask; EPOLLERR asks for nothing else. */
 static uint32_t wanted(const struct stream *s)
 {
 	uint32_t events = EPOLLERR;
@@ -157,7 +156,7 @@ static void on_in(struct loop_watch *w, uint32_t events)
 	bool broken = events & (EPOLLERR | EPOLLHUP);
 
 	if (broken && !s->handshaking && !s->reading && !s->writing) {
-		s->hung_up = true; /* nobody wants to know now, and it would be told for ever */
+		s->hung_up = true; /* not wanted now, and epoll would report it again and again */
 		watch_again(s);
 		return;
 	}
@@ -169,7 +168,7 @@ static void on_out(struct loop_watch *w, uint32_t events)
 {
 	struct stream *s = STREAM_OF(w, out);
 
-	if (s->writing || (events & (EPOLLERR | EPOLLHUP))) /* whoever writes finds out */
+	if (s->writing || (events & (EPOLLERR | EPOLLHUP))) /* the next write reports the error */
 		s->on_ready(s->ctx, false, true);
 }
 
@@ -179,14 +178,13 @@ static void watch_again(struct stream *s)
 	bool wants = s->handshaking || s->reading || (s->writing && one);
 
 	if (s->in.fd >= 0 && !wants &&
-	    (!one || s->hung_up)) /* the end of a pipe is told for ever */
+	    (!one || s->hung_up)) /* epoll reports the end of a pipe again and again */
 		loop_watch_stop(s->loop, &s->in);
 	else if (s->in.fd >= 0)
 		loop_watch_change(s->loop, &s->in, wanted(s));
 	else if (wants && s->on_ready && !s->in_is_file &&
 		 loop_watch(s->loop, &s->in, s->in_fd, wanted(s), on_in) < 0)
-		loop_timer_set(s->loop, &s->again, 0,
-			       on_again); /* to find out what is left of it */
+		loop_timer_set(s->loop, &s->again, 0, on_again); /* to read the rest */
 	if (s->out.fd >= 0)
 		loop_watch_change(s->loop, &s->out, s->writing ? EPOLLOUT : EPOLLERR);
 }
@@ -199,7 +197,7 @@ int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
 	s->ctx = ctx;
 	if (s->in.fd < 0 && !s->in_is_file)
 		r = loop_watch(s->loop, &s->in, s->in_fd, wanted(s), on_in);
-	if (r == -EPERM) { /* epoll's word for a file */
+	if (r == -EPERM) { /* epoll returns this for a regular file */
 		s->in_is_file = true;
 		loop_timer_set(s->loop, &s->again, 0, on_again);
 		r = 0;
@@ -207,7 +205,7 @@ int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
 	if (r == 0 && s->out_fd != s->in_fd && s->out.fd < 0) {
 		r = loop_watch(s->loop, &s->out, s->out_fd, EPOLLERR, on_out);
 		if (r == -EPERM)
-			r = 0; /* it takes everything */
+			r = 0; /* a write never blocks */
 	}
 	return r;
 }
@@ -243,7 +241,7 @@ int stream_handshake(struct stream *s, struct err *e)
 	return r;
 }
 
-/* Until it is full, because each call gives one record of 16 KiB at most. */
+/* Read until the buffer is full, because each call returns one record of 16 KiB at most. */
 static ssize_t read_tls(struct stream *s, char *out, size_t size)
 {
 	enum tls_want before = s->read_wants;
@@ -255,11 +253,11 @@ static ssize_t read_tls(struct stream *s, char *out, size_t size)
 		if (n > 0)
 			got += (size_t)n;
 	} while (n > 0 && got < size);
-	if (s->read_wants == TLS_READ) /* which is nothing special */
+	if (s->read_wants == TLS_READ) /* the normal case, which needs no extra wait */
 		s->read_wants = TLS_NOTHING;
 	if (before != s->read_wants)
 		watch_again(s);
-	if ((got && n != -EAGAIN) || tls_pending(s->tls)) /* there is more, or an end to tell of */
+	if ((got && n != -EAGAIN) || tls_pending(s->tls)) /* there is more to report */
 		loop_timer_set(s->loop, &s->again, 0, on_again);
 	return got ? (ssize_t)got : n;
 }
@@ -281,7 +279,7 @@ ssize_t stream_read(struct stream *s, char *out, size_t size)
 	if (n < 0 && errno == EINTR)
 		return -EAGAIN;
 	if (n < 0 && errno == EIO && !s->in_is_socket)
-		return 0; /* a terminal that hung up */
+		return 0; /* EIO: the terminal hung up */
 	return n < 0 ? -errno : n;
 }
 
@@ -305,7 +303,7 @@ ssize_t stream_write(struct stream *s, const char *bytes, size_t len)
 		return write_tls(s, bytes, len);
 	if (s->out_is_socket)
 		n = send(s->out_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	else if (loop_is_mine(s->loop)) /* which has every signal blocked */
+	else if (loop_is_mine(s->loop)) /* the loop's thread has every signal blocked */
 		n = write(s->out_fd, bytes, len);
 	else
 		n = quiet_write(s->out_fd, bytes, len);

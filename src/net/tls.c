@@ -42,8 +42,8 @@ struct tls {
 	struct ssl_st *ssl;
 	int fd;
 	int error;  /* errno of the last call that moved bytes, 0: none; */
-	bool eof;   /* or nothing more comes */
-	bool fatal; /* not even a goodbye may be said */
+	bool eof;   /* or end of file */
+	bool fatal; /* no close_notify may be sent */
 	bool greeted;
 };
 
@@ -79,7 +79,7 @@ static long bio_ctrl(struct bio_st *bio, int cmd, long number, void *pointer)
 	(void)bio;
 	(void)number;
 	(void)pointer;
-	return cmd == BIO_CTRL_FLUSH; /* nothing is ever held back */
+	return cmd == BIO_CTRL_FLUSH; /* nothing is buffered */
 }
 
 /* Names of the ABI: since 3 the number is OpenSSL's major version. A name that does not exist costs
@@ -172,19 +172,19 @@ static int need_library(struct err *e)
 	return lib.failed.code;
 }
 
-/* The library's text for a failure; forgets all other failures. */
+/* The library's text for an error; clears all other errors. */
 static const char *reason_of(unsigned long error)
 {
 	const char *text = error ? lib.ERR_reason_error_string(error) : NULL;
 
-	if (!text && (error & ERR_SYSTEM_FLAG)) /* 3.x leaves these to us */
+	if (!text && (error & ERR_SYSTEM_FLAG)) /* 3.x has no text for these */
 		text = strerror((int)(error & (ERR_SYSTEM_FLAG - 1)));
 
 	lib.ERR_clear_error();
 	return text ? text : "no reason given";
 }
 
-/* What the library has to say about its last failure. */
+/* The library's text for its last error. */
 static const char *reason(void)
 {
 	return reason_of(lib.ERR_get_error());
@@ -228,13 +228,13 @@ int tls_server(const char *cert_file, const char *key_file, struct tls_context *
 	ctx = new_ctx(true, e);
 	if (!ctx)
 		return -EIO;
-	lib.SSL_CTX_set_num_tickets(ctx, 0); /* nobody resumes, and unasked bytes are a nuisance */
+	lib.SSL_CTX_set_num_tickets(ctx, 0); /* sessions are never resumed */
 	if (lib.SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1)
 		r = err_set(e, -EINVAL, "cannot use the certificate '%s': %s", cert_file, reason());
 	else if (lib.SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1)
 		r = err_set(e, -EINVAL, "cannot use the key '%s': %s", key_file, reason());
 	else if (lib.SSL_CTX_check_private_key(ctx) != 1)
-		r = err_set(e, -EINVAL, "the key '%s' is not that of the certificate '%s'",
+		r = err_set(e, -EINVAL, "the key '%s' does not match the certificate '%s'",
 			    key_file, cert_file);
 	if (r < 0) {
 		lib.SSL_CTX_free(ctx);
@@ -278,7 +278,7 @@ void tls_context_free(struct tls_context *c)
 
 /* --- connections --- */
 
-/* Whom the certificate must name. */
+/* Set the name that the certificate must have. */
 static int expect(struct tls *t, const char *host, struct err *e)
 {
 	if (lib.X509_VERIFY_PARAM_set1_ip_asc(lib.SSL_get0_param(t->ssl), host) == 1)
@@ -287,8 +287,7 @@ static int expect(struct tls *t, const char *host, struct err *e)
 	lib.SSL_set_hostflags(t->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	if (lib.SSL_set1_host(t->ssl, host) != 1 ||
 	    lib.SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, 0, (void *)host) != 1)
-		return err_set(e, -EINVAL, "TLS does not take '%s' for a host's name: %s", host,
-			       reason());
+		return err_set(e, -EINVAL, "invalid TLS host name '%s': %s", host, reason());
 	return 0;
 }
 
@@ -309,7 +308,7 @@ int tls_open(struct tls_context *c, int fd, const char *host, struct tls **out, 
 	}
 	lib.BIO_set_data(bio, t);
 	lib.BIO_set_init(bio, 1);
-	lib.SSL_set_bio(t->ssl, bio, bio); /* takes the one reference */
+	lib.SSL_set_bio(t->ssl, bio, bio); /* takes over the only reference */
 	if (c->server)
 		lib.SSL_set_accept_state(t->ssl);
 	else
@@ -333,7 +332,7 @@ void tls_free(struct tls *t)
 	free(t);
 }
 
-/* What a call came to that moved nothing: -EAGAIN with *want, 0: goodbye, -errno. */
+/* The result of a call without progress: -EAGAIN with *want, 0: closed by the peer, -errno. */
 static int failure(struct tls *t, int result, enum tls_want *want)
 {
 	switch (lib.SSL_get_error(t->ssl, result)) {
@@ -347,14 +346,14 @@ static int failure(struct tls *t, int result, enum tls_want *want)
 		return 0;
 	case SSL_ERROR_SSL:
 		t->fatal = true;
-		return t->eof ? -ECONNRESET : -EPROTO; /* 3.x calls a missing goodbye this */
+		return t->eof ? -ECONNRESET : -EPROTO; /* 3.x: a missing close_notify */
 	default:
 		t->fatal = true;
 		return t->error ? -t->error : -ECONNRESET;
 	}
 }
 
-/* The next step after the certificate of the other side was refused here. */
+/* The next step after this side refused the peer's certificate. */
 static const char *trust_next(long verified)
 {
 	switch (verified) {
@@ -384,20 +383,21 @@ static int explain_protocol(struct err *e)
 	const char *text = reason_of(error);
 
 	if (code == SSL_R_TLSV1_ALERT_UNKNOWN_CA)
-		return err_set(e, -EPROTO,
-			       "the peer does not trust the CA of our certificate (%s); on the "
-			       "peer's machine, name the file with the CA by 'caFile' in a config, "
-			       "or by SSL_CERT_FILE",
-			       text);
-	if (code >= SSL_R_SSLV3_ALERT_BAD_CERTIFICATE &&
-	    code <= SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN)
 		return err_set(
 			e, -EPROTO,
-			"the peer refuses our certificate: %s; the peer's error has the reason",
+			"the peer does not trust the CA of this server's certificate (%s); on the "
+			"peer's machine, name the file with the CA by 'caFile' in a config, "
+			"or by SSL_CERT_FILE",
 			text);
+	if (code >= SSL_R_SSLV3_ALERT_BAD_CERTIFICATE &&
+	    code <= SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN)
+		return err_set(e, -EPROTO,
+			       "the peer refuses this server's certificate: %s; the peer's error "
+			       "has the reason",
+			       text);
 	if (code >= SSL_AD_REASON_OFFSET && code <= SSL_AD_REASON_OFFSET + SSL_AD_MAX)
-		return err_set(e, -EPROTO, "the peer refuses TLS with us: %s", text);
-	return err_set(e, -EPROTO, "no TLS with it: %s; is it ws://?", text);
+		return err_set(e, -EPROTO, "the peer refuses TLS with this server: %s", text);
+	return err_set(e, -EPROTO, "no TLS: %s; does the peer use ws://?", text);
 }
 
 int tls_handshake(struct tls *t, enum tls_want *want, struct err *e)
@@ -417,12 +417,13 @@ int tls_handshake(struct tls *t, enum tls_want *want, struct err *e)
 		return 0;
 	verified = lib.SSL_get_verify_result(t->ssl); /* 0 is X509_V_OK */
 	if (r == -EPROTO && verified != 0)
-		return err_set(e, -EACCES, "its certificate is not trusted: %s%s",
+		return err_set(e, -EACCES, "the server's certificate is not trusted: %s%s",
 			       lib.X509_verify_cert_error_string(verified), trust_next(verified));
 	if (r == -EPROTO)
 		return explain_protocol(e);
 	if (r == 0 || r == -ECONNRESET)
-		return err_set(e, -ECONNRESET, "it hung up during the TLS handshake");
+		return err_set(e, -ECONNRESET,
+			       "the peer closed the connection during the TLS handshake");
 	return err_set(e, r, "the TLS handshake failed: %s", strerror(-r));
 }
 
@@ -448,7 +449,7 @@ ssize_t tls_write(struct tls *t, const void *bytes, size_t len, enum tls_want *w
 {
 	int n;
 
-	assert(len > 0); /* OpenSSL says that writing nothing is undefined */
+	assert(len > 0); /* in OpenSSL a write of 0 bytes is undefined */
 	*want = TLS_NOTHING;
 	if (t->fatal)
 		return -ECONNRESET;

@@ -9,7 +9,7 @@
 
 #define LABEL_MAX 63 /* RFC 1035 */
 
-/* The text itself is not said again: it may hold a secret. */
+/* The text is not repeated: it may have a secret. */
 static int refuse(struct err *e, enum url_use use, const char *what)
 {
 	return err_set(e, -EINVAL, "%s: %s", what,
@@ -20,7 +20,7 @@ static int refuse(struct err *e, enum url_use use, const char *what)
 				 "(with /PATH or not) or unix:PATH");
 }
 
-/* What is behind the prefix, or NULL. */
+/* The text after the prefix, or NULL. */
 static const char *behind(const char *text, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -41,8 +41,8 @@ static bool is_name_character(char c)
 	       c == '-' || c == '_';
 }
 
-/* A name of labels with dots between. One whose last label is a number would be taken for an
- * address by the resolver, in forms that nobody means (127.1, 0x7f000001). */
+/* Labels with dots between them. A name whose last label is a number is refused: the resolver would
+ * take it for an address in an unusual form (127.1, 0x7f000001). */
 static bool is_name(const char *host)
 {
 	size_t label = 0;
@@ -79,7 +79,7 @@ static int port_of(const char *digits, const char *end)
 	return port <= 65535 ? port : -1;
 }
 
-/* The host of text, which ends before end; *out_port: at its colon, or end. NULL, or what is wrong.
+/* Parse the host of text, which ends before end; *out_port: its colon, or end. NULL, or the error.
  */
 static const char *host_of(const char *text, const char *end, enum url_use use, struct url *out,
 			   const char **out_port)
@@ -94,33 +94,35 @@ static const char *host_of(const char *text, const char *end, enum url_use use, 
 	len = (size_t)((stop ? stop : end) - host);
 	*out_port = host + len + brackets;
 	if (len == 0)
-		return "there is no host";
+		return "the host is missing";
 	if (len >= sizeof(out->host))
 		return "the host is too long";
 	memcpy(out->host, host, len);
 	out->host[len] = '\0';
 	if (*out_port != end && **out_port != ':')
-		return "something between host and port";
+		return "unexpected characters between host and port";
 	if (brackets)
 		return is_ip(out->host, AF_INET6) ? NULL : "no IPv6 address between '[' and ']'";
 	if (is_ip(out->host, AF_INET))
 		return NULL;
 	if (use == URL_LISTEN)
-		return "the host is no IP address";
-	return is_name(out->host) ? NULL : "the host is no name and no IP address (IPv6: in [])";
+		return "the host is not an IP address";
+	return is_name(out->host)
+		       ? NULL
+		       : "the host is neither a name nor an IP address (write IPv6 in [])";
 }
 
-/* What follows the host and port. NULL, or what is wrong. */
+/* Parse the part after host and port. NULL, or the error. */
 static const char *path_of(const char *text, enum url_use use, struct url *out)
 {
 	size_t slash = *text != '/', len = strlen(text);
 
 	if (use == URL_LISTEN && *text)
-		return "there is something behind the port";
+		return "unexpected characters after the port";
 	if (strchr(text, '#'))
-		return "there is a fragment";
+		return "a fragment is not allowed";
 	for (const char *p = text; *p; p++) {
-		if (*p <= ' ' || *p > '~') /* beyond ASCII, too, whatever the sign of char */
+		if (*p <= ' ' || *p > '~') /* also beyond ASCII, if char is signed or not */
 			return "the path has a character that must be written %XX";
 	}
 	if (slash + len >= sizeof(out->path))
@@ -130,40 +132,40 @@ static const char *path_of(const char *text, enum url_use use, struct url *out)
 	return NULL;
 }
 
-/* Behind ws:// or wss://. */
+/* Parse the part after ws:// or wss://. */
 static const char *parse_ws(const char *text, enum url_use use, struct url *out)
 {
 	const char *end = text + strcspn(text, "/?#"), *colon, *wrong;
 	int port = out->kind == URL_WS ? 80 : 443;
 
 	if (memchr(text, '@', (size_t)(end - text)))
-		return "there is a user or password";
+		return "a user or password is not allowed";
 	wrong = host_of(text, end, use, out, &colon);
 	if (wrong)
 		return wrong;
 	if (colon != end)
 		port = port_of(colon + 1, end);
 	else if (use == URL_LISTEN)
-		return "there is no port";
+		return "the port is missing";
 	if (use == URL_LISTEN && port < 0)
-		return "the port is no number from 0 to 65535";
+		return "the port is not a number from 0 to 65535";
 	if (use == URL_CONNECT && port < 1)
-		return "the port is no number from 1 to 65535";
+		return "the port is not a number from 1 to 65535";
 	out->port = (unsigned)port;
 	return path_of(end, use, out);
 }
 
-/* Behind unix: */
+/* Parse the part after unix: */
 static const char *parse_unix(const char *text, struct url *out)
 {
 	struct sockaddr_un address;
 
-	if (strncmp(text, "///", 3) == 0) /* unix:///PATH, as others write it */
+	if (strncmp(text, "///", 3) == 0) /* unix:///PATH is accepted, too */
 		text += 2;
 	else if (strncmp(text, "//", 2) == 0)
-		return "there is a host";
+		return "a host is not allowed";
 	if (!*text)
-		return "there is no path";
+		return "the path is missing";
 	if (strlen(text) >= sizeof(address.sun_path))
 		return "the path is too long for a socket (107 bytes)";
 	memcpy(out->path, text, strlen(text) + 1);
@@ -177,7 +179,7 @@ int url_parse(const char *text, enum url_use use, struct url *out, struct err *e
 
 	for (const char *p = text; *p; p++) {
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			return refuse(e, use, "there is a control character");
+			return refuse(e, use, "a control character is not allowed");
 	}
 	if ((rest = behind(text, "ws://"))) {
 		u.kind = URL_WS;
@@ -189,9 +191,9 @@ int url_parse(const char *text, enum url_use use, struct url *out, struct err *e
 		u.kind = URL_UNIX;
 		wrong = parse_unix(rest, &u);
 	} else if (strcasecmp(text, "stdio") != 0 && strcasecmp(text, "stdio://") != 0) {
-		wrong = "no such kind of address";
+		wrong = "unknown kind of address";
 	} else if (use == URL_CONNECT) {
-		wrong = "stdio is nothing to connect to";
+		wrong = "a client cannot connect to stdio";
 	}
 	if (wrong)
 		return refuse(e, use, wrong);

@@ -9,8 +9,8 @@
 #include "base/base64.h"
 #include "base/sha1.h"
 
-/* Of the memory of a split message: enough for a message with a chunk of output (64 KiB, as
- * base64), so that a stream of them does not ask for memory again and again. */
+/* Memory that is kept between split messages: enough for a message with a chunk of output (64 KiB,
+ * as base64), so that a stream of them does not allocate again and again. */
 enum { MESSAGE_KEEP = 128 * 1024 };
 
 void ws_init(struct ws *w, enum ws_role role, size_t limit)
@@ -45,7 +45,7 @@ void ws_mask(char *bytes, size_t len, const unsigned char mask[4])
 	for (size_t i = 0; i < sizeof(wide); i += 4)
 		memcpy((char *)wide + i, mask, 4);
 	for (; len - at >= sizeof(wide); at += sizeof(wide)) {
-		uint64_t words[4]; /* as many as compilers make vectors of */
+		uint64_t words[4]; /* a block size that compilers vectorise */
 
 		memcpy(words, bytes + at, sizeof(words));
 		for (unsigned i = 0; i < 4; i++)
@@ -69,7 +69,7 @@ static void unmask(struct ws *w, char *bytes, size_t len)
 	w->mask_at = (w->mask_at + (unsigned)(len % 4)) % 4;
 }
 
-/* How long the header is, as far as the bytes that have come can tell. */
+/* The length of the header, as far as the received bytes tell. */
 static size_t header_size(const struct ws *w)
 {
 	unsigned len = w->header[1] & 127;
@@ -95,26 +95,26 @@ static int check_start(struct ws *w)
 	switch (w->op) {
 	case WS_CONT:
 		if (!w->in_message)
-			return fail(w, -EPROTO, "a WebSocket continuation of no message");
+			return fail(w, -EPROTO, "a WebSocket continuation frame without a message");
 		return 0;
 	case WS_TEXT:
 	case WS_BINARY:
 		if (w->in_message)
-			return fail(w, -EPROTO, "a WebSocket message within another");
+			return fail(w, -EPROTO, "a WebSocket message inside another message");
 		return 0;
 	case WS_CLOSE:
 	case WS_PING:
 	case WS_PONG:
 		if (!w->fin)
-			return fail(w, -EPROTO, "a WebSocket control frame in pieces");
+			return fail(w, -EPROTO, "a fragmented WebSocket control frame");
 		if ((w->header[1] & 127) > WS_CONTROL_MAX)
 			return fail(w, -EPROTO, "a WebSocket control frame that is too long");
 		return 0;
 	}
-	return fail(w, -EPROTO, "a WebSocket frame of an unknown kind");
+	return fail(w, -EPROTO, "a WebSocket frame with an unknown opcode");
 }
 
-/* A header is whole: the frame begins. */
+/* A header is complete: the frame begins. */
 static int begin_frame(struct ws *w)
 {
 	unsigned len = w->header[1] & 127;
@@ -124,7 +124,8 @@ static int begin_frame(struct ws *w)
 	for (size_t i = 0; i < bytes; i++)
 		w->left = w->left << 8 | w->header[2 + i];
 	if (bytes && w->left < (bytes == 2 ? 126u : 65536u))
-		return fail(w, -EPROTO, "the length of a WebSocket frame is not the shortest");
+		return fail(w, -EPROTO,
+			    "the length of a WebSocket frame is not in its shortest form");
 	if (w->left >> 63)
 		return fail(w, -EPROTO, "the length of a WebSocket frame is negative");
 	if (w->op < WS_CLOSE) {
@@ -153,7 +154,7 @@ static int end_control(struct ws *w, const char *bytes, size_t len, const struct
 
 		if (len == 1 || code < 1000 || code > 4999 || (code >= 1004 && code <= 1006) ||
 		    code == 1015)
-			return fail(w, -EPROTO, "a WebSocket close with no code that may be sent");
+			return fail(w, -EPROTO, "a WebSocket close frame with an invalid code");
 		w->halted = true;
 	}
 	ev->on_control(ctx, w->op, bytes, len);
@@ -196,7 +197,7 @@ static int take_data(struct ws *w, char *bytes, size_t len, const struct ws_even
 	return 0;
 }
 
-/* Take what is of the header; how many bytes. */
+/* Consume the bytes of the header; returns how many. */
 static size_t take_header(struct ws *w, const char *bytes, size_t len)
 {
 	size_t taken = 0;

@@ -200,7 +200,7 @@ static void on_connect_late(struct loop_timer *t)
 {
 	struct environment *env = RING_OF(t, struct environment, timer);
 
-	environment_drop(env, CLOSE_LOST, -ETIMEDOUT, "it did not answer within %d s",
+	environment_drop(env, CLOSE_LOST, -ETIMEDOUT, "no answer within %d s",
 			 CONNECT_LATE_MS / 1000);
 }
 
@@ -273,7 +273,7 @@ static void on_recovery_over(struct loop_timer *t)
 	else if (env->state == ENVIRONMENT_CLOSING)
 		env->closing_as = CLOSE_FATAL;
 	else
-		environment_drop(env, CLOSE_FATAL, -ETIMEDOUT, "it did not answer for %d s",
+		environment_drop(env, CLOSE_FATAL, -ETIMEDOUT, "no answer for %d s",
 				 WIRE_RECOVERY_MS / 1000);
 }
 
@@ -365,7 +365,7 @@ void environment_attach(struct environment *env)
 static void on_greeting_late(struct loop_timer *t)
 {
 	environment_drop(RING_OF(t, struct environment, timer), CLOSE_LOST, -ETIMEDOUT,
-			 "it did not answer within %d s", WIRE_INITIALIZE_MS / 1000);
+			 "no answer within %d s", WIRE_INITIALIZE_MS / 1000);
 }
 
 static void on_open(void *ctx)
@@ -445,7 +445,7 @@ static int make_ready(struct environment *env, struct err *e)
 			       env->unusable.text);
 	if (environment_is_lost(env))
 		return err_set(e, -ENOTCONN,
-			       "the connection to %s is lost (%.90s); it is being tried again",
+			       "the connection to %s is lost (%.90s); killick tries to reconnect",
 			       env->title, env->why.text);
 	if (env->state != ENVIRONMENT_IDLE || connect_now(env) == 0)
 		return 0;

@@ -24,7 +24,7 @@ int64_t environment_error_code(const struct message *m)
 void environment_error_text(const struct message *m, char out[ENVIRONMENT_TEXT])
 {
 	if (!json_string_into(json_get(m->error, "message"), out, ENVIRONMENT_TEXT) || !*out)
-		snprintf(out, ENVIRONMENT_TEXT, "it did not say why");
+		snprintf(out, ENVIRONMENT_TEXT, "no reason given");
 	for (char *p = out; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = ' ';
@@ -59,7 +59,7 @@ void environment_commit(struct environment *env, struct emit *j)
 		r = channel_commit(env->channel);
 	env->sent_us = loop_now_us();
 	if (r < 0)
-		environment_drop(env, CLOSE_LOST, r, "it does not take what is sent to it");
+		environment_drop(env, CLOSE_LOST, r, "the executor does not read");
 }
 
 bool environment_has_room(const struct environment *env)
@@ -84,9 +84,9 @@ static void refuse(struct environment *env, struct json id)
 
 	if (!b)
 		return;
-	wire_error(b, id, WIRE_UNKNOWN_METHOD, "killick answers no requests");
+	wire_error(b, id, WIRE_UNKNOWN_METHOD, "killick does not answer requests");
 	if (channel_commit(env->channel) < 0)
-		environment_drop(env, CLOSE_LOST, -ENOBUFS, "it does not take what is sent to it");
+		environment_drop(env, CLOSE_LOST, -ENOBUFS, "the executor does not read");
 }
 
 /* --- heartbeat --- */
@@ -132,7 +132,7 @@ static void on_beat(struct loop_timer *t)
 	if (env->probe_us && (heard >= env->probe_us || env->paused))
 		env->probe_us = 0;
 	if (env->probe_us && now - env->probe_us >= period) {
-		environment_drop(env, CLOSE_LOST, -ETIMEDOUT, "nothing was heard of it for %lld s",
+		environment_drop(env, CLOSE_LOST, -ETIMEDOUT, "no message for %lld s",
 				 (long long)((now - heard) / 1000000));
 		return;
 	}
@@ -162,11 +162,11 @@ static const char *read_greeting(struct environment *env, struct json result)
 	bool ours = json_type(killick) == JSON_OBJECT;
 
 	if (!json_string(json_get(result, "sessionId"), &id) || !*id || strlen(id) > SESSION_ID_MAX)
-		return "it gave no session";
+		return "the executor's answer has no session";
 	if (env->recovering && strcmp(id, env->session_id) != 0)
-		return "it gave another session than the one to resume";
+		return "the executor did not resume the session";
 	if (env->recovering && ours != env->killick) /* what was started needs the same care */
-		return "it is another executor than the one to resume";
+		return "a different executor answered, which does not have the session";
 	env->killick = ours;
 	if (!json_int(json_get(killick, "leaseMs"), &env->lease_ms) || env->lease_ms < 0 ||
 	    env->lease_ms > LEASE_MAX_MS)
@@ -188,7 +188,7 @@ static void on_greeted(struct pending *p, const struct message *m)
 		environment_drop(env,
 				 environment_error_code(m) == WIRE_STILL_ATTACHED ? CLOSE_LOST
 										  : CLOSE_FATAL,
-				 -ECONNABORTED, "it refused us: %s", text);
+				 -ECONNABORTED, "the executor refused the session: %s", text);
 		return;
 	}
 	wrong = read_greeting(env, m->result);
@@ -239,7 +239,7 @@ static void take_notification(struct environment *env, const struct message *m)
 		wrong = remote_push(env, PUSH_CLOSED, m->params);
 	buf_reset(&env->decoded, KEEP);
 	if (wrong)
-		malformed(env, "it sent a notification that makes no sense", wrong);
+		malformed(env, "the executor sent an invalid notification", wrong);
 }
 
 static void take_answer(struct environment *env, const struct message *m)
@@ -251,9 +251,9 @@ static void take_answer(struct environment *env, const struct message *m)
 		p->on_answer(p, m);
 	} else if (!m->ours && m->kind == MESSAGE_ERROR) {
 		environment_error_text(m, text);
-		malformed(env, "it could not read what we sent", text);
+		malformed(env, "the executor could not read a message", text);
 	} else if (!m->ours || m->number > env->pendings.last_id) {
-		malformed(env, "it sent an answer that makes no sense", "nothing was asked");
+		malformed(env, "the executor sent an invalid answer", "no such request");
 	}
 }
 
@@ -265,7 +265,7 @@ void environment_hear(struct environment *env, const char *text, size_t len)
 	if (env->state != ENVIRONMENT_GREETING && env->state != ENVIRONMENT_ATTACHED)
 		return;
 	if (message_parse_bare(text, len, &m, &reason) < 0) {
-		malformed(env, "it sent something that is no message", reason);
+		malformed(env, "the executor sent an invalid message", reason);
 		return;
 	}
 	switch (m.kind) {

@@ -37,12 +37,11 @@ static void on_answer(struct pending *p, const struct message *m)
 		return;
 	}
 	if (environment_error_code(m) == WIRE_UNKNOWN_METHOD) {
-		err_set(&e, -ENOTSUP,
-			"%s does not tell what it holds: its executor is not killick's",
+		err_set(&e, -ENOTSUP, "%s cannot list its processes: its executor is not killick's",
 			l->env->title);
 	} else {
 		environment_error_text(m, text);
-		err_set(&e, -EIO, "%s does not tell what it holds: %.100s", l->env->title, text);
+		err_set(&e, -EIO, "%s cannot list its processes: %.100s", l->env->title, text);
 	}
 	finish(l, NULL, 0, &e);
 }

@@ -29,8 +29,7 @@ static int check_list(char *const *list, const char *what, struct err *e)
 	for (char *const *p = list; p && *p; p++)
 		if (!can_be_sent(*p))
 			return err_set(e, -EILSEQ,
-				       "%s %zu is not UTF-8, and nothing else can be sent to an "
-				       "executor",
+				       "%s %zu is not UTF-8, and cannot be sent to an executor",
 				       what, (size_t)(p - list));
 	return 0;
 }
@@ -91,7 +90,8 @@ int plan_check_plain(const struct plan *p, struct err *e)
 	if (!what)
 		return 0;
 	return err_set(e, -ENOTSUP,
-		       "its executor is not killick's and cannot do what was asked for: %s", what);
+		       "its executor is not killick's and does not support what was requested: %s",
+		       what);
 }
 
 /* --- the message --- */

@@ -154,7 +154,7 @@ static void on_late(struct loop_timer *t)
 		if (!r->told)
 			tell_lease(r);
 	} else {
-		set_text(r, "its executor did not say that the server has ended");
+		set_text(r, "its executor did not report the end of the server");
 		finish(r);
 	}
 }
@@ -245,7 +245,7 @@ static void on_settle(struct loop_timer *t)
 	/* Codex's executor handles one request after the other, and one of them may wait for a
 	 * server that does not read. Only another connection brings it back. */
 	if (r->terminate.id && !r->env->program)
-		environment_drop(r->env, CLOSE_LOST, -ETIMEDOUT, "it did not answer within %d s",
+		environment_drop(r->env, CLOSE_LOST, -ETIMEDOUT, "no answer within %d s",
 				 STUCK_MS / 1000);
 	else if (r->exited)
 		end_process(r); /* somebody holds its pipes */
@@ -458,8 +458,8 @@ static void doubt_start(struct remote *r)
 {
 	char text[sizeof(r->end.text)];
 
-	snprintf(text, sizeof(text), "the connection to %s was lost while it was being started",
-		 r->env->title);
+	snprintf(text, sizeof(text),
+		 "the connection to %s was lost while the server was being started", r->env->title);
 	plan_done(&r->plan);
 	r->end.refused = true;
 	remote_go(r, REMOTE_RUNNING, "nobody knows whether process/start arrived");

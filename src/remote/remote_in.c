@@ -190,7 +190,7 @@ static const char *read_event(struct environment *env, struct json stream, struc
 	else if (json_is(stream, "stderr"))
 		ev->kind = EVENT_STDERR;
 	else
-		return "its stream is none that is known";
+		return "its stream is not known";
 	if (json_type(chunk) != JSON_STRING ||
 	    base64_decode(&env->decoded, chunk.at + 1, chunk.len - 2) < 0)
 		return "its chunk is not base64";
@@ -312,7 +312,7 @@ static void read_on(struct remote *r, enum progress found)
 	if (!again) {
 		settle(r);
 	} else if (r->in.rounds++ == ROUNDS_MAX) {
-		remote_break(r, "its executor does not say what the server wrote");
+		remote_break(r, "its executor does not send the output of the server");
 	} else if (found == FOUND_MORE) {
 		remote_read(r);
 	} else {
@@ -329,7 +329,7 @@ static void on_read(struct pending *p, const struct message *m)
 
 	if (m->kind == MESSAGE_ERROR) {
 		if (environment_error_code(m) == WIRE_UNKNOWN_METHOD && !r->denied)
-			remote_break(r, "its executor cannot say what the server wrote");
+			remote_break(r, "its executor cannot send the output of the server");
 		else
 			remote_vanished(r);
 		return;
@@ -344,9 +344,9 @@ static void on_read(struct pending *p, const struct message *m)
 	buf_reset(&env->decoded, WIRE_CHUNK_MAX);
 	if (found == FOUND_NONSENSE)
 		environment_drop(env, CLOSE_FATAL, -EPROTO,
-				 "its answer to process/read makes no sense");
+				 "its answer to process/read is not valid");
 	else if (found == FOUND_LOSS)
-		remote_break(r, "its executor has lost a part of what the server wrote");
+		remote_break(r, "its executor has lost output of the server");
 	else if (found != FOUND_END && r->state == REMOTE_RUNNING)
 		read_on(r, found);
 }

@@ -213,7 +213,8 @@ void sweep_text(const struct sweep_result *result, char *out, size_t size)
 
 	*out = '\0';
 	if (!result->ran) {
-		snprintf(out, size, "what may have left its process group could not be looked for");
+		snprintf(out, size,
+			 "killick could not look for processes that left the process group");
 		return;
 	}
 	if (!result->found)

@@ -104,9 +104,8 @@ void server_count_failure(struct server *sv)
 	sv->broken = true;
 	last = sv->error;
 	error_set(&sv->error, KILLICK_ERR_START,
-		  "server '%s' failed %u times in a row and is left alone until the session is "
-		  "refreshed; "
-		  "last: %s",
+		  "server '%s' failed %u times in a row and is not started again until the session "
+		  "is refreshed; last error: %s",
 		  sv->recipe.name, sv->failures, last.text);
 }
 
@@ -122,8 +121,7 @@ int server_refuses(const struct server *sv, struct killick_error *e)
 	if (sv->broken)
 		return error_set(e, sv->error.code, "%s", sv->error.text);
 	if (sv->restart == RESTART_NEVER && sv->tried && sv->state == KILLICK_GONE)
-		return error_set(e, sv->error.code,
-				 "%s (its config says that it is not to be started again)",
+		return error_set(e, sv->error.code, "%s (\"restart\" in its config is \"never\")",
 				 sv->error.text);
 	return 0;
 }

@@ -41,7 +41,7 @@ int runtime_enter_blocking(struct killick *k, struct killick_error *e)
 		loop_unlock(k->loop);
 		r = error_set(
 			e, KILLICK_ERR_USAGE,
-			"a function that waits was called from a callback, where it would hold up "
+			"a function that waits was called from a callback, where it would block "
 			"all other callbacks; use its _start variant");
 	}
 	return r;

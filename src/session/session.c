@@ -142,7 +142,7 @@ int session_read_config(const struct config_from *from, struct config *out, stru
 
 	if (!!from->text + !!from->file + !!from->command != 1)
 		return error_set(e, KILLICK_ERR_USAGE,
-				 "give one of config, config_file and command, and only one");
+				 "give exactly one of config, config_file and command");
 	if (from->command && !from->command[0])
 		return error_set(e, KILLICK_ERR_USAGE, "the command is empty");
 	if (from->text)

@@ -57,7 +57,7 @@ static void answer(const char *line, size_t len)
 	if (scan_is(method, "notifications/initialized") && zoo_on_initialized)
 		zoo_on_initialized();
 	if (id.len == 0 || method.len == 0)
-		return; /* a notification, or an answer to nothing we asked */
+		return; /* a notification, or an answer without a request we asked */
 	if (scan_is(method, "initialize")) {
 		version = scan_member(scan_member(msg, "params"), "protocolVersion");
 		if (version.len == 0)

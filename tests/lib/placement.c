@@ -263,18 +263,18 @@ static void fails_alone(const char *environments, const char *more, const char *
 TEST(an_unknown_environment_does_not_start_the_server_here)
 {
 	fails_alone("{\"near\":{\"url\":\"unix:/nowhere\"}}", PLACED,
-		    "the config does not define it; it defines 'near'");
+		    "the config does not define this environment; it defines 'near'");
 }
 
 TEST(a_config_without_environments_does_not_start_the_server_here)
 {
-	fails_alone("null", PLACED, "the config defines none: it has no 'environments'");
+	fails_alone("null", PLACED, "the config has no 'environments'");
 }
 
 TEST(an_empty_environment_does_not_start_the_server_here)
 {
 	fails_alone("{\"far\":{}}", PLACED,
-		    "it has no way to get there: no 'url', 'ssh' or 'program'");
+		    "'url', 'ssh' and 'program' are missing; give one of them");
 }
 
 TEST(a_placed_server_needs_a_directory)

@@ -158,7 +158,7 @@ TEST(another_name_is_refused, .timeout_ms = 20000)
 	t_note("%s", client.why.text);
 	OK(strstr(client.why.text, "a name or address that is in the certificate"));
 	OK(!strstr(client.why.text, "caFile"));
-	UNTIL(strstr(lab.note, "refuses our certificate"));
+	UNTIL(strstr(lab.note, "refuses this server's certificate"));
 	lab_close();
 }
 
@@ -177,7 +177,7 @@ TEST(an_unknown_ca_is_not_trusted, .timeout_ms = 20000)
 	EQ(client.why.code, -EACCES);
 	/* both sides name the option that takes a CA */
 	OK(strstr(client.why.text, "its CA by 'caFile' in a config, or by SSL_CERT_FILE"));
-	UNTIL(strstr(lab.note, "does not trust the CA of our certificate"));
+	UNTIL(strstr(lab.note, "does not trust the CA of this server's certificate"));
 	OK(strstr(lab.note, "'caFile' in a config, or by SSL_CERT_FILE"));
 	OK(!strstr(lab.note, "ws://"));
 	t_note("%s; %s", client.why.text, lab.note);
@@ -203,7 +203,7 @@ TEST(a_client_without_tls_is_disconnected, .timeout_ms = 20000)
 	EQ(lab_connect(&plain, other, NULL, &e), 0);
 	UNTIL(plain.closes);
 	OK(plain.why.code < 0);
-	OK(strstr(lab.note, "is it ws://?"));
+	OK(strstr(lab.note, "does the peer use ws://?"));
 	t_note("%s; %s", plain.why.text, lab.note);
 	lab_close();
 }

@@ -241,22 +241,21 @@ TEST(config_variables_that_cannot_be)
 		"'env': {'KEY': 'a${NONE}'}",
 		"'env.KEY': variable 'NONE' is not set; set it, or write ${NONE:-} to do without");
 	REFUSED_ONE("'env': {'KEY': '${input:key}'}",
-		    "'env.KEY': ${input:key} asks a person, which killick cannot do; use an "
+		    "'env.KEY': ${input:key} asks the user, which killick cannot do; use an "
 		    "environment variable, as in ${NAME}");
 	REFUSED_ONE("'args': ['${config:x}']",
-		    "'args': ${config:x} is not a variable; write $${ where ${ itself is meant");
+		    "'args': ${config:x} is not a variable; write $${ for the characters ${");
 	REFUSED_ONE("'args': ['${}']",
-		    "'args': ${} is not a variable; write $${ where ${ itself is meant");
+		    "'args': ${} is not a variable; write $${ for the characters ${");
 	REFUSED_ONE("'args': ['${1}']",
-		    "'args': ${1} is not a variable; write $${ where ${ itself is meant");
+		    "'args': ${1} is not a variable; write $${ for the characters ${");
 	REFUSED_ONE("'args': ['${HOME%x}']",
-		    "'args': ${HOME%x} is not a variable; write $${ where ${ itself is meant");
-	REFUSED_ONE("'cwd': '${HOME'",
-		    "'cwd': '${' without '}'; write $${ where ${ itself is meant");
+		    "'args': ${HOME%x} is not a variable; write $${ for the characters ${");
+	REFUSED_ONE("'cwd': '${HOME'", "'cwd': '${' without '}'; write $${ for the characters ${");
 	REFUSED_ONE("'args': ['${A:-${B}}']",
 		    "'args': ${A:-${B}}: a default cannot hold another ${");
 	REFUSED_ONE("'args': ['${EMPTY}${NONE:x}']",
-		    "'args': ${NONE:x} is not a variable; write $${ where ${ itself is meant");
+		    "'args': ${NONE:x} is not a variable; write $${ for the characters ${");
 }
 
 TEST(config_names_the_file_the_line_and_the_key)
@@ -345,7 +344,7 @@ TEST(config_times)
 	REFUSED_ONE("'startup_timeout_sec': 1e999", "'startup_timeout_sec' " NO_TIME);
 	REFUSED_ONE("'startup_timeout_ms': true", "'startup_timeout_ms' " NO_TIME);
 	REFUSED_ONE("'startup_timeout_sec': 1, 'startup_timeout_ms': 1",
-		    "'startup_timeout_ms' says the same as 'startup_timeout_sec': keep one");
+		    "'startup_timeout_ms' means the same as 'startup_timeout_sec': keep one");
 }
 
 TEST(config_limits)
@@ -397,17 +396,17 @@ TEST(config_limits)
 TEST(config_refuses_duplicates)
 {
 	REFUSED("{'mcpServers': {'a': {'command': 'x'},\n'a': {'command': 'y'}}}",
-		"mcp.json:2: the name 'a' is taken since line 1");
+		"mcp.json:2: the name 'a' is already used in line 1");
 	REFUSED("{'mcpServers': {'a': {'command': 'x'}, '\\u0061': {'command': 'y'}}}",
-		"mcp.json:1: the name 'a' is taken since line 1");
+		"mcp.json:1: the name 'a' is already used in line 1");
 	REFUSED("{'mcpServers': {}, 'mcpServers': {}}",
-		"mcp.json:1: 'mcpServers' comes after 'mcpServers': keep one");
+		"mcp.json:1: the config has 'mcpServers' after 'mcpServers'; keep one");
 	REFUSED("{'mcpServers': {},\n'servers': {}}",
-		"mcp.json:2: 'servers' comes after 'mcpServers': keep one");
-	REFUSED_ONE("'command': 'y'", "'command' is there twice");
-	REFUSED_ONE("'cwd': null, 'cwd': null", "'cwd' is there twice");
+		"mcp.json:2: the config has 'servers' after 'mcpServers'; keep one");
+	REFUSED_ONE("'command': 'y'", "'command' occurs twice");
+	REFUSED_ONE("'cwd': null, 'cwd': null", "'cwd' occurs twice");
 	REFUSED_ONE("'toolTimeoutSec': 1, 'tool_timeout_sec': 1",
-		    "'tool_timeout_sec' says the same as 'toolTimeoutSec': keep one");
+		    "'tool_timeout_sec' means the same as 'toolTimeoutSec': keep one");
 	REFUSED_ONE("'env': {'A': '1', 'B': '2', 'A': '3'}", "'env' has 'A' twice");
 	REFUSED_ONE("'disabled': true, 'enabled': true",
 		    "'enabled' and 'disabled' contradict each other");
@@ -723,10 +722,10 @@ TEST(config_all_strings_together_have_a_limit, .timeout_ms = 60000)
 	memset(big + 4, 'b', sizeof(big) - 5);
 	EQ(parse_from(text, &src, &c), -EINVAL);
 	STREQ(e.text,
-	      "config:1: server 'x': the texts of the config have more than 67108864 bytes");
+	      "config:1: server 'x': the strings of the config have more than 67108864 bytes");
 	EQ(parse_from(names, &src, &c), -EINVAL);
 	STREQ(e.text,
-	      "config:1: server 'x': the texts of the config have more than 67108864 bytes");
+	      "config:1: server 'x': the strings of the config have more than 67108864 bytes");
 }
 
 /* --- files and commands --- */
@@ -785,7 +784,7 @@ TEST(config_files_have_a_limit)
 	EQ(config_read(path, env, &c, &e), -EFBIG);
 	unlink(path);
 	EQ(config_parse(text, len + 1, &src, &c, &e), -EINVAL);
-	STREQ(e.text, "config: it has more than 16777216 bytes");
+	STREQ(e.text, "config: the config has more than 16777216 bytes");
 }
 
 TEST(config_of_a_command)

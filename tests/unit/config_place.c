@@ -137,35 +137,36 @@ TEST(places_that_are_wrong_refuse_the_config)
 	REFUSED("{'environments': [], 'mcpServers': {}}",
 		"mcp.json:1: 'environments' must be an object, found an array");
 	REFUSED("{'environments': {}, 'mcpServers': {}, 'environments': {}}",
-		"mcp.json:1: 'environments' is there twice");
+		"mcp.json:1: 'environments' occurs twice");
 	REFUSED("{'environments': {'a': {" URL "}, 'a': {" URL "}}, 'mcpServers': {}}",
-		"mcp.json:1: the environment 'a' is there twice");
+		"mcp.json:1: the environment 'a' occurs twice");
 	REFUSED("{'environments': {'local': {" URL "}}, 'mcpServers': {}}",
-		"mcp.json:1: environment 'local' is this machine and cannot be another");
+		"mcp.json:1: environment 'local' is this machine and cannot be defined");
 	REFUSED("{'environments': {'a:b': {" URL "}}, 'mcpServers': {}}",
 		"mcp.json:1: environment 'a:b': a name is printable, has 1 to 63 bytes and no ':'");
 	REFUSED("{'environments': {'a': 1}, 'mcpServers': {}}",
 		"mcp.json:1: environment 'a': an environment must be an object, found a number");
 	REFUSED_PLACE("'ssh': 'h', 'program': ['x']",
-		      "it has 'ssh' and 'program', and there is one way only: keep one");
-	REFUSED_PLACE(URL ", 'args': ['x']", "'args' does not go with 'url'");
-	REFUSED_PLACE("'program': ['x'], 'tokenEnv': 'T'", "'tokenEnv' does not go with 'program'");
-	REFUSED_PLACE(URL ", " URL, "'url' is there twice");
+		      "'ssh' and 'program' exclude each other; keep one");
+	REFUSED_PLACE(URL ", 'args': ['x']", "'args' cannot be used with 'url'");
+	REFUSED_PLACE("'program': ['x'], 'tokenEnv': 'T'",
+		      "'tokenEnv' cannot be used with 'program'");
+	REFUSED_PLACE(URL ", " URL, "'url' occurs twice");
 	REFUSED_PLACE("'program': 'x'", "'program' must be an array of strings, found a string");
 	REFUSED_PLACE("'program': []", "'program' is empty");
 	REFUSED_PLACE("'program': ['${EMPTY}']", "'program' is empty");
-	REFUSED_PLACE("'ssh': ''", "'ssh': there is no host");
+	REFUSED_PLACE("'ssh': ''", "'ssh': the host is missing");
 	REFUSED_PLACE("'ssh': '-oProxyCommand=x'",
 		      "'ssh': a host that begins with '-' would be an option of ssh");
-	REFUSED_PLACE("'ssh': 'a b'", "'ssh': a host is printable and has no spaces");
+	REFUSED_PLACE("'ssh': 'a b'", "'ssh': a host has only printable characters and no spaces");
 	REFUSED_PLACE("'ssh': 'a', 'killick': '-x'", "'killick' cannot begin with '-'");
 	REFUSED_PLACE("'ssh': 'a', 'args': [1]",
 		      "'args' must be an array of strings, found a number");
 	REFUSED_PLACE("'url': 'ws://far.example:1', 'tokenEnv': 'TOKEN'",
-		      "'url': the token would cross the network for anybody to read: use wss://, "
-		      "or say '\"insecure\": true'");
+		      "'url': the token would be sent unencrypted; use wss://, "
+		      "or set '\"insecure\": true'");
 	REFUSED_PLACE("'url': 'ws://127.0.0.1:1', 'caFile': '/x'",
-		      "'url': 'caFile' is of use with wss:// only");
+		      "'url': 'caFile' works with wss:// only");
 	REFUSED_PLACE("'url': 'ws://127.0.0.1:1', 'insecure': 1",
 		      "'insecure' must be true or false, found a number");
 	REFUSED_PLACE("'url': '${NOT}'",
@@ -256,29 +257,27 @@ TEST(placed_servers_keep_their_home)
 
 TEST(servers_that_cannot_be_placed_are_not_started_here)
 {
-	PROBLEM("{" SERVER("'cwd': '/'") "}", "the config defines none: it has no 'environments'");
+	PROBLEM("{" SERVER("'cwd': '/'") "}", "the config has no 'environments'");
 	PROBLEM("{'environments': null, " SERVER("'cwd': '/'") "}",
-		"the config defines none: it has no 'environments'");
+		"the config has no 'environments'");
 	PROBLEM("{'environments': {'a': {" URL "}, 'b': {" URL "}}, " SERVER("'cwd': '/'") "}",
-		"the config does not define it; it defines 'a', 'b'");
+		"the config does not define this environment; it defines 'a', 'b'");
 	PROBLEM("{" SERVER("'cwd': '/'") ", 'environments': {'far': {}}}",
-		"it has no way to get there: no 'url', 'ssh' or 'program'");
+		"'url', 'ssh' and 'program' are missing; give one of them");
 	PROBLEM("{" SERVER("'cwd': '/'") ", 'environments': {'far': null}}",
-		"it has no way to get there: no 'url', 'ssh' or 'program'");
+		"'url', 'ssh' and 'program' are missing; give one of them");
 	PROBLEM("{" SERVER("'cwd': '/'") ", 'environments': {'far': {" URL
 					 ", 'tokenEnv': 'EMPTY'}}}",
-		"variable 'EMPTY', which is to hold its token, is not set");
+		"variable 'EMPTY', which must have the token, is not set");
 	PROBLEM("{" SERVER("'cwd': '/'") ", 'environments': {'far': {" URL
 					 ", 'tokenEnv': 'LINES'}}}",
-		"variable 'LINES' is to hold its token, and has spaces in it, or characters that "
-		"are "
-		"not ASCII");
+		"the token in variable 'LINES' has spaces, or characters that are not ASCII");
 	PROBLEM("{" SERVER("'args': []") ", 'environments': {'far': {" URL "}}}",
-		"it needs 'cwd', the directory over there in which it starts");
+		"'cwd' is missing; give the working directory on that machine");
 	PROBLEM("{" SERVER("'cwd': '~/x'") ", 'environments': {'far': {" URL "}}}",
-		"'cwd' must be an absolute path over there, and '~/x' is none");
+		"'cwd' must be an absolute path on that machine, not '~/x'");
 	PROBLEM("{" SERVER("'cwd': './x'") ", 'environments': {'far': {" URL "}}}",
-		"'cwd' must be an absolute path over there, and './x' is none");
+		"'cwd' must be an absolute path on that machine, not './x'");
 }
 
 TEST(a_server_that_cannot_be_placed_does_not_affect_the_others)
@@ -342,7 +341,7 @@ TEST(the_number_of_places_is_limited)
 					"%s'x%d': {'command': 'x', " PLACED "}", i ? "," : "", i);
 	snprintf(text + len, room - len, "}}");
 	EQ(parse(text, &c), -EINVAL);
-	OK(strstr(e.text, "the texts of the config have more than"));
+	OK(strstr(e.text, "the strings of the config have more than"));
 	free(text);
 }
 
@@ -385,7 +384,7 @@ TEST(places_from_invalid_addresses_are_refused)
 	EQ(from("ssh:h", "TOKEN", &p), -EINVAL);
 	EQ(from("ws://127.0.0.1:1", "EMPTY", &p), -EINVAL);
 	STREQ(e.text,
-	      "'ws://127.0.0.1:1': variable 'EMPTY', which is to hold its token, is not set");
+	      "'ws://127.0.0.1:1': variable 'EMPTY', which must have the token, is not set");
 	EQ(from("ws://127.0.0.1:1", "TOKEN", &p), 0);
 	STREQ(p.token, "s3cret");
 	config_place_done(&p);

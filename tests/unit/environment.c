@@ -166,7 +166,7 @@ TEST(an_executor_that_does_not_answer)
 	EQ(u.ended, 0);
 	fake_pass(1);
 	EQ(u.ended, 1);
-	OK(strstr(u.end.text, "it did not answer within 10 s"));
+	OK(strstr(u.end.text, "no answer within 10 s"));
 	EQ(fake.connects, 1);
 	far_close(&f);
 }
@@ -183,7 +183,7 @@ TEST(an_executor_that_refuses_the_session)
 	fake_pass(0);
 	EQ(u.ended, 1);
 	OK(u.end.refused);
-	OK(strstr(u.end.text, "it refused us: go away please"));
+	OK(strstr(u.end.text, "the executor refused the session: go away please"));
 	far_close(&f);
 }
 
@@ -371,7 +371,7 @@ TEST(output_that_is_lost_ends_the_server)
 	}
 	EQ(u.ended, 1);
 	EQ(u.end.proof, 0);
-	OK(strstr(u.end.text, "lost a part of what the server wrote"));
+	OK(strstr(u.end.text, "has lost output of the server"));
 	far_close(&f);
 }
 
@@ -486,7 +486,7 @@ TEST(heartbeats)
 	fake_pass(5000);
 	EQ(u.lost, 1);
 	OK(strstr(u.why_lost, "the connection to environment 'far' (ws://10.0.0.1:9) was lost: "
-			      "nothing was heard of it for 10 s"));
+			      "no message for 10 s"));
 	link_stop(u.link, LINK_STOP_EOF);
 	fake_pass(2000);
 	EQ(u.ended, 1);

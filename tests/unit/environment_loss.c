@@ -261,7 +261,7 @@ TEST(a_different_executor_is_refused)
 	fake_pass(0);
 	EQ(u.ended, 1);
 	EQ(u.end.proof, LINK_PROOF_LEASE);
-	OK(strstr(u.end.text, "it is another executor"));
+	OK(strstr(u.end.text, "a different executor answered"));
 	far_close(&f);
 }
 
@@ -411,7 +411,7 @@ TEST(lost_before_the_start_is_answered)
 		EQ(u.started, 0);
 		OK(u.end.refused);
 		EQ(u.end.proof, arrived ? LINK_PROOF_WAITID | LINK_PROOF_CGROUP : LINK_PROOF_NEVER);
-		OK(strstr(u.end.text, "was lost while it was being started"));
+		OK(strstr(u.end.text, "was lost while the server was being started"));
 		STREQ(far_sent(&f), ""); /* it was not sent again */
 		far_close(&f);
 	}

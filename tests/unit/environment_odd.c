@@ -129,7 +129,7 @@ TEST(a_sweep_that_does_not_run)
 		}
 		EQ(u.ended, 1);
 		EQ(u.end.proof, LINK_PROOF_GROUP);
-		OK(strstr(u.end.text, "could not be looked for"));
+		OK(strstr(u.end.text, "could not look for processes"));
 		far_close(&f);
 	}
 }
@@ -157,7 +157,7 @@ TEST(lost_while_it_is_swept)
 		fake_pass(2000);
 		EQ(u.ended, 1);
 		EQ(u.end.proof, LINK_PROOF_GROUP);
-		OK(strstr(u.end.text, "could not be looked for"));
+		OK(strstr(u.end.text, "could not look for processes"));
 		far_close(&f);
 	}
 }
@@ -273,8 +273,9 @@ TEST(limits_are_not_for_every_executor)
 	OK(far_attach(&f, FAR_CODEX));
 	EQ(u.ended, 1);
 	OK(u.end.refused);
-	OK(strstr(u.end.text, "its executor is not killick's and cannot do what was asked for: a "
-			      "limit of processes"));
+	OK(strstr(u.end.text,
+		  "its executor is not killick's and does not support what was requested: a "
+		  "limit of processes"));
 	spec.max_procs = 0;
 	spec.contain = "cgroup";
 	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &v, &v.link, &f.e), -ENOTSUP);
@@ -497,7 +498,7 @@ TEST(early_output_is_bounded)
 	link_stop(u.link, LINK_STOP_KILL);
 	far_closed("k1", 5, FAR_REPORT);
 	EQ(u.ended, 1);
-	OK(strstr(u.end.text, "does not say what the server wrote"));
+	OK(strstr(u.end.text, "does not send the output of the server"));
 	far_close(&f);
 }
 
@@ -548,7 +549,7 @@ TEST(invalid_answers_to_initialize_end_the_connection)
 		fake_pass(0);
 		EQ(u.ended, 1);
 		OK(u.end.refused);
-		OK(strstr(u.end.text, "it gave no session"));
+		OK(strstr(u.end.text, "the executor's answer has no session"));
 		far_close(&f);
 	}
 }

@@ -174,7 +174,7 @@ TEST(invalid_starts_are_refused)
 		  "-32602,\"message\":\"env: A must be a string, without NUL\"" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{\"A=\":"
 		  "\"\"}}",
-		  "-32602,\"message\":\"env: 'A=' is no name of a variable\"" },
+		  "-32602,\"message\":\"env: 'A=' is not a valid name of a variable\"" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{}}",
 		  "-32602,\"message\":\"missing field `tty`\"" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{},\"tty\":"
@@ -182,7 +182,7 @@ TEST(invalid_starts_are_refused)
 		  "-32602,\"message\":\"contain must be" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{},\"tty\":"
 		  "false,\"memory\":\"1X\"}",
-		  "-32602,\"message\":\"memory '1X' is no size" },
+		  "-32602,\"message\":\"memory '1X' is not a size" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{},\"tty\":"
 		  "false,\"sandbox\":{}}",
 		  "-32600,\"message\":\"this executor has no sandbox: nothing was started\"" },
@@ -278,9 +278,8 @@ TEST(a_policy_that_is_too_much_work)
 		buf_addf(&b, "%s\"*a*a*a*a*a*a*b\"", i ? "," : "");
 	buf_adds(&b, "]}}}");
 	far_say_bytes(c, b.data, b.len);
-	STREQ(far_heard(c),
-	      "{\"error\":{\"code\":-32602,\"message\":\"the environment is too large "
-	      "to be made\"},\"id\":1}");
+	STREQ(far_heard(c), "{\"error\":{\"code\":-32602,\"message\":\"the environment is too "
+			    "large\"},\"id\":1}");
 	buf_done(&b);
 	far_close();
 }

@@ -467,7 +467,7 @@ TEST(unread_ended_processes_are_limited)
 	run_many(c, 512, 0);
 	far_skip(c);
 	far_say(c, START("p", PIPED));
-	OK(strstr(far_heard(c), "\"code\":-32600,\"message\":\"too many processes have ended "));
+	OK(strstr(far_heard(c), "\"code\":-32600,\"message\":\"too many ended processes "));
 	c->slow = false;
 	far_drain(c);
 	far_skip(c);

@@ -166,7 +166,7 @@ TEST(long_messages_that_are_refused)
 	far_say_and_leave(c, b.data, b.len);
 	OK(far_await_thread());
 	OK(c->closing);
-	OK(strstr(far.log.data, "a long message that is no request"));
+	OK(strstr(far.log.data, "a long message that is not a request"));
 	buf_done(&b);
 	far_close();
 }

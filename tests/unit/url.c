@@ -73,45 +73,45 @@ TEST(url_to_listen_on)
 
 TEST(url_not_to_listen_on)
 {
-	STREQ(on("ws://localhost:80"), "!the host is no IP address");
-	STREQ(on("ws://127.1:80"), "!the host is no IP address");
-	STREQ(on("ws://127.0.0.1"), "!there is no port");
-	STREQ(on("ws://[::1]"), "!there is no port");
-	STREQ(on("ws://127.0.0.1:80/"), "!there is something behind the port");
-	STREQ(on("ws://127.0.0.1:80?x"), "!there is something behind the port");
-	STREQ(on("ws://127.0.0.1:80#x"), "!there is something behind the port");
-	STREQ(on("ws://:80"), "!there is no host");
-	STREQ(on("stdio:"), "!no such kind of address");
-	STREQ(on("stdio:///"), "!no such kind of address");
-	STREQ(on("127.0.0.1:80"), "!no such kind of address");
-	STREQ(on(""), "!no such kind of address");
+	STREQ(on("ws://localhost:80"), "!the host is not an IP address");
+	STREQ(on("ws://127.1:80"), "!the host is not an IP address");
+	STREQ(on("ws://127.0.0.1"), "!the port is missing");
+	STREQ(on("ws://[::1]"), "!the port is missing");
+	STREQ(on("ws://127.0.0.1:80/"), "!unexpected characters after the port");
+	STREQ(on("ws://127.0.0.1:80?x"), "!unexpected characters after the port");
+	STREQ(on("ws://127.0.0.1:80#x"), "!unexpected characters after the port");
+	STREQ(on("ws://:80"), "!the host is missing");
+	STREQ(on("stdio:"), "!unknown kind of address");
+	STREQ(on("stdio:///"), "!unknown kind of address");
+	STREQ(on("127.0.0.1:80"), "!unknown kind of address");
+	STREQ(on(""), "!unknown kind of address");
 }
 
 TEST(url_not_to_connect_to)
 {
-	STREQ(to(""), "!no such kind of address");
-	STREQ(to("ws:"), "!no such kind of address");
-	STREQ(to("ws:/a"), "!no such kind of address");
-	STREQ(to(" ws://a"), "!no such kind of address");
-	STREQ(to("http://a"), "!no such kind of address");
-	STREQ(to("https://a"), "!no such kind of address");
-	STREQ(to("stdio"), "!stdio is nothing to connect to");
-	STREQ(to("stdio://"), "!stdio is nothing to connect to");
-	STREQ(to("ws://"), "!there is no host");
-	STREQ(to("ws:///x"), "!there is no host");
-	STREQ(to("ws://[]"), "!there is no host");
-	STREQ(to("ws://user@a"), "!there is a user or password");
-	STREQ(to("ws://user:secret@a:1/x"), "!there is a user or password");
-	STREQ(to("ws://a/x#y"), "!there is a fragment");
-	STREQ(to("ws://a#"), "!there is a fragment");
+	STREQ(to(""), "!unknown kind of address");
+	STREQ(to("ws:"), "!unknown kind of address");
+	STREQ(to("ws:/a"), "!unknown kind of address");
+	STREQ(to(" ws://a"), "!unknown kind of address");
+	STREQ(to("http://a"), "!unknown kind of address");
+	STREQ(to("https://a"), "!unknown kind of address");
+	STREQ(to("stdio"), "!a client cannot connect to stdio");
+	STREQ(to("stdio://"), "!a client cannot connect to stdio");
+	STREQ(to("ws://"), "!the host is missing");
+	STREQ(to("ws:///x"), "!the host is missing");
+	STREQ(to("ws://[]"), "!the host is missing");
+	STREQ(to("ws://user@a"), "!a user or password is not allowed");
+	STREQ(to("ws://user:secret@a:1/x"), "!a user or password is not allowed");
+	STREQ(to("ws://a/x#y"), "!a fragment is not allowed");
+	STREQ(to("ws://a#"), "!a fragment is not allowed");
 	STREQ(to("ws://a/ b"), "!the path has a character that must be written %XX");
 	STREQ(to("ws://a/\xc3\xa4"), "!the path has a character that must be written %XX");
-	STREQ(to("ws://a/\r\nX: y"), "!there is a control character");
-	STREQ(to("ws://a\n"), "!there is a control character");
-	STREQ(to("unix:a\x7f"), "!there is a control character");
-	STREQ(to("unix:"), "!there is no path");
-	STREQ(to("unix://host/x"), "!there is a host");
-	STREQ(to("unix://"), "!there is a host");
+	STREQ(to("ws://a/\r\nX: y"), "!a control character is not allowed");
+	STREQ(to("ws://a\n"), "!a control character is not allowed");
+	STREQ(to("unix:a\x7f"), "!a control character is not allowed");
+	STREQ(to("unix:"), "!the path is missing");
+	STREQ(to("unix://host/x"), "!a host is not allowed");
+	STREQ(to("unix://"), "!a host is not allowed");
 }
 
 TEST(url_ports)
@@ -122,12 +122,12 @@ TEST(url_ports)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		snprintf(text, sizeof(text), "ws://a:%s/", bad[i]);
-		STREQ(to(text), "!the port is no number from 1 to 65535");
+		STREQ(to(text), "!the port is not a number from 1 to 65535");
 		snprintf(text, sizeof(text), "ws://[::1]:%s", bad[i]);
-		STREQ(to(text), "!the port is no number from 1 to 65535");
+		STREQ(to(text), "!the port is not a number from 1 to 65535");
 	}
 	STREQ(to("ws://a:00080"), "ws <a> 80 </>");
-	STREQ(on("ws://1.2.3.4:65536"), "!the port is no number from 0 to 65535");
+	STREQ(on("ws://1.2.3.4:65536"), "!the port is not a number from 0 to 65535");
 }
 
 TEST(url_hosts)
@@ -142,13 +142,13 @@ TEST(url_hosts)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		snprintf(text, sizeof(text), "ws://%s:1/", bad[i]);
-		STREQ(to(text), "!the host is no name and no IP address (IPv6");
+		STREQ(to(text), "!the host is neither a name nor an IP address (write IPv6 in [])");
 	}
 	for (size_t i = 0; i < sizeof(bad6) / sizeof(bad6[0]); i++) {
 		snprintf(text, sizeof(text), "ws://[%s]:1/", bad6[i]);
 		STREQ(to(text), "!no IPv6 address between '[' and ']'");
 	}
-	STREQ(to("ws://::1"), "!there is no host");
+	STREQ(to("ws://::1"), "!the host is missing");
 	STREQ(to("ws://[::1"), "!a '[' without a ']'");
 	STREQ(to("ws://["), "!a '[' without a ']'");
 	STREQ(to("ws://[::1]x"), "!something between host and port");
@@ -156,7 +156,7 @@ TEST(url_hosts)
 	memset(label, 'a', 64);
 	label[64] = '\0';
 	snprintf(text, sizeof(text), "ws://%s", label);
-	STREQ(to(text), "!the host is no name and no IP address (IPv6");
+	STREQ(to(text), "!the host is neither a name nor an IP address (write IPv6 in [])");
 	label[63] = '\0';
 	snprintf(text, sizeof(text), "ws://%s.%s.%s.%.61s", label, label, label, label);
 	EQ(strlen(to(text)), strlen("ws <> 80 </>") + 253);
