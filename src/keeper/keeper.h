@@ -3,8 +3,8 @@
  *
  *   owner ---- watch ---- hold ---- server ---- processes that the server starts
  *
- * Life: keeper_init -> keeper_prepare -> fork -> keeper_stopping -> keeper_kill -> keeper_clean, the
- * last only in a process that proved the tree empty. There is nothing to free: each of the two
+ * Life: keeper_init -> keeper_prepare -> fork -> keeper_stopping -> keeper_kill -> keeper_clean,
+ * the last only in a process that proved the tree empty. There is nothing to free: each of the two
  * processes exits. Threads: one per process.  Allocates: in keeper_init only.
  */
 #pragma once

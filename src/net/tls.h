@@ -2,8 +2,9 @@
  *
  * libssl is loaded when the first wss:// is used: the one that the process has already, else the
  * newest that is installed. Nothing else of killick needs it: who does not use wss:// does not load
- * it, and where it is missing only wss:// fails, with a sentence that names the package. TLS 1.2 at least; a client checks the certificate and the host's name.
- * Threads: one at a time per connection.  Blocking: tls_server and tls_client read files.
+ * it, and where it is missing only wss:// fails, with a sentence that names the package. TLS 1.2 at
+ * least; a client checks the certificate and the host's name. Threads: one at a time per
+ * connection.  Blocking: tls_server and tls_client read files.
  */
 #pragma once
 

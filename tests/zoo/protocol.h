@@ -6,11 +6,11 @@
  * `echo`: a client that can still call `pid` has a session that survived.
  *
  * Tools: echo {text}, sleep {ms}, block, pid, progress {n, ms}, ask {method, params, bytes, late},
- * log {n, text, bytes}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what, uri}, fail, seen,
- * env. `seen` says as structuredContent what the client did: cancelled, initialized, roots, level,
- * late (the answer to an ask that belonged to no call).
- * Lists have three pages. Every process adds its pid to the file that ZOO_PIDS names, and every
- * line that it reads to the file that ZOO_WIRE names, if that is set.
+ * log {n, text, bytes}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what,
+ * uri}, fail, seen, env. `seen` says as structuredContent what the client did: cancelled,
+ * initialized, roots, level, late (the answer to an ask that belonged to no call). Lists have three
+ * pages. Every process adds its pid to the file that ZOO_PIDS names, and every line that it reads
+ * to the file that ZOO_WIRE names, if that is set.
  */
 #pragma once
 
