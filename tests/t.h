@@ -7,13 +7,13 @@
  * Each test runs in a separate process, which is a subreaper and has t_audit open (audit.h):
  * programs it starts carry the tag. When the test returns, it fails if a descriptor was opened and
  * not closed, if a child is left (also an orphan of a child), if a process with the tag lives, or,
- * under AddressSanitizer, if memory is left that nobody can reach. A failed check ends the test at
- * once. A test that hangs is killed with everything it started. Nothing here sleeps for luck: wait
- * for events with t_wait_fd.
+ * under AddressSanitizer, if memory was leaked. A failed check ends the test at once. A test that
+ * times out is killed with every process it started. Tests do not sleep and hope: they wait for
+ * events with t_wait_fd.
  *
  * Program: [--list] [--seed N] [NAME...], or --debug NAME: that test in this process and without a
- * deadline, for a debugger. Exit status 0 when nothing failed. Link with t.c and audit.c; a program
- * with a main of its own may use all functions too.
+ * deadline, for a debugger. Exit status 0 when no test failed. Link with t.c and audit.c; a program
+ * with its own main may use all functions, too.
  */
 #pragma once
 
@@ -25,8 +25,8 @@
 
 #define T_TIMEOUT_MS 10000
 
-/* Under a sanitizer everything is slow: deadlines that only a broken program meets are this much
- * later. */
+/* Programs are slow under a sanitizer: deadlines that only a broken program reaches are multiplied
+ * by this. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define T_PATIENCE 4
 #else

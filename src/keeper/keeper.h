@@ -81,7 +81,7 @@ struct keeper {
 	int owner_fd;        /* pidfd, or -1 */
 	pid_t parent;        /* the parent, when it is the owner; -1: the owner is not the parent */
 	int watch_fd;        /* pidfd of the watch, or -1 */
-	int stdin_fd;        /* poller of both keepers that has stdin's hang-up alone; -1: none */
+	int stdin_fd; /* poller, shared by both keepers, for the hang-up of stdin; -1: none */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
 	int control_fd;                                 /* -1: none */
 	pid_t server;                                   /* as /proc names it; 0 before it runs */

@@ -21,10 +21,10 @@
 struct mark {
 	const char *entry; /* "KILLICK_TREE=ID", borrowed; NULL: the tree has no mark */
 	int proc_fd;       /* /proc */
-	char pidns[32];    /* our own pid namespace, as /proc/PID/ns/pid names it */
-	int error;         /* errno: why no look is possible; 0: one is */
-	int control_fd;    /* of the owner, or -1 (control.h) */
-	bool asks;         /* the owner is to be asked before the next look */
+	char pidns[32];    /* the keeper's pid namespace, as /proc/PID/ns/pid names it */
+	int error;         /* errno: why a scan is not possible; 0: possible */
+	int control_fd;    /* socket to the owner, or -1 (control.h) */
+	bool asks;         /* ask the owner before the next scan */
 };
 
 /* Open the files that a scan needs, before the server starts. m->entry may be set later. */
@@ -35,12 +35,12 @@ void mark_ready(struct mark *m);
  * finished. Processes whose environment this user may not read (another user's, a keeper's) are
  * skipped.
  *
- * First every process is asked for its pid namespace, which takes a microsecond and no descriptor.
- * Only when a process is in another pid namespace are environments read, by a process that is
- * forked for it: a read of /proc/PID/environ waits while PID changes its memory map, and a PID that
- * maps a file of a dead file system may do that for ever.
+ * The scan reads the pid namespace of every process first, which takes a microsecond and no
+ * descriptor. Environments are read only when a process is in another pid namespace, and then by a
+ * forked process: a read of /proc/PID/environ blocks while PID changes its memory map, and a PID
+ * that maps a file of a dead file system may block for ever.
  *
- * An owner that is asked may answer that there is nothing to find (control.h): another keeper of
- * the same user and pid namespace looked after the question, and either no process was in another
- * pid namespace, or none of those had a mark of any tree. */
+ * The owner may answer that no scan is needed (control.h): another keeper of the same user and pid
+ * namespace scanned after the question, and either no process was in another pid namespace, or none
+ * of those had a mark of any tree. */
 int mark_strike(struct mark *m);

@@ -24,7 +24,7 @@ void stdio_ensure(void);
 
 /* Replace a standard descriptor by /dev/null, so that the server holds the only copy. */
 void stdio_drop(int fd);
-/* The same for all from `first` to stderr. */
+/* The same for all descriptors from `first` to stderr. */
 void stdio_drop_from(int first);
 
 /* Close every descriptor above stderr except keep[0..count), where -1 is ignored: a descriptor that

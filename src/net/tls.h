@@ -1,10 +1,10 @@
 /* tls.h - TLS over a non-blocking descriptor, with the system's libssl.
  *
- * libssl is loaded when the first wss:// is used: the one that the process has already, else the
- * newest that is installed. Nothing else of killick needs it: who does not use wss:// does not load
- * it, and where it is missing only wss:// fails, with a sentence that names the package. TLS 1.2 at
- * least; a client checks the certificate and the host's name. Threads: one at a time per
- * connection.  Blocking: tls_server and tls_client read files.
+ * libssl is loaded when the first wss:// is used: the libssl that the process has loaded already,
+ * else the newest installed one. No other part of killick needs libssl: where it is missing only
+ * wss:// fails, with a sentence that names the package. TLS 1.2 or newer; a client checks the
+ * certificate and the host name. Threads: one at a time per connection.  Blocking: tls_server and
+ * tls_client read files.
  */
 #pragma once
 
