@@ -560,7 +560,7 @@ TEST(ps_of_an_executor_that_cannot_list_says_so, .timeout_ms = TEST_MS)
 	write_file("mcp.json", "{\"environments\": {\"dull\": {\"program\": [\"sh\", \"dull\"]}}, "
 			       "\"mcpServers\": {}}");
 	EQ(shell("$K ps --on dull"), 69);
-	SAYS("does not tell what it holds");
+	SAYS("cannot list its processes");
 	nothing_left();
 }
 

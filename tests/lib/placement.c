@@ -280,7 +280,7 @@ TEST(an_empty_environment_does_not_start_the_server_here)
 TEST(a_placed_server_needs_a_directory)
 {
 	fails_alone("{\"far\":{\"url\":\"unix:/nowhere\"}}", "\"environment\":\"far\"",
-		    "it needs 'cwd'");
+		    "'cwd' is missing");
 }
 
 TEST(an_unreachable_executor_does_not_start_the_server_here, .timeout_ms = 60000)

@@ -151,8 +151,8 @@ TEST(url_hosts)
 	STREQ(to("ws://::1"), "!the host is missing");
 	STREQ(to("ws://[::1"), "!a '[' without a ']'");
 	STREQ(to("ws://["), "!a '[' without a ']'");
-	STREQ(to("ws://[::1]x"), "!something between host and port");
-	STREQ(to("ws://[::1]80"), "!something between host and port");
+	STREQ(to("ws://[::1]x"), "!unexpected characters between host and port");
+	STREQ(to("ws://[::1]80"), "!unexpected characters between host and port");
 	memset(label, 'a', 64);
 	label[64] = '\0';
 	snprintf(text, sizeof(text), "ws://%s", label);
