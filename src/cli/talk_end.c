@@ -202,8 +202,12 @@ int talk_close(struct talk *t)
 	/* flush the output before waiting for the servers to end */
 	t->exit_status = cli_finish(t->verb, t->exit_status);
 	talk_release(t); /* nothing is left to cancel: a signal may end the program */
-	if (t->k && killick_close(t->k, &report) == 0 && report)
+	if (t->k && killick_close(t->k, &report) == 0 && report) {
+		/* what servers wrote to stderr may be read after the answer that was waited for */
+		while (killick_dispatch(t->k) > 0)
+			;
 		show_endings(t, report);
+	}
 	killick_report_free(report);
 	killick_status_free(t->status);
 	killick_session_free(t->s);
