@@ -52,7 +52,7 @@ static void pack_server(struct pack *p, const struct lease *l, struct killick_se
 		.bytes_in = sv ? sv->bytes_in : 0,
 		.bytes_out = sv ? sv->bytes_out + (sv->link ? sv->link->written : 0) : 0,
 		.error = pack_text(p, sv ? sv->error.text : l->error),
-		.environment = pack_text(p, cs->environment),
+		.environment = pack_text(p, cs->recipe.environment),
 	};
 	pack_facts(p, sv, out);
 	pack_tail(p, sv, out);

@@ -74,9 +74,9 @@ int verb_call(int argc, char **argv)
 {
 	struct talk t = TALK_INIT(argv);
 	const char *given = NULL;
-	const struct cli_option more[] = {
-		{ .name = "args", .value = &given },
-		{ .name = NULL },
+	const struct option more[] = {
+		{ "args", OPTION_WORD, .text = &given },
+		{ NULL },
 	};
 	AUTO(buf_done) struct buf args = BUF_INIT(0);
 	int status;

@@ -51,57 +51,18 @@ int cli_finish(const char *verb, int status)
 	return status ? status : EXIT_TRY_AGAIN;
 }
 
-static const struct cli_option *find_option(const struct cli_option *options, const char *name,
-					    size_t len)
+int cli_refuse_option(const char *verb, const struct option_reader *r, enum option_result result)
 {
-	for (const struct cli_option *o = options; o->name; o++)
-		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
-			return o;
-	return NULL;
-}
+	const char *word = r->argv[r->at];
+	int len = strchr(word, '=') ? (int)strcspn(word, "=") : 60;
 
-static const struct cli_option *find_letter(const struct cli_option *options, const char *arg)
-{
-	for (const struct cli_option *o = options; o->name; o++)
-		if (o->letter && arg[1] == o->letter && !arg[2])
-			return o;
-	return NULL;
-}
-
-/* Take argv[*i], which starts with a dash, and its value if it has one. */
-static bool take_option(int argc, char **argv, int *i, const struct cli_option *options)
-{
-	const char *arg = argv[*i], *name = arg + 2, *equals;
-	const struct cli_option *o;
-	size_t len;
-
-	equals = strchr(arg, '=');
-	len = equals ? (size_t)(equals - name) : strlen(name);
-	if (strncmp(arg, "--", 2) == 0)
-		o = find_option(options, name, len);
-	else
-		o = find_letter(options, arg);
-	if (!o) {
-		cli_usage(argv[0], "unknown option '%.*s'", equals ? (int)(equals - arg) : 60, arg);
-		return false;
-	}
-	if (o->flag && equals) {
-		cli_usage(argv[0], "option '--%s' takes no value", o->name);
-		return false;
-	}
-	if (o->flag) {
-		*o->flag = true;
-		return true;
-	}
-	if (equals)
-		*o->value = equals + 1;
-	else if (*i + 1 < argc)
-		*o->value = argv[++*i];
-	else {
-		cli_usage(argv[0], "option '--%s' needs a value", o->name);
-		return false;
-	}
-	return true;
+	if (result == OPTION_UNKNOWN)
+		return cli_usage(verb, "unknown option '%.*s'", len, word);
+	if (result == OPTION_REFUSED)
+		return cli_usage(verb, "--%s '%s' is not %s", r->found->name, r->value,
+				 r->found->takes);
+	return cli_usage(verb, "option '--%s' %s", r->found->name,
+			 result == OPTION_NO_VALUE ? "needs a value" : "takes no value");
 }
 
 static bool is_help(const char *arg)
@@ -109,39 +70,46 @@ static bool is_help(const char *arg)
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
-bool cli_words(int argc, char **argv, const char *help, const struct cli_option *options,
+bool cli_words(int argc, char **argv, const char *help, const struct option *options,
 	       struct cli_words *out_words, int *out_status)
 {
+	struct option_reader r = { .argc = argc, .argv = argv, .at = 1 };
 	struct cli_words words = { .list = argv + 1 };
 
-	for (int i = 1; i < argc; i++) {
+	for (; r.at < argc; r.at++) {
+		const char *word = argv[r.at];
+		enum option_result result;
+
 		*out_status = EXIT_USAGE;
-		if (is_help(argv[i])) {
+		if (is_help(word)) {
 			fputs(help, stdout);
 			*out_status = cli_finish(argv[0], EXIT_SUCCESS);
 			return false;
 		}
-		if (out_words && strcmp(argv[i], "--") == 0) {
-			words.command = argv + i + 1;
+		if (out_words && strcmp(word, "--") == 0) {
+			words.command = argv + r.at + 1;
 			break;
 		}
-		if (argv[i][0] != '-' || !argv[i][1]) {
+		if (word[0] != '-' || !word[1]) {
 			if (!out_words) {
-				cli_usage(argv[0], "unexpected argument '%.60s'", argv[i]);
+				cli_usage(argv[0], "unexpected argument '%.60s'", word);
 				return false;
 			}
-			words.list[words.count++] = argv[i];
+			words.list[words.count++] = argv[r.at];
 			continue;
 		}
-		if (!take_option(argc, argv, &i, options))
+		result = option_read(&r, options);
+		if (result != OPTION_TAKEN) {
+			cli_refuse_option(argv[0], &r, result);
 			return false;
+		}
 	}
 	if (out_words)
 		*out_words = words;
 	return true;
 }
 
-bool cli_options(int argc, char **argv, const char *help, const struct cli_option *options,
+bool cli_options(int argc, char **argv, const char *help, const struct option *options,
 		 int *out_status)
 {
 	return cli_words(argc, argv, help, options, NULL, out_status);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "keeper/exits.h"
+#include "keeper/option.h"
 
 int verb_ps(int argc, char **argv);
 int verb_reap(int argc, char **argv);
@@ -33,13 +34,6 @@ extern const char ps_help[], reap_help[], doctor_help[], demo_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
 	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[];
 
-struct cli_option {
-	const char *name;   /* without dashes; NULL ends the list */
-	bool *flag;         /* set when given, or */
-	const char **value; /* takes a value: --name V or --name=V */
-	char letter;        /* short form of a flag, as in -v; 0: none */
-};
-
 struct cli_words {   /* the arguments that are not options */
 	char **list; /* borrowed from argv, which is reordered */
 	int count;
@@ -47,11 +41,14 @@ struct cli_words {   /* the arguments that are not options */
 };
 
 /* Read the options of a verb. False: help or a usage error was printed; exit with *out_status. */
-bool cli_options(int argc, char **argv, const char *help, const struct cli_option *options,
+bool cli_options(int argc, char **argv, const char *help, const struct option *options,
 		 int *out_status);
 /* The same for a verb that takes words too. */
-bool cli_words(int argc, char **argv, const char *help, const struct cli_option *options,
+bool cli_words(int argc, char **argv, const char *help, const struct option *options,
 	       struct cli_words *out_words, int *out_status);
+
+/* The usage error for an option that was not taken. */
+int cli_refuse_option(const char *verb, const struct option_reader *r, enum option_result result);
 
 /* Print `killick: VERB: TEXT; try 'killick VERB --help'` to stderr and return EXIT_USAGE. */
 int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -439,7 +439,7 @@ int verb_demo(int argc, char **argv)
 	};
 	enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
 	static struct demo d = { .stage_in = -1, .stage_out = -1 };
-	const struct cli_option options[] = { { .name = NULL } };
+	const struct option options[] = { { NULL } };
 	unsigned long long id;
 	int status;
 

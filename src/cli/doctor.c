@@ -340,10 +340,10 @@ int verb_doctor(int argc, char **argv)
 	AUTO(findings_done) struct findings f = { .level = NULL };
 	const char *reap = NULL;
 	bool as_json = false;
-	const struct cli_option options[] = {
-		{ .name = "json", .flag = &as_json },
-		{ .name = "reap", .value = &reap },
-		{ .name = NULL },
+	const struct option options[] = {
+		{ "json", .flag = &as_json },
+		{ "reap", OPTION_WORD, .text = &reap },
+		{ NULL },
 	};
 	int status, r;
 

@@ -18,7 +18,6 @@
 #include "base/hex.h"
 #include "base/sha256.h"
 #include "cli.h"
-#include "keeper/options.h"
 
 #define VERB        "exec-server"
 #define TOKEN_MAX   4096
@@ -26,7 +25,7 @@
 #define CONNECTIONS 4096
 #define PROCESSES   1024
 #define OUTPUT_MIN  (1u << 20)
-#define STARTUPS    "256:30:1024" /* connections that have not called initialize */
+enum { START = 256, RATE = 30, FULL = 1024 }; /* connections that have not called initialize */
 
 const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
@@ -54,9 +53,8 @@ const char exec_server_help[] =
 	"Exit status: 0 ended by a signal or its client, 64 usage, 69 cannot listen.\n";
 
 struct words {
-	const char *listen, *token_file, *token_sha256, *cert, *key, *lease, *retain, *contain;
-	const char *connections, *processes, *startups, *output;
-	bool insecure, quiet;
+	const char *listen, *token_file, *token_sha256, *cert, *key;
+	unsigned long long connections, processes;
 };
 
 static int read_digest(const char *text, unsigned char out[32])
@@ -179,7 +177,7 @@ static int check_safety(const struct words *w, const struct exec_options *o)
 		return cli_usage(VERB, "wss:// needs --tls-cert and --tls-key");
 	if (!tls && (w->cert || w->key))
 		return cli_usage(VERB, "--tls-cert and --tls-key are for wss:// only");
-	if (w->insecure || url_is_loopback(&o->url) || (tls && o->has_token))
+	if (o->insecure || url_is_loopback(&o->url) || (tls && o->has_token))
 		return 0;
 	return cli_usage(
 		VERB,
@@ -188,23 +186,10 @@ static int check_safety(const struct words *w, const struct exec_options *o)
 		o->url.host);
 }
 
-static int read_count(const char *name, const char *text, unsigned *out)
-{
-	char *end;
-	unsigned long n;
-
-	if (!text)
-		return 0;
-	n = strtoul(text, &end, 10);
-	if (*end || text[0] < '0' || text[0] > '9' || n == 0 || n > 1000000)
-		return cli_usage(VERB, "%s '%s' is not a number from 1 to 1000000", name, text);
-	*out = (unsigned)n;
-	return 0;
-}
-
 /* START:RATE:FULL, or FULL alone: then a new connection always replaces another one. */
-static int read_startups(const char *text, struct seats_limits *out)
+static int read_startups(const char *text, void *to)
 {
+	struct seats_limits *out = to;
 	unsigned start, rate, full;
 	int end = 0;
 
@@ -216,21 +201,11 @@ static int read_startups(const char *text, struct seats_limits *out)
 	}
 	if (!end || text[end] || text[0] == '+' || full == 0 || full > 1000000 || start > full ||
 	    rate == 0 || rate > 100)
-		return cli_usage(VERB,
-				 "--max-startups '%s' is not START:RATE:FULL such as " STARTUPS
-				 " (START at most FULL, RATE in percent)",
-				 text);
+		return -EINVAL;
 	out->start = start;
 	out->rate = rate;
 	out->full = full;
 	return 0;
-}
-
-static int read_time(const char *name, const char *text, unsigned *out_ms)
-{
-	if (!text || (options_time(text, out_ms) == 0 && *out_ms > 0))
-		return 0;
-	return cli_usage(VERB, "%s '%s' is not a time such as 30s, at most 1h", name, text);
 }
 
 static int understand(const struct words *w, struct exec_options *out)
@@ -239,9 +214,8 @@ static int understand(const struct words *w, struct exec_options *out)
 
 	out->cert_file = w->cert;
 	out->key_file = w->key;
-	out->contain = w->contain;
-	out->quiet = w->quiet;
-	out->insecure = w->insecure;
+	out->max_processes = (unsigned)w->processes;
+	out->seats.max = (unsigned)w->connections;
 	out->has_token = w->token_file || w->token_sha256;
 	if (r == 0 && w->token_file && w->token_sha256)
 		r = cli_usage(VERB, "give --token-file or --token-sha256, not both");
@@ -249,64 +223,41 @@ static int understand(const struct words *w, struct exec_options *out)
 		r = read_token(w->token_file, out->token_sha256);
 	if (r == 0 && w->token_sha256)
 		r = read_digest(w->token_sha256, out->token_sha256);
-	if (r == 0)
-		r = check_safety(w, out);
-	if (r == 0)
-		r = read_time("--lease", w->lease, &out->lease_ms);
-	if (r == 0)
-		r = read_time("--retain", w->retain, &out->retain_ms);
-	if (r == 0)
-		r = read_count("--max-connections", w->connections, &out->seats.max);
-	if (r == 0)
-		r = read_count("--max-processes", w->processes, &out->max_processes);
-	if (r == 0 && w->output &&
-	    (options_size(w->output, &out->max_output) < 0 || out->max_output < OUTPUT_MIN))
-		r = cli_usage(VERB, "--max-output '%s' is not a size of at least 1M, such as 512M",
-			      w->output);
-	if (r == 0)
-		r = read_startups(w->startups ? w->startups : STARTUPS, &out->seats);
-	return r;
-}
-
-static bool is_level(const char *text)
-{
-	static const char *const levels[] = { "auto", "namespace", "cgroup", "keeper", "group" };
-
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (strcmp(text, levels[i]) == 0)
-			return true;
-	return false;
+	return r ? r : check_safety(w, out);
 }
 
 bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out_status)
 {
-	struct words w = { .listen = NULL };
-	const struct cli_option options[] = {
-		{ "listen", .value = &w.listen },
-		{ "token-file", .value = &w.token_file },
-		{ "token-sha256", .value = &w.token_sha256 },
-		{ "tls-cert", .value = &w.cert },
-		{ "tls-key", .value = &w.key },
-		{ "insecure", .flag = &w.insecure },
-		{ "lease", .value = &w.lease },
-		{ "retain", .value = &w.retain },
-		{ "contain", .value = &w.contain },
-		{ "max-connections", .value = &w.connections },
-		{ "max-processes", .value = &w.processes },
-		{ "max-startups", .value = &w.startups },
-		{ "max-output", .value = &w.output },
-		{ "quiet", .flag = &w.quiet },
+	static const char count[] = "a number from 1 to 1000000";
+	static const char span[] = "a time such as 30s, at most 1h";
+	struct words w = { .connections = CONNECTIONS, .processes = PROCESSES };
+	struct exec_options o = { .seats = { .start = START, .rate = RATE, .full = FULL } };
+	const struct option options[] = {
+		{ "listen", OPTION_WORD, .text = &w.listen },
+		{ "token-file", OPTION_WORD, .text = &w.token_file },
+		{ "token-sha256", OPTION_WORD, .text = &w.token_sha256 },
+		{ "tls-cert", OPTION_WORD, .text = &w.cert },
+		{ "tls-key", OPTION_WORD, .text = &w.key },
+		{ "insecure", .flag = &o.insecure },
+		{ "lease", OPTION_TIME, span, .ms = &o.lease_ms, .least = 1 },
+		{ "retain", OPTION_TIME, span, .ms = &o.retain_ms, .least = 1 },
+		{ "contain", OPTION_CHOICE, LEVEL_CHOICE, .choice = (unsigned *)&o.contain,
+		  .words = level_words },
+		{ "max-connections", OPTION_COUNT, count, .number = &w.connections },
+		{ "max-processes", OPTION_COUNT, count, .number = &w.processes },
+		{ "max-startups", OPTION_OTHER,
+		  "START:RATE:FULL such as 256:30:1024 (START at most FULL, RATE in percent)",
+		  .other = &o.seats, .read = read_startups },
+		{ "max-output", OPTION_SIZE, "a size of at least 1M, such as 512M",
+		  .number = &o.max_output, .least = OUTPUT_MIN },
+		{ "quiet", .flag = &o.quiet },
 		{ NULL },
 	};
 
 	if (!cli_options(argc, argv, exec_server_help, options, out_status))
 		return false;
-	*out = (struct exec_options){ .max_processes = PROCESSES, .seats.max = CONNECTIONS };
-	*out_status = understand(&w, out);
-	if (*out_status == 0 && w.contain && !is_level(w.contain))
-		*out_status = cli_usage(VERB,
-					"--contain '%s' is not auto, namespace, cgroup, "
-					"keeper or group",
-					w.contain);
+	*out_status = understand(&w, &o);
+	if (*out_status == 0)
+		*out = o;
 	return *out_status == 0;
 }

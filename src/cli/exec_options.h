@@ -8,13 +8,15 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "keeper/recipe.h"
 #include "net/seats.h"
 #include "net/url.h"
 
 struct exec_options {
 	struct url url;
 	int fd; /* the listening socket from the service manager; -1: none */
-	const char *cert_file, *key_file, *contain;
+	const char *cert_file, *key_file;
+	enum level contain;
 	unsigned char token_sha256[32];
 	bool has_token, insecure, quiet;
 	unsigned lease_ms, retain_ms; /* 0: the default */

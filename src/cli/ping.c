@@ -113,9 +113,9 @@ int verb_ping(int argc, char **argv)
 {
 	struct talk t = TALK_INIT(argv);
 	const char *given = NULL;
-	const struct cli_option more[] = {
-		{ .name = "count", .value = &given },
-		{ .name = NULL },
+	const struct option more[] = {
+		{ "count", OPTION_WORD, .text = &given },
+		{ NULL },
 	};
 	long count = 5;
 	char *end;

@@ -210,21 +210,20 @@ void probe_keeper(struct probe *out)
 	TEXT(out->how, "subreaper and pidfd work");
 }
 
-static void probe_limit(struct probe *out, const struct cgroup_limits *lim, int v1)
+static void probe_limit(struct probe *out, enum limit which, unsigned long long value)
 {
-	static const char *const controllers[V1_COUNT] = {
-		[V1_PIDS] = "pids", [V1_MEMORY] = "memory"
-	};
+	unsigned long long limits[LIMIT_COUNT] = { 0 };
 	struct cgroup cg = CGROUP_NONE;
 	char id[32], why[240] = "", ignored[240];
 
 	*out = (struct probe){ .works = false };
+	limits[which] = value;
 	probe_id(id);
 	cgroup_make(&cg, id, ignored, sizeof(ignored));
-	out->works = cgroup_limit(&cg, id, lim, why, sizeof(why)) == 0;
+	out->works = cgroup_limit(&cg, id, limits, why, sizeof(why)) == 0;
 	if (out->works)
-		TEXT(out->how, "cgroup %s controller %s", cg.v1_fds[v1] >= 0 ? "v1" : "v2",
-		     controllers[v1]);
+		TEXT(out->how, "cgroup %s controller %s", cg.v1_fds[which] >= 0 ? "v1" : "v2",
+		     cgroup_controller(which));
 	else
 		TEXT(out->how, "%s", why);
 	if (!out->works && has_user_manager())
@@ -237,7 +236,7 @@ void probe_max_procs(struct probe *out)
 {
 	struct probe ns;
 
-	probe_limit(out, &(struct cgroup_limits){ .max_procs = 64 }, V1_PIDS);
+	probe_limit(out, LIMIT_PROCS, 64);
 	if (out->works || geteuid() == 0)
 		return;
 	probe_namespace(&ns);
@@ -247,7 +246,7 @@ void probe_max_procs(struct probe *out)
 
 void probe_memory(struct probe *out)
 {
-	probe_limit(out, &(struct cgroup_limits){ .memory = 64ULL << 20 }, V1_MEMORY);
+	probe_limit(out, LIMIT_MEMORY, 64ULL << 20);
 }
 
 /* The command that raises the soft limit of open files, and the hard limit where that is lower. */

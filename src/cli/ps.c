@@ -286,14 +286,14 @@ int verb_ps(int argc, char **argv)
 	AUTO(trees_done) struct trees ts = TREES_INIT;
 	bool as_json = false, as_tree = false, all = false;
 	struct on on = { .where = NULL };
-	const struct cli_option options[] = {
-		{ .name = "on", .value = &on.where },
-		{ .name = "config", .value = &on.config },
-		{ .name = "token-env", .value = &on.token_env },
-		{ .name = "all", .flag = &all },
-		{ .name = "json", .flag = &as_json },
-		{ .name = "tree", .flag = &as_tree },
-		{ .name = NULL },
+	const struct option options[] = {
+		{ "on", OPTION_WORD, .text = &on.where },
+		{ "config", OPTION_WORD, .text = &on.config },
+		{ "token-env", OPTION_WORD, .text = &on.token_env },
+		{ "all", .flag = &all },
+		{ "json", .flag = &as_json },
+		{ "tree", .flag = &as_tree },
+		{ NULL },
 	};
 	int status, r;
 

@@ -203,11 +203,11 @@ int verb_reap(int argc, char **argv)
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	AUTO(trees_done) struct trees ts = TREES_INIT;
 	struct reap reap = { .json = EMIT_LINES(&text) };
-	const struct cli_option options[] = {
-		{ .name = "dry-run", .flag = &reap.dry_run },
-		{ .name = "no-wait", .flag = &reap.no_wait },
-		{ .name = "json", .flag = &reap.as_json },
-		{ .name = NULL },
+	const struct option options[] = {
+		{ "dry-run", .flag = &reap.dry_run },
+		{ "no-wait", .flag = &reap.no_wait },
+		{ "json", .flag = &reap.as_json },
+		{ NULL },
 	};
 	struct janitor janitor = { .budget_ms = BUDGET_MS, .fn = on_tree, .ctx = &reap };
 	struct emit *j = &reap.json;

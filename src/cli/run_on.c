@@ -87,13 +87,13 @@ static void on_signal(struct loop_watch *w, uint32_t events)
 	r->leave = true;
 	if (!r->signal)
 		r->signal = (int)info.ssi_signo;
-	stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM, r->o.run.grace_ms);
+	stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM, r->o.run.recipe.grace_ms);
 }
 
 static void on_owner_dead(struct loop_watch *w, uint32_t events)
 {
 	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, owner));
-	unsigned grace_ms = r->o.run.grace_ms;
+	unsigned grace_ms = r->o.run.recipe.grace_ms;
 
 	(void)events;
 	loop_watch_stop(r->loop, w);
@@ -107,15 +107,15 @@ static void on_patience_over(struct loop_timer *t)
 	struct run_on *r = (struct run_on *)((char *)t - offsetof(struct run_on, patience));
 
 	if (r->started && !r->lost)
-		stop(r, LINK_STOP_EOF, r->o.run.grace_ms);
+		stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
 	else
-		loop_timer_set(r->loop, t, r->o.run.grace_ms, on_patience_over);
+		loop_timer_set(r->loop, t, r->o.run.recipe.grace_ms, on_patience_over);
 }
 
 static void lose_patience(struct run_on *r)
 {
 	if (!r->patience.slot)
-		loop_timer_set(r->loop, &r->patience, r->o.run.grace_ms, on_patience_over);
+		loop_timer_set(r->loop, &r->patience, r->o.run.recipe.grace_ms, on_patience_over);
 }
 
 static void on_hangup(struct loop_watch *w, uint32_t events)
@@ -140,7 +140,7 @@ static void look_at_pumps(void *ctx)
 		link_pause(r->link, full);
 	r->paused = full;
 	if (r->out.broken)
-		stop(r, LINK_STOP_TERM, r->o.run.grace_ms);
+		stop(r, LINK_STOP_TERM, r->o.run.recipe.grace_ms);
 }
 
 static void on_started(void *ctx, pid_t pid, const char *level)
@@ -266,7 +266,7 @@ static void end_input(struct run_on *r)
 		lose_patience(r);
 	loop_wait(r->loop, is_taken, r, INT64_MAX);
 	loop_timer_stop(r->loop, &r->patience);
-	stop(r, LINK_STOP_EOF, r->o.run.grace_ms);
+	stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
 }
 
 /* With the lock. False: no more input is needed. A server that closed its stdin may still run: then
@@ -391,29 +391,19 @@ static int watch_owner(struct run_on *r)
 
 static int open_link(struct run_on *r, struct err *e)
 {
-	const struct options *o = &r->o.run;
-	AUTO(mem_drop) char *here = r->o.cwd ? NULL : getcwd(NULL, 0);
-	const struct placement where = { .remote_names = NULL };
-	const struct link_spec spec = {
-		.name = o->name,
-		.session = o->session,
-		.argv = o->argv,
-		.envp = r->o.envp,
-		.cwd = r->o.cwd ? r->o.cwd : here,
-		.contain = o->contain == LEVEL_AUTO ? NULL : level_name(o->contain),
-		.grace_ms = o->grace_ms,
-		.max_procs = o->limits.max_procs,
-		.memory = o->limits.memory,
-		.write_limit = WRITE_LIMIT,
-		.stdio = has_no_stdin() ? LINK_NO_STDIN : LINK_PIPES,
-	};
+	struct recipe recipe = r->o.run.recipe;
+	AUTO(mem_drop) char *here = recipe.cwd ? NULL : getcwd(NULL, 0);
 
-	if (!spec.cwd)
+	if (!recipe.cwd && !here)
 		return err_set(
 			e, -errno,
 			"cannot get the name of the working directory (%s); give '--cwd DIR'",
 			strerror(errno));
-	return environment_open_link(r->env, &spec, &where, &link_events, r, &r->link, e);
+	if (!recipe.cwd)
+		recipe.cwd = here;
+	recipe.stdio = has_no_stdin() ? STDIO_NULL : STDIO_PIPES;
+	recipe.write_limit = WRITE_LIMIT;
+	return environment_open_link(r->env, &recipe, &link_events, r, &r->link, e);
 }
 
 /* With the lock. 0, or an exit status. */
@@ -488,7 +478,7 @@ static int exit_status(const struct run_on *r)
 	}
 	if (end->survivors > 0)
 		cli_say(VERB, "%d process%s of '%.100s' could not be killed", end->survivors,
-			end->survivors == 1 ? "" : "es", r->o.run.argv[0]);
+			end->survivors == 1 ? "" : "es", r->o.run.recipe.argv[0]);
 	if (end->exit_signal > 0)
 		return EXIT_SIGNAL + end->exit_signal;
 	if (end->exit_code >= 0)
@@ -496,7 +486,7 @@ static int exit_status(const struct run_on *r)
 	if (*end->text)
 		cli_say(VERB, "%s", end->text);
 	else
-		cli_say(VERB, "the exit status of '%.100s' is not known", r->o.run.argv[0]);
+		cli_say(VERB, "the exit status of '%.100s' is not known", r->o.run.recipe.argv[0]);
 	return EXIT_TRY_AGAIN;
 }
 

@@ -12,10 +12,8 @@
 
 struct run_on_options {
 	struct on on;
-	struct options run;
-	const char *cwd; /* NULL: the path of the working directory here */
-	char **envp;     /* the variables to send; NULL at the end */
-	char **words;    /* the options of `killick run` */
+	struct options run; /* cwd NULL: the path of the working directory here */
+	char **words;       /* the options of `killick run` */
 };
 
 /* False: help or an error was printed; exit with *out_status. */

@@ -35,16 +35,8 @@ const char run_on_help[] =
 	"refused, 69 cannot connect, or the connection was lost, 75 the exit status of\n"
 	"CMD is not known, 126 cannot run CMD, 127 CMD not found.\n";
 
-struct reader {
-	int argc;
-	char **argv;
-	int i;
-	int rest_count;
-	struct run_on_options *out;
-};
-
 /* --env NAME=VALUE, or NAME with its value here. */
-static bool add_env(struct reader *r, const char *text)
+static bool add_env(char ***envp, const char *text)
 {
 	size_t len = strcspn(text, "=");
 	const char *value = getenv(text);
@@ -66,43 +58,7 @@ static bool add_env(struct reader *r, const char *text)
 			  text);
 		return false;
 	}
-	strings_add(&r->out->envp, entry);
-	return true;
-}
-
-/* An option of `run --on` and its value. False with *ours: the value is wrong. */
-static bool take_ours(struct reader *r, bool *ours)
-{
-	const struct {
-		const char *name;
-		const char **value; /* NULL: --env */
-	} table[] = {
-		{ "--on", &r->out->on.where },
-		{ "--config", &r->out->on.config },
-		{ "--cwd", &r->out->cwd },
-		{ "--token-env", &r->out->on.token_env },
-		{ "--env", NULL },
-	};
-	const char *word = r->argv[r->i], *value;
-	size_t len = strcspn(word, "="), k = 0;
-
-	while (k < sizeof(table) / sizeof(table[0]) &&
-	       !(strlen(table[k].name) == len && strncmp(table[k].name, word, len) == 0))
-		k++;
-	*ours = k < sizeof(table) / sizeof(table[0]);
-	if (!*ours)
-		return false;
-	if (word[len] == '=') {
-		value = word + len + 1;
-	} else if (r->i + 1 < r->argc && strcmp(r->argv[r->i + 1], "--") != 0) {
-		value = r->argv[++r->i];
-	} else {
-		cli_usage(VERB, "option '%s' needs a value", table[k].name);
-		return false;
-	}
-	if (!table[k].value)
-		return add_env(r, value);
-	*table[k].value = value;
+	strings_add(envp, entry);
 	return true;
 }
 
@@ -113,18 +69,18 @@ static const char *misplaced(const struct options *o)
 		return "--log";
 	if (o->control >= 0)
 		return "--control";
-	if (o->linger_ms)
+	if (o->recipe.linger_ms)
 		return "--linger";
-	if (o->arg0)
+	if (o->recipe.arg0)
 		return "--arg0";
-	if (!o->sweep)
+	if (!o->recipe.sweep)
 		return "--sweep";
-	return o->terminal ? "--terminal" : NULL;
+	return o->recipe.stdio == STDIO_TERMINAL ? "--terminal" : NULL;
 }
 
 static bool check(struct run_on_options *o, int *out_status)
 {
-	const char *wrong = misplaced(&o->run);
+	const char *wrong = misplaced(&o->run), *cwd = o->run.recipe.cwd;
 
 	*out_status = EXIT_USAGE;
 	if (wrong) {
@@ -135,46 +91,81 @@ static bool check(struct run_on_options *o, int *out_status)
 		cli_usage(VERB, "'--on' needs an environment, a URL or ssh:HOST");
 		return false;
 	}
-	if (o->cwd && *o->cwd != '/') {
+	if (cwd && *cwd != '/') {
 		cli_usage(VERB,
 			  "'--cwd' must be an absolute path on the other machine, not '%.60s'",
-			  o->cwd);
+			  cwd);
 		return false;
 	}
 	return true;
 }
 
-bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_status)
+/* Take our own options, and the words of `killick run` to out->words. False: it was said why, or
+ * help was printed. */
+static bool take_ours(struct option_reader *r, struct run_on_options *out, struct recipe *recipe,
+		      int *out_count, int *out_status)
 {
-	struct reader r = { .argc = argc, .argv = argv, .i = 1, .out = out };
-	struct line why;
+	const char *env = NULL;
+	bool help = false;
+	const struct option ours[] = {
+		{ "on", OPTION_WORD, .text = &out->on.where },
+		{ "config", OPTION_WORD, .text = &out->on.config },
+		{ "cwd", OPTION_WORD, .text = &recipe->cwd },
+		{ "token-env", OPTION_WORD, .text = &out->on.token_env },
+		{ "env", OPTION_WORD, .text = &env },
+		{ "help", .flag = &help, .letter = 'h' },
+		{ NULL },
+	};
+	int count = 0;
 
-	*out = (struct run_on_options){ .cwd = NULL };
-	out->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
-	*out_status = EXIT_USAGE;
-	for (; r.i < argc && strcmp(argv[r.i], "--") != 0; r.i++) {
-		bool ours;
+	for (; r->at < r->argc && strcmp(r->argv[r->at], "--") != 0; r->at++) {
+		enum option_result result = option_read(r, ours);
 
-		if (strcmp(argv[r.i], "--help") == 0 || strcmp(argv[r.i], "-h") == 0) {
+		if (result == OPTION_UNKNOWN) {
+			out->words[count++] = r->argv[r->at];
+			/* its value is no option of ours, whatever it looks like */
+			if (!r->value && r->at + 1 < r->argc &&
+			    strcmp(r->argv[r->at + 1], "--") != 0)
+				out->words[count++] = r->argv[++r->at];
+			continue;
+		}
+		if (result != OPTION_TAKEN) {
+			cli_refuse_option(VERB, r, result);
+			return false;
+		}
+		if (help) {
 			fputs(run_on_help, stdout);
 			*out_status = cli_finish(VERB, EXIT_SUCCESS);
 			return false;
 		}
-		if (take_ours(&r, &ours))
-			continue;
-		if (ours)
+		if (env && !add_env(&recipe->envp, env))
 			return false;
-		out->words[r.rest_count++] = argv[r.i];
-		/* its value is not an option, whatever it looks like */
-		if (!strchr(argv[r.i], '=') && r.i + 1 < argc && strcmp(argv[r.i + 1], "--") != 0)
-			out->words[r.rest_count++] = argv[++r.i];
+		env = NULL;
 	}
-	while (r.i < argc)
-		out->words[r.rest_count++] = argv[r.i++];
-	out->words[r.rest_count] = NULL;
-	if (options_parse(r.rest_count, out->words, &out->run, &why) < 0) {
+	while (r->at < r->argc)
+		out->words[count++] = r->argv[r->at++];
+	out->words[count] = NULL;
+	*out_count = count;
+	return true;
+}
+
+bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_status)
+{
+	struct option_reader r = { .argc = argc, .argv = argv, .at = 1 };
+	struct recipe ours = { .cwd = NULL };
+	struct line why;
+	int count;
+
+	*out = (struct run_on_options){ .words = NULL };
+	*out_status = EXIT_USAGE;
+	out->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
+	if (!take_ours(&r, out, &ours, &count, out_status))
+		return false;
+	if (options_parse(count, out->words, &out->run, &why) < 0) {
 		cli_say(VERB, "%s", why.text);
 		return false;
 	}
+	out->run.recipe.cwd = ours.cwd;
+	out->run.recipe.envp = ours.envp;
 	return check(out, out_status);
 }

@@ -68,7 +68,7 @@ enum { TALK_ANY_WORDS = 1 << 30 };
 /* Read the command line: the common options and those in `more` (ended by a NULL name). At most
  * max_words words. False: exit with *out_status. */
 bool talk_options(struct talk *t, int argc, char **argv, const char *help,
-		  const struct cli_option *more, int max_words, int *out_status);
+		  const struct option *more, int max_words, int *out_status);
 
 /* Start the servers and wait until each is ready or has failed. False: no server is ready; an error
  * was printed; call talk_close. With any_state true in this case, too. */

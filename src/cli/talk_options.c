@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keeper/options.h"
 #include "talk.h"
 
 enum { OPTIONS_MAX = 12 };
@@ -26,7 +25,7 @@ static bool check(struct talk *t, int max_words, int *out_status)
 			  t->config ? "config" : "server");
 		return false;
 	}
-	if (t->timeout && (options_time(t->timeout, &ms) < 0 || ms == 0)) {
+	if (t->timeout && (option_time(t->timeout, &ms) < 0 || ms == 0)) {
 		cli_usage(t->verb, "'--timeout' needs a time such as 500ms, 30s or 5m, not '%.60s'",
 			  t->timeout);
 		return false;
@@ -37,14 +36,14 @@ static bool check(struct talk *t, int max_words, int *out_status)
 }
 
 bool talk_options(struct talk *t, int argc, char **argv, const char *help,
-		  const struct cli_option *more, int max_words, int *out_status)
+		  const struct option *more, int max_words, int *out_status)
 {
-	struct cli_option options[OPTIONS_MAX] = {
-		{ .name = "config", .value = &t->config },
-		{ .name = "server", .value = &t->server },
-		{ .name = "timeout", .value = &t->timeout },
-		{ .name = "json", .flag = &t->json },
-		{ .name = "verbose", .flag = &t->verbose, .letter = 'v' },
+	struct option options[OPTIONS_MAX] = {
+		{ "config", OPTION_WORD, .text = &t->config },
+		{ "server", OPTION_WORD, .text = &t->server },
+		{ "timeout", OPTION_WORD, .text = &t->timeout },
+		{ "json", .flag = &t->json },
+		{ "verbose", .flag = &t->verbose, .letter = 'v' },
 	};
 	size_t n = 5;
 

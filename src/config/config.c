@@ -213,24 +213,23 @@ void config_hash_list(struct sha256 *s, char *const *list)
 
 static void fingerprint(struct config_server *s)
 {
+	struct recipe r = s->recipe;
+	AUTO(mem_drop) char *words = NULL;
 	struct sha256 h;
-	char limits[64];
+	size_t size;
 
 	static_assert(sizeof(s->fingerprint) == SHA256_HEX_SIZE, "");
-	snprintf(limits, sizeof(limits), "%lu %llu", s->max_procs, s->memory);
+	r.name = NULL; /* two names for the same are the same */
+	size = recipe_write(&r, NULL, 0);
+	words = mem_grow(NULL, size, 1);
+	recipe_write(&r, words, size);
 	sha256_init(&h);
-	config_hash_list(&h, s->argv);
-	config_hash_text(&h, s->cwd);
-	config_hash_list(&h, s->envp);
-	if (s->environment) {
-		config_hash_text(&h, s->environment);
-		config_hash_text(&h, s->place ? s->place->fingerprint : NULL);
-		config_hash_list(&h, s->remote_names);
-	} else {
-		config_hash_text(&h, NULL);
-	}
-	config_hash_text(&h, limits);
-	config_hash_text(&h, s->contain);
+	config_hash_list(&h, r.argv);
+	config_hash_list(&h, r.envp);
+	config_hash_text(&h, r.environment);
+	config_hash_text(&h, s->place ? s->place->fingerprint : NULL);
+	config_hash_list(&h, r.remote_names);
+	sha256_add(&h, words, size);
 	sha256_hex(&h, s->fingerprint);
 }
 
@@ -398,10 +397,10 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	memset(s, 0, sizeof(*s));
 	c.count = 1;
 	config_server_defaults(s);
-	s->name = mem_dup(name);
-	s->argv = strings_copy(argv);
+	s->name = s->recipe.name = mem_dup(name);
+	s->recipe.argv = strings_copy(argv);
 	r = config_env_read(&j, &vars);
-	s->envp = vars.envp;
+	s->recipe.envp = vars.envp;
 	if (r < 0) {
 		config_done(&c);
 		return r;
@@ -426,25 +425,26 @@ static int by_variable_name(const void *a, const void *b)
 }
 
 /* Of the same name, the last one counts. */
-static void set_variable(struct config_server *s, const char *variable)
+static void set_variable(char ***envp, const char *variable)
 {
 	size_t len = name_len(variable), count = 0;
 
-	for (; s->envp[count]; count++) {
-		if (name_len(s->envp[count]) != len || memcmp(s->envp[count], variable, len) != 0)
+	for (; (*envp)[count]; count++) {
+		if (name_len((*envp)[count]) != len || memcmp((*envp)[count], variable, len) != 0)
 			continue;
-		free(s->envp[count]);
-		s->envp[count] = mem_dup(variable);
+		free((*envp)[count]);
+		(*envp)[count] = mem_dup(variable);
 		return;
 	}
-	strings_add(&s->envp, mem_dup(variable));
+	strings_add(envp, mem_dup(variable));
 }
 
 int config_command_more(struct config *c, const struct config_more *more, struct err *e)
 {
 	struct config_server *s = c->servers;
+	struct recipe *r = &s->recipe;
 
-	assert(c->count == 1 && s->envp && !s->environment);
+	assert(c->count == 1 && r->envp && !r->environment);
 	for (char *const *v = more->env; v && *v; v++) {
 		if (**v == '=' || !strchr(*v, '='))
 			return err_set(e, -EINVAL, "env: '%.100s' is not of the form NAME=value",
@@ -457,10 +457,10 @@ int config_command_more(struct config *c, const struct config_more *more, struct
 	if (more->cwd && !*more->cwd)
 		return err_set(e, -EINVAL, "cwd is empty");
 	for (char *const *v = more->env; v && *v; v++)
-		set_variable(s, *v);
-	qsort(s->envp, strings_count(s->envp), sizeof(char *), by_variable_name);
+		set_variable(&r->envp, *v);
+	qsort(r->envp, strings_count(r->envp), sizeof(char *), by_variable_name);
 	if (more->cwd)
-		s->cwd = mem_dup(more->cwd);
+		r->cwd = mem_dup(more->cwd);
 	if (more->startup_ms)
 		s->startup_ms = more->startup_ms;
 	fingerprint(s);
@@ -472,19 +472,13 @@ void config_done(struct config *c)
 	for (size_t i = 0; i < c->count; i++) {
 		struct config_server *s = &c->servers[i];
 
-		free(s->name);
-		strings_free(s->argv);
-		strings_free(s->envp);
-		free(s->cwd);
-		free(s->environment);
+		recipe_done(&s->recipe);
 		if (s->place)
 			config_place_done(s->place);
 		free(s->place);
 		free(s->problem);
-		strings_free(s->remote_names);
 		strings_free(s->enabled_tools);
 		strings_free(s->disabled_tools);
-		free(s->contain);
 		free(s->stderr_file);
 	}
 	for (size_t i = 0; i < c->place_count; i++)

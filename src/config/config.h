@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "link/recipe.h"
 
 #define FINGERPRINT_SIZE 65 /* hex SHA-256 and NUL */
 
@@ -46,16 +47,12 @@ enum config_era { CONFIG_LEGACY, CONFIG_MODERN, CONFIG_AUTO };
 enum config_restart { RESTART_ON_USE, RESTART_NOW, RESTART_NEVER };
 
 struct config_server {
-	char *name;
-	char **argv; /* command and args, expanded; NULL at the end; empty if not known */
-	/* The whole environment of the server; sorted; NULL at the end. Of one that is placed: what
-	 * crosses. */
-	char **envp;
-	char *cwd;                  /* NULL: ours; never of one that is placed */
-	char *environment;          /* placement; NULL: this machine */
+	const char *name; /* recipe.name */
+	/* How it is started, expanded; owned. argv is empty if not known. envp is sorted. What a
+	 * session decides (session, grace, ...) is not set. */
+	struct recipe recipe;
 	struct config_place *place; /* our copy of it; NULL: this machine, or problem */
 	char *problem;              /* a sentence: why it cannot be placed; NULL: it can */
-	char **remote_names;        /* variables whose values are the executor's; NULL: none */
 	bool disabled;              /* also true of servers that are not stdio servers */
 	bool required;
 	bool shared;                 /* "share": "identical" */
@@ -64,12 +61,9 @@ struct config_server {
 	int64_t startup_ms, tool_ms; /* defaults 30 s, 300 s */
 	char **enabled_tools;        /* NULL: all; else NULL at the end */
 	char **disabled_tools;       /* may be NULL */
-	unsigned long max_procs;     /* "limits": {"maxProcs": 64, "memory": "512M"}; 0: none */
-	unsigned long long memory;   /* bytes */
-	char *contain;               /* "contain": a level of `killick run`; NULL: auto */
 	char *stderr_file;           /* "stderr": append the server's stderr there; NULL: none */
 	unsigned line;               /* where it begins; 0 without a text */
-	char fingerprint[FINGERPRINT_SIZE]; /* of argv, cwd, envp, place, limits, contain */
+	char fingerprint[FINGERPRINT_SIZE]; /* of the recipe and the place */
 };
 
 struct config {

@@ -490,16 +490,16 @@ static void find_problem(const struct config *c, const struct config_server *s,
 			 known);
 	else if (p->problem)
 		snprintf(out, size, "%s", p->problem);
-	else if (!s->cwd)
+	else if (!s->recipe.cwd)
 		snprintf(out, size, "'cwd' is missing; give the working directory on that machine");
-	else if (*s->cwd != '/')
+	else if (*s->recipe.cwd != '/')
 		snprintf(out, size, "'cwd' must be an absolute path on that machine, not '%.100s'",
-			 s->cwd);
+			 s->recipe.cwd);
 }
 
 int config_place_server(struct config_job *j, const char *at, struct config_server *s)
 {
-	const struct config_place *p = config_place_find(j->out, s->environment);
+	const struct config_place *p = config_place_find(j->out, s->recipe.environment);
 	char why[300], text[500];
 
 	find_problem(j->out, s, p, why, sizeof(why));
@@ -507,7 +507,7 @@ int config_place_server(struct config_job *j, const char *at, struct config_serv
 		return copy_place(j, at, p, &s->place);
 	snprintf(text, sizeof(text),
 		 "server '%s' is placed in environment '%.100s' and cannot be started: %s", s->name,
-		 s->environment, why);
+		 s->recipe.environment, why);
 	s->problem = mem_dup(text);
 	return 0;
 }

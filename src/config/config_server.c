@@ -10,13 +10,12 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
+#include "base/strings.h"
 #include "config/config_internal.h"
 
 #define STARTUP_MS  30000
 #define TOOL_MS     300000
 #define SECONDS_MAX 31536000.0 /* a year: more is a mistake */
-#define PROCS_MAX   1000000
 
 enum key {
 	TYPE,
@@ -194,7 +193,7 @@ static int read_tools(struct config_job *j, const struct fields *f, struct confi
 /* "~" is a place on this machine. */
 static enum config_text path_of(const struct config_server *s)
 {
-	return s->environment ? CONFIG_EXPAND : CONFIG_PATH;
+	return s->recipe.environment ? CONFIG_EXPAND : CONFIG_PATH;
 }
 
 static int read_argv(struct config_job *j, const struct fields *f, struct config_server *s)
@@ -204,7 +203,7 @@ static int read_argv(struct config_job *j, const struct fields *f, struct config
 	int r;
 
 	if (!command->v.at)
-		return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 0, &s->argv);
+		return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 0, &s->recipe.argv);
 	if (json_type(command->v) != JSON_STRING)
 		return config_refuse(j, command->v.at,
 				     "'command' must be a string, found %s; the arguments go into "
@@ -213,73 +212,79 @@ static int read_argv(struct config_job *j, const struct fields *f, struct config
 	r = config_string(j, "command", command->v, path_of(s), &program);
 	if (r < 0)
 		return r;
-	s->argv = mem_grow(NULL, 2, sizeof(char *));
-	s->argv[0] = program;
-	s->argv[1] = NULL;
+	strings_add(&s->recipe.argv, program);
 	if (!*program)
 		return config_refuse(j, command->v.at, "'command' is empty");
-	return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->argv);
+	return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->recipe.argv);
 }
 
-/* "512M": digits and K, M or G with an optional B or iB; 0 if it is nothing of the kind. */
-static unsigned long long parse_size(const char *text)
+/* The limit that `key` means, LIMIT_COUNT: none. */
+static enum limit find_limit(const char *key)
 {
-	static const char units[] = "KMG";
-	unsigned long long n = 0, unit = 1;
-	const char *u;
+	int i = 0;
 
-	if (*text < '0' || *text > '9')
+	while (i < LIMIT_COUNT && strcmp(key, recipe_limits[i].key) != 0 &&
+	       !(recipe_limits[i].other_key && strcmp(key, recipe_limits[i].other_key) == 0))
+		i++;
+	return (enum limit)i;
+}
+
+/* A limit that is not known is not kept, and the user believes that it is. */
+static int refuse_limit(struct config_job *j, const char *at, const char *key)
+{
+	char known[120] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s'%s'",
+					i == 0                 ? ""
+					: i + 1 == LIMIT_COUNT ? " and "
+							       : ", ",
+					recipe_limits[i].key);
+	assert(len < sizeof(known));
+	return config_refuse(j, at, "'limits' has %s, not '%s'", known, key);
+}
+
+/* A number, or a size as people write it. 0: it is neither. */
+static unsigned long long limit_value(struct json v, enum option_kind kind)
+{
+	unsigned long long bytes = 0;
+	char text[32];
+	int64_t n = 0;
+
+	if (kind == OPTION_SIZE && json_type(v) == JSON_STRING) {
+		json_string_into(v, text, sizeof(text));
+		return v.len < sizeof(text) && option_size(text, &bytes) == 0 ? bytes : 0;
+	}
+	if (!json_int(v, &n) || n < 0 || (kind == OPTION_COUNT && n > OPTION_COUNT_MAX))
 		return 0;
-	for (; *text >= '0' && *text <= '9'; text++) {
-		if (n > (INT64_MAX - 9) / 10)
-			return 0;
-		n = n * 10 + (unsigned)(*text - '0');
-	}
-	u = *text ? strchr(units, *text & ~0x20) : NULL;
-	if (u) {
-		unit = 1ULL << (10 * (u - units + 1));
-		text++;
-		if (strcmp(text, "B") == 0 || strcmp(text, "iB") == 0)
-			text = "";
-	}
-	return *text || n > INT64_MAX / unit ? 0 : n * unit;
+	return (unsigned long long)n;
 }
 
 static int read_limit(struct config_job *j, struct json_iter *it, struct config_server *s)
 {
-	char shown[CONFIG_SHOW_SIZE];
-	int64_t n = 0;
+	char key[CONFIG_SHOW_SIZE];
+	enum limit which;
+	unsigned long long *limit;
 
-	config_show(it->key, shown);
-	if (strcmp(shown, "maxProcs") == 0 || strcmp(shown, "max_procs") == 0) {
-		if (s->max_procs)
-			return config_refuse(j, it->key.at, "'limits' has '%s' twice", shown);
-		if (!json_int(it->value, &n) || n < 1 || n > PROCS_MAX)
-			return config_refuse(j, it->value.at,
-					     "'limits.%s' must be a whole number from 1 to %d",
-					     shown, PROCS_MAX);
-		s->max_procs = (unsigned long)n;
+	config_show(it->key, key);
+	which = find_limit(key);
+	if (which == LIMIT_COUNT)
+		return refuse_limit(j, it->key.at, key);
+	limit = &s->recipe.limits[which];
+	if (*limit)
+		return config_refuse(j, it->key.at, "'limits' has '%s' twice", key);
+	*limit = limit_value(it->value, recipe_limits[which].kind);
+	if (*limit)
 		return 0;
-	}
-	/* not known means not limited, and whoever wrote it believes that it is */
-	if (strcmp(shown, "memory") != 0)
-		return config_refuse(j, it->key.at,
-				     "'limits' has 'maxProcs' and 'memory', not '%s'", shown);
-	if (s->memory)
-		return config_refuse(j, it->key.at, "'limits' has 'memory' twice");
-	if (json_type(it->value) == JSON_STRING) {
-		char text[32];
-
-		json_string_into(it->value, text, sizeof(text));
-		s->memory = it->value.len < sizeof(text) ? parse_size(text) : 0;
-	} else if (json_int(it->value, &n) && n > 0) {
-		s->memory = (unsigned long long)n;
-	}
-	if (!s->memory)
+	if (recipe_limits[which].kind == OPTION_COUNT)
 		return config_refuse(j, it->value.at,
-				     "'limits.memory' must be a number of bytes or a size such as "
-				     "\"512M\" or \"2G\"");
-	return 0;
+				     "'limits.%s' must be a whole number from 1 to %d", key,
+				     OPTION_COUNT_MAX);
+	return config_refuse(j, it->value.at,
+			     "'limits.%s' must be a number of bytes or a size such as \"512M\" or "
+			     "\"2G\"",
+			     key);
 }
 
 static int read_limits(struct config_job *j, const struct config_value *v, struct config_server *s)
@@ -302,6 +307,7 @@ static int read_limits(struct config_job *j, const struct config_value *v, struc
 static int read_placement(struct config_job *j, const struct config_value *v,
 			  struct config_server *s)
 {
+	char *name = NULL;
 	int r;
 
 	if (json_type(v->v) == JSON_OBJECT) /* opencode */
@@ -312,21 +318,32 @@ static int read_placement(struct config_job *j, const struct config_value *v,
 		return 0;
 	if (json_is(v->v, ""))
 		return config_refuse(j, v->v.at, "'%s' is empty; this machine is 'local'", v->key);
-	r = config_value_text(j, v, CONFIG_PLAIN, &s->environment);
-	if (r == 0 && s->environment && !config_is_printable(s->environment))
+	r = config_value_text(j, v, CONFIG_PLAIN, &name);
+	s->recipe.environment = name;
+	if (name && !config_is_printable(name))
 		return config_refuse(j, v->v.at, "'%s' must be a printable name", v->key);
 	return r;
 }
 
 static int read_env(struct config_job *j, const struct fields *f, struct config_server *s)
 {
-	struct config_env v = { .kind = s->environment ? CONFIG_ENV_PLACED : CONFIG_ENV_SERVER,
+	struct config_env v = { .kind = s->recipe.environment ? CONFIG_ENV_PLACED
+							      : CONFIG_ENV_SERVER,
 				.env = f->of[ENV],
 				.names = f->of[ENV_VARS] };
 	int r = config_env_read(j, &v);
 
-	s->envp = v.envp;
-	s->remote_names = v.names_there;
+	s->recipe.envp = v.envp;
+	s->recipe.remote_names = v.names_there;
+	return r;
+}
+
+static int read_cwd(struct config_job *j, const struct config_value *v, struct config_server *s)
+{
+	char *cwd = NULL;
+	int r = config_value_text(j, v, path_of(s), &cwd);
+
+	s->recipe.cwd = cwd;
 	return r;
 }
 
@@ -335,23 +352,19 @@ static int read_words(struct config_job *j, const struct fields *f, struct confi
 	static const char *const shares[] = { "never", "identical", NULL };
 	static const char *const eras[] = { "legacy", "modern", "auto", NULL };
 	static const char *const restarts[] = { "on-use", "now", "never", NULL };
-	static const char *const levels[] = {
-		"auto", "namespace", "cgroup", "keeper", "group", NULL
-	};
-	int share = 0, era = CONFIG_LEGACY, restart = RESTART_ON_USE, level = 0, r;
+	int share = 0, era = CONFIG_LEGACY, restart = RESTART_ON_USE, level = LEVEL_AUTO, r;
 
 	static_assert(CONFIG_MODERN == 1 && CONFIG_AUTO == 2, "as in eras");
 	static_assert(RESTART_NOW == 1 && RESTART_NEVER == 2, "as in restarts");
 	if ((r = read_word(j, &f->of[SHARE], shares, &share)) < 0 ||
 	    (r = read_word(j, &f->of[ERA], eras, &era)) < 0 ||
 	    (r = read_word(j, &f->of[RESTART], restarts, &restart)) < 0 ||
-	    (r = read_word(j, &f->of[CONTAIN], levels, &level)) < 0)
+	    (r = read_word(j, &f->of[CONTAIN], level_words, &level)) < 0)
 		return r;
 	s->shared = share == 1;
 	s->era = (enum config_era)era;
 	s->restart = (enum config_restart)restart;
-	if (level > 0)
-		s->contain = mem_dup(levels[level]);
+	s->recipe.contain = (enum level)level;
 	return 0;
 }
 
@@ -393,13 +406,12 @@ static int read_rest(struct config_job *j, const struct fields *f, struct config
 	int r;
 
 	if ((r = read_placement(j, env, s)) < 0 || (r = read_argv(j, f, s)) < 0 ||
-	    (r = read_env(j, f, s)) < 0 ||
-	    (r = config_value_text(j, &f->of[CWD], path_of(s), &s->cwd)) < 0 ||
+	    (r = read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
 	    (r = read_times(j, f, s)) < 0 || (r = read_tools(j, f, s)) < 0 ||
 	    (r = read_limits(j, &f->of[LIMITS], s)) < 0 || (r = read_words(j, f, s)) < 0 ||
 	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
 		return r;
-	return s->environment ? config_place_server(j, env->v.at, s) : 0;
+	return s->recipe.environment ? config_place_server(j, env->v.at, s) : 0;
 }
 
 static void warn(struct config_job *j, const struct fields *f)
@@ -436,18 +448,18 @@ static int read_remote(struct config_job *j, struct json key, const struct field
 		config_warn(j, key.at, "server '%s' is remote (%s) and is not started by killick",
 			    s->name, shown);
 	s->disabled = true;
-	s->argv = mem_grow(NULL, 1, sizeof(char *));
-	s->argv[0] = NULL;
-	s->envp = mem_grow(NULL, 1, sizeof(char *));
-	s->envp[0] = NULL;
+	s->recipe.argv = strings_copy((char *[]){ NULL });
+	s->recipe.envp = strings_copy((char *[]){ NULL });
 	return 0;
 }
 
 static int read_name(struct config_job *j, struct json key, struct config_server *s)
 {
 	char shown[CONFIG_SHOW_SIZE];
-	int r = config_string(j, "name", key, CONFIG_PLAIN, &s->name);
+	char *name = NULL;
+	int r = config_string(j, "name", key, CONFIG_PLAIN, &name);
 
+	s->name = s->recipe.name = name;
 	if (r < 0)
 		return r;
 	if (!*s->name || strlen(s->name) > CONFIG_NAME_MAX || !config_is_printable(s->name))

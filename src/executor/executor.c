@@ -66,7 +66,6 @@ static void take_options(struct executor *x, const struct executor_options *o)
 {
 	x->o = *o;
 	x->o.keeper = mem_dup(o->keeper);
-	x->o.contain = mem_dup(o->contain);
 	x->o.envp = strings_copy(o->envp);
 	if (!x->o.lease_ms)
 		x->o.lease_ms = WIRE_LEASE_MS;
@@ -86,7 +85,6 @@ static void drop_options(struct executor *x)
 {
 	strings_free((char **)x->o.envp);
 	free((void *)x->o.keeper);
-	free((void *)x->o.contain);
 }
 
 int executor_open(struct loop *loop, const struct executor_options *options, struct executor **out,

@@ -20,9 +20,9 @@
 struct executor;
 
 struct executor_options {
-	const char *keeper;  /* path of the program killick */
-	char *const *envp;   /* the executor's own environment: what envPolicy inherits from */
-	const char *contain; /* for processes that do not say; NULL: auto */
+	const char *keeper; /* path of the program killick */
+	char *const *envp;  /* the executor's own environment: what envPolicy inherits from */
+	enum level contain; /* for processes that do not say */
 	int64_t lease_ms, retain_ms; /* 0: the defaults of wire.h */
 	unsigned max_processes;      /* of all owners together, 0: 1024 */
 	unsigned max_requests;       /* in flight on one connection, 0: 1024 */

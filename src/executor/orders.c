@@ -43,7 +43,7 @@ static void write_to(struct process *p, const struct reply *r, const char *write
 	struct input_limits limits = { x->o.write_queue, 4 * x->o.write_queue,
 				       &p->owner->held_bytes };
 
-	if (p->stdio == LINK_NO_STDIN)
+	if (p->stdio == STDIO_NULL)
 		write_status(r, "stdinClosed");
 	else if (p->state >= PROCESS_EXITED || !p->link)
 		reply_error(r, WIRE_INTERNAL, "failed to write to process stdin");
@@ -134,7 +134,7 @@ static bool terminate(struct process *p, enum link_stop how, unsigned grace_ms)
 
 	if (p->state >= PROCESS_CLOSED)
 		return false;
-	if (how == LINK_STOP_EOF && p->stdio != LINK_PIPES)
+	if (how == LINK_STOP_EOF && p->stdio != STDIO_PIPES)
 		how = LINK_STOP_TERM;
 	process_stop(p, how, grace_ms);
 	return running;

@@ -169,7 +169,7 @@ static void close_if_silent(struct process *p)
 {
 	if (p->state != PROCESS_EXITED || !p->linger_ms || !p->out_eof)
 		return;
-	if (!p->err_eof && p->stdio != LINK_TERMINAL)
+	if (!p->err_eof && p->stdio != STDIO_TERMINAL)
 		return;
 	close_it(p);
 	happened(p);
@@ -238,7 +238,7 @@ static void on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct process *p = ctx;
 
-	take(p, p->stdio == LINK_TERMINAL ? STREAM_PTY : STREAM_STDOUT, bytes, len);
+	take(p, p->stdio == STDIO_TERMINAL ? STREAM_PTY : STREAM_STDOUT, bytes, len);
 }
 
 static void on_stderr(void *ctx, const char *bytes, size_t len)
@@ -357,14 +357,14 @@ static struct process *make(struct owner *o, struct spec *s)
 	clock_gettime(CLOCK_REALTIME, &now);
 	*p = (struct process){
 		.owner = o,
-		.stdio = s->link.stdio,
+		.stdio = s->recipe.stdio,
 		.started_us = loop_now_us(),
 		.started_ms = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
 		.argv = s->argv_json,
-		.name = s->name,
-		.session = s->session,
+		.name = mem_dup(s->recipe.name),
+		.session = mem_dup(s->recipe.session),
 	};
-	s->argv_json = s->name = s->session = NULL;
+	s->argv_json = NULL;
 	memcpy(p->id, s->id, len + 1);
 	ring_init(&p->readers);
 	input_init(&p->input);
@@ -376,18 +376,17 @@ static struct process *make(struct owner *o, struct spec *s)
 static int open_link(struct process *p, struct spec *s, struct err *e)
 {
 	struct executor *x = executor_of(p);
+	struct recipe *recipe = &s->recipe;
 	int r;
 
-	s->link.keeper = x->o.keeper;
-	s->link.name = p->name;
-	s->link.session = p->session;
-	if (!s->link.contain)
-		s->link.contain = x->o.contain;
-	if (s->link.stdio != LINK_PIPES && !s->says_linger)
-		s->link.linger_ms = (unsigned)x->o.retain_ms;
-	p->linger_ms = s->link.linger_ms;
-	s->link.no_sweep = x->process_count > 0;
-	r = link_open(x->loop, &s->link, &link_events, p, &p->link, e);
+	recipe->keeper = x->o.keeper;
+	if (!s->says_contain)
+		recipe->contain = x->o.contain;
+	if (recipe->stdio != STDIO_PIPES && !s->says_linger)
+		recipe->linger_ms = (unsigned)x->o.retain_ms;
+	p->linger_ms = recipe->linger_ms;
+	recipe->sweep = x->process_count == 0;
+	r = link_open(x->loop, recipe, &link_events, p, &p->link, e);
 	if (r == 0)
 		x->process_count++;
 	return r;

@@ -48,7 +48,7 @@ struct process {
 	enum process_state state;
 	struct ring in_owner, due, closed;
 	struct link *link; /* NULL: it has ended */
-	enum link_stdio stdio;
+	enum stdio stdio;
 	bool full;   /* too much waits to be pushed */
 	bool paused; /* its link is: it is full, or memory is short (retention.h) */
 	bool out_eof, err_eof;

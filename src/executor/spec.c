@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/emit.h"
 #include "base/mem.h"
-#include "base/strings.h"
 #include "executor/envpolicy.h"
 #include "executor/input.h"
 #include "executor/params.h"
@@ -19,7 +18,7 @@
 
 #define ARGV_SHOWN    512          /* bytes of JSON that are kept */
 #define ARGV_MAX      (256u << 10) /* words; Linux takes hardly more */
-#define LABEL_MAX     63           /* of names, as the keeper takes them */
+#define LABEL_MAX     (OPTION_LABEL_SIZE - 1)
 #define LINGER_MAX_MS 3600000u
 #define GRACE_MS      2000
 
@@ -39,12 +38,11 @@ enum {
 	NAME,
 	SESSION,
 	CONTAIN,
-	MAX_PROCS,
-	MEMORY,
-	MEMBERS
+	LIMITS, /* one for each */
+	MEMBERS = LIMITS + LIMIT_COUNT
 };
 
-static const char *const names[MEMBERS] = {
+static const char *const names[LIMITS] = {
 	[PROCESS_ID] = "processId",
 	[ARGV] = "argv",
 	[CWD] = "cwd",
@@ -60,8 +58,6 @@ static const char *const names[MEMBERS] = {
 	[NAME] = "name",
 	[SESSION] = "session",
 	[CONTAIN] = "contain",
-	[MAX_PROCS] = "maxProcs",
-	[MEMORY] = "memory",
 };
 
 static int read_argv(struct spec *s, const struct param *p, struct err *e)
@@ -69,30 +65,31 @@ static int read_argv(struct spec *s, const struct param *p, struct err *e)
 	struct buf shown = BUF_INIT(ARGV_SHOWN);
 	struct emit j = EMIT_INIT(&shown);
 	struct json_iter it = json_iter(p->value);
+	char **argv;
 	size_t n = 0;
 
 	if (param_is(p, JSON_ARRAY, e) < 0)
 		return e->code;
 	if (json_count(p->value) > ARGV_MAX)
 		return err_set(e, WIRE_BAD_PARAMS, "argv has more than %u words", ARGV_MAX);
-	s->argv = mem_grow(NULL, json_count(p->value) + 1, sizeof(*s->argv));
-	s->argv[0] = NULL;
+	argv = s->recipe.argv = mem_grow(NULL, json_count(p->value) + 1, sizeof(*argv));
+	argv[0] = NULL;
 	emit_open(&j, NULL, '[');
 	while (json_each(&it)) {
 		struct param word = { "argv", it.value };
 
-		if (param_text(&word, &s->argv[n], e) < 0) {
+		if (param_text(&word, &argv[n], e) < 0) {
 			buf_done(&shown);
 			return e->code;
 		}
-		emit_text(&j, NULL, s->argv[n], strlen(s->argv[n]));
-		s->argv[++n] = NULL;
+		emit_text(&j, NULL, argv[n], strlen(argv[n]));
+		argv[++n] = NULL;
 	}
 	emit_close(&j);
 	if (emit_end(&j) < 0) { /* a long one: the program's name is enough */
 		assert(n > 0);
 		buf_reset(&shown, 0);
-		if (emit_quoted(&shown, s->argv[0], strlen(s->argv[0])) < 0)
+		if (emit_quoted(&shown, argv[0], strlen(argv[0])) < 0)
 			buf_adds(&shown, "\"\"");
 		s->argv_json = mem_grow(NULL, shown.len + 8, 1);
 		memcpy(s->argv_json, "[", 1);
@@ -134,46 +131,45 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Bytes, or a text such as "512M". */
-static int read_memory(struct spec *s, const struct param *p, struct err *e)
+/* A number; of a size also a text such as "512M". */
+static int read_limit(struct spec *s, enum limit which, const struct param *p, struct err *e)
 {
-	uint64_t bytes = 0;
-	char text[32], *end = text;
-	int shift = 0;
+	uint64_t number = 0;
+	char text[32];
 
-	if (json_type(p->value) != JSON_STRING) {
-		if (param_number_if(p, &bytes, e) < 0)
+	if (recipe_limits[which].kind != OPTION_SIZE || json_type(p->value) != JSON_STRING) {
+		if (param_number_if(p, &number, e) < 0)
 			return e->code;
-	} else {
-		json_string_into(p->value, text, sizeof(text));
-		if (*text >= '0' && *text <= '9')
-			bytes = strtoull(text, &end, 10);
-		shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-		if (end == text || *(shift ? end + 1 : end) || bytes > (UINT64_MAX >> 1) >> shift)
-			return err_set(e, WIRE_BAD_PARAMS, "memory '%s' is not a size such as 512M",
-				       text);
+		s->recipe.limits[which] = number;
+		return 0;
 	}
-	s->link.memory = bytes << shift;
+	json_string_into(p->value, text, sizeof(text));
+	if (option_size(text, &s->recipe.limits[which]) < 0)
+		return err_set(e, WIRE_BAD_PARAMS, "%s '%s' is not a size such as 512M", p->name,
+			       text);
 	return 0;
+}
+
+static int read_contain(struct spec *s, const struct param *p, struct err *e)
+{
+	for (int i = 0; p->value.at && level_words[i]; i++) {
+		if (json_is(p->value, level_words[i])) {
+			s->recipe.contain = (enum level)i;
+			s->says_contain = true;
+		}
+	}
+	if (!p->value.at || s->says_contain)
+		return 0;
+	return err_set(e, WIRE_BAD_PARAMS, "contain must be " LEVEL_CHOICE);
 }
 
 static int read_limits(struct spec *s, const struct param *p, struct err *e)
 {
-	static const char *const levels[] = { "auto", "namespace", "cgroup", "keeper", "group" };
-	uint64_t procs = 0;
+	int r = 0;
 
-	if (param_number_if(&p[MAX_PROCS], &procs, e) < 0 || read_memory(s, &p[MEMORY], e) < 0)
-		return e->code;
-	s->link.max_procs = (unsigned long)procs;
-	if (!p[CONTAIN].value.at)
-		return 0;
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (json_is(p[CONTAIN].value, levels[i]))
-			s->link.contain = levels[i];
-	return s->link.contain
-		       ? 0
-		       : err_set(e, WIRE_BAD_PARAMS,
-				 "contain must be auto, namespace, cgroup, keeper or group");
+	for (int i = 0; r == 0 && i < LIMIT_COUNT; i++)
+		r = read_limit(s, (enum limit)i, &p[LIMITS + i], e);
+	return r < 0 ? r : read_contain(s, &p[CONTAIN], e);
 }
 
 static int read_stdio(struct spec *s, const struct param *p, struct err *e)
@@ -183,13 +179,13 @@ static int read_stdio(struct spec *s, const struct param *p, struct err *e)
 
 	if (param_bool(&p[TTY], &tty, e) < 0 || param_bool_if(&p[PIPE_STDIN], &piped, e) < 0)
 		return e->code;
-	s->link.stdio = tty ? LINK_TERMINAL : piped ? LINK_PIPES : LINK_NO_STDIN;
+	s->recipe.stdio = tty ? STDIO_TERMINAL : piped ? STDIO_PIPES : STDIO_NULL;
 	s->says_linger = p[LINGER].value.at != NULL;
 	if (param_number_if(&p[LINGER], &linger, e) < 0)
 		return e->code;
 	if (linger > LINGER_MAX_MS)
 		return err_set(e, WIRE_BAD_PARAMS, "lingerMs: at most an hour");
-	s->link.linger_ms = (unsigned)linger;
+	s->recipe.linger_ms = (unsigned)linger;
 	return 0;
 }
 
@@ -210,12 +206,16 @@ static int refuse_limits(const struct param *p, struct err *e)
 
 static int read_places(struct spec *s, const struct param *p, struct err *e)
 {
+	char *cwd = NULL, *arg0 = NULL;
+
 	if (param_is(&p[CWD], JSON_STRING, e) < 0)
 		return e->code;
-	if (wire_file_path(p[CWD].value, &s->cwd) < 0)
+	if (wire_file_path(p[CWD].value, &cwd) < 0)
 		return err_set(e, WIRE_BAD_PARAMS, "cwd: not a file: URI of an absolute path");
-	if (p[ARG0].value.at && param_text(&p[ARG0], &s->arg0, e) < 0)
+	s->recipe.cwd = cwd;
+	if (p[ARG0].value.at && param_text(&p[ARG0], &arg0, e) < 0)
 		return e->code;
+	s->recipe.arg0 = arg0;
 	return 0;
 }
 
@@ -223,17 +223,17 @@ static int read_environment(struct spec *s, const struct param *p, char *const *
 {
 	if (param_is(&p[ENV], JSON_OBJECT, e) < 0)
 		return e->code;
-	return envpolicy_apply(p[ENV_POLICY].value, p[ENV].value, envp, &s->envp, e);
+	return envpolicy_apply(p[ENV_POLICY].value, p[ENV].value, envp, &s->recipe.envp, e);
 }
 
 int spec_read(struct spec *s, struct json params, char *const *envp, struct err *e)
 {
-	struct param p[MEMBERS];
+	struct param p[MEMBERS] = { 0 };
 	int r;
 
 	*s = (struct spec){ .id = NULL };
 	for (int i = 0; i < MEMBERS; i++)
-		p[i] = (struct param){ .name = names[i] };
+		p[i].name = i < LIMITS ? names[i] : recipe_limits[i - LIMITS].key;
 	r = params_read(params, p, MEMBERS, e);
 	if (r == 0)
 		r = param_text(&p[PROCESS_ID], &s->id, e);
@@ -254,28 +254,17 @@ int spec_read(struct spec *s, struct json params, char *const *envp, struct err 
 		r = refuse_limits(p, e);
 	if (r < 0)
 		return r;
-	s->name = label(p[NAME].value, last_part(s->argv[0]));
-	s->session = p[SESSION].value.at ? label(p[SESSION].value, "-") : NULL;
-	s->link.name = s->name;
-	s->link.session = s->session;
-	s->link.argv = s->argv;
-	s->link.envp = s->envp;
-	s->link.cwd = s->cwd;
-	s->link.arg0 = s->arg0;
-	s->link.grace_ms = GRACE_MS;
-	s->link.write_limit = INPUT_LINK_BYTES;
+	s->recipe.name = label(p[NAME].value, last_part(s->recipe.argv[0]));
+	s->recipe.session = p[SESSION].value.at ? label(p[SESSION].value, "-") : NULL;
+	s->recipe.grace_ms = GRACE_MS;
+	s->recipe.write_limit = INPUT_LINK_BYTES;
 	return 0;
 }
 
 void spec_done(struct spec *s)
 {
-	strings_free(s->argv);
-	strings_free(s->envp);
+	recipe_done(&s->recipe);
 	free(s->id);
 	free(s->argv_json);
-	free(s->cwd);
-	free(s->arg0);
-	free(s->name);
-	free(s->session);
 	*s = (struct spec){ .id = NULL };
 }

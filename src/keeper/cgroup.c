@@ -17,7 +17,18 @@
 
 #define REMOVE_MS 1000 /* for removing one directory and all below it */
 
-static const char *const v1_names[V1_COUNT] = { [V1_PIDS] = "pids", [V1_MEMORY] = "memory" };
+/* What keeps each limit. */
+static const struct {
+	const char *controller, *v2_file, *v1_file;
+} kept_by[LIMIT_COUNT] = {
+	[LIMIT_PROCS] = { "pids", "pids.max", "pids.max" },
+	[LIMIT_MEMORY] = { "memory", "memory.max", "memory.limit_in_bytes" },
+};
+
+const char *cgroup_controller(enum limit which)
+{
+	return kept_by[which].controller;
+}
 
 /* Is `word` one of the comma-separated words in list[0..len)? */
 static bool has_word(const char *list, size_t len, const char *word)
@@ -260,19 +271,21 @@ static int write_limit(int dirfd, const char *name, unsigned long long value)
 
 /* Write the limits to v2 files. The parent may have the controller and not enable it for children:
  * try to enable it. */
-static int limit_v2(int fd, const struct cgroup_limits *lim)
+static int limit_v2(int fd, const unsigned long long limits[LIMIT_COUNT])
 {
 	int r = 0;
 
-	if (lim->max_procs) {
-		if (faccessat(fd, "pids.max", F_OK, 0) < 0)
-			proc_write_file(fd, "../cgroup.subtree_control", "+pids");
-		r = write_limit(fd, "pids.max", lim->max_procs);
+	for (int i = 0; r == 0 && i < LIMIT_COUNT; i++) {
+		char enable[16];
+
+		if (!limits[i])
+			continue;
+		snprintf(enable, sizeof(enable), "+%s", kept_by[i].controller);
+		if (faccessat(fd, kept_by[i].v2_file, F_OK, 0) < 0)
+			proc_write_file(fd, "../cgroup.subtree_control", enable);
+		r = write_limit(fd, kept_by[i].v2_file, limits[i]);
 	}
-	if (r == 0 && lim->memory) {
-		if (faccessat(fd, "memory.max", F_OK, 0) < 0)
-			proc_write_file(fd, "../cgroup.subtree_control", "+memory");
-		r = write_limit(fd, "memory.max", lim->memory);
+	if (r == 0 && limits[LIMIT_MEMORY]) {
 		/* when memory runs out, the kernel kills the whole tree, not one random process;
 		 * both files are optional */
 		proc_write_file(fd, "memory.oom.group", "1");
@@ -283,7 +296,8 @@ static int limit_v2(int fd, const struct cgroup_limits *lim)
 
 /* In a delegation such as D/owner, D/tree-1 the keeper is in D/owner, and the controllers are
  * enabled in D. */
-static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_limits *lim)
+static int limit_one_up(struct cgroup *cg, const char *id,
+			const unsigned long long limits[LIMIT_COUNT])
 {
 	char dir[CGROUP_PATH_MAX], path[CGROUP_PATH_MAX], why[200];
 	char *slash;
@@ -299,7 +313,7 @@ static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_l
 	fd = make_at(cg, dir, id, path, why, sizeof(why));
 	if (fd < 0)
 		return fd;
-	r = limit_v2(fd, lim);
+	r = limit_v2(fd, limits);
 	if (r < 0) {
 		close(fd);
 		rmdir(path);
@@ -319,21 +333,21 @@ static int limit_one_up(struct cgroup *cg, const char *id, const struct cgroup_l
 static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long long value,
 		    char *why, size_t why_size)
 {
-	static const char *const files[V1_COUNT] = { "pids.max", "memory.limit_in_bytes" };
+	const char *controller = kept_by[which].controller, *file = kept_by[which].v1_file;
 	char dir[CGROUP_PATH_MAX];
-	int fd, r = locate(v1_names[which], dir, sizeof(dir));
+	int fd, r = locate(controller, dir, sizeof(dir));
 
 	if (r < 0) {
-		snprintf(why, why_size, "the %s controller is not available", v1_names[which]);
+		snprintf(why, why_size, "the %s controller is not available", controller);
 		return -ENOTSUP;
 	}
 	fd = make_at(cg, dir, id, cg->v1_paths[which], why, why_size);
 	if (fd < 0)
 		return -ENOTSUP;
-	r = write_limit(fd, files[which], value);
+	r = write_limit(fd, file, value);
 	if (r < 0) {
-		snprintf(why, why_size, "cannot write '%s/%s': %s", cg->v1_paths[which],
-			 files[which], strerror(-r));
+		snprintf(why, why_size, "cannot write '%s/%s': %s", cg->v1_paths[which], file,
+			 strerror(-r));
 		close(fd);
 		rmdir(cg->v1_paths[which]);
 		return -ENOTSUP;
@@ -342,17 +356,16 @@ static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long 
 	return 0;
 }
 
-int cgroup_limit(struct cgroup *cg, const char *id, const struct cgroup_limits *lim, char *why,
-		 size_t why_size)
+int cgroup_limit(struct cgroup *cg, const char *id, const unsigned long long limits[LIMIT_COUNT],
+		 char *why, size_t why_size)
 {
 	int r = 0;
 
-	if (cg->fd >= 0 && (limit_v2(cg->fd, lim) == 0 || limit_one_up(cg, id, lim) == 0))
+	if (cg->fd >= 0 && (limit_v2(cg->fd, limits) == 0 || limit_one_up(cg, id, limits) == 0))
 		return 0;
-	if (lim->max_procs)
-		r = limit_v1(cg, id, V1_PIDS, lim->max_procs, why, why_size);
-	if (r == 0 && lim->memory)
-		r = limit_v1(cg, id, V1_MEMORY, lim->memory, why, why_size);
+	for (int i = 0; r == 0 && i < LIMIT_COUNT; i++)
+		if (limits[i])
+			r = limit_v1(cg, id, i, limits[i], why, why_size);
 	return r;
 }
 
@@ -380,7 +393,7 @@ int cgroup_enter_limits(const struct cgroup *cg)
 {
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < V1_COUNT; i++) {
+	for (int i = 0; r == 0 && i < LIMIT_COUNT; i++) {
 		if (cg->v1_fds[i] >= 0)
 			r = proc_write_file(cg->v1_fds[i], "cgroup.procs", "0");
 	}
@@ -437,7 +450,7 @@ int cgroup_remove(struct cgroup *cg)
 		cg->home_fd = -1;
 		r = remove_soon(cg->path);
 	}
-	for (int i = 0; i < V1_COUNT; i++) {
+	for (int i = 0; i < LIMIT_COUNT; i++) {
 		if (cg->v1_fds[i] < 0)
 			continue;
 		close(cg->v1_fds[i]);

@@ -16,29 +16,25 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CGROUP_PATH_MAX 512
+#include "recipe.h"
 
-enum { V1_PIDS, V1_MEMORY, V1_COUNT };
+#define CGROUP_PATH_MAX 512
 
 struct cgroup {
 	int fd;                     /* the directory; -1: no cgroup */
 	int kill_fd, events_fd;     /* cgroup.kill and cgroup.events, open while fd is open */
 	int home_fd;                /* cgroup.procs of the keeper's cgroup, or -1 */
 	char path[CGROUP_PATH_MAX]; /* absolute, for records and messages */
-	int v1_fds[V1_COUNT];       /* v1 directories that carry limits, or -1 */
-	char v1_paths[V1_COUNT][CGROUP_PATH_MAX];
+	int v1_fds[LIMIT_COUNT];    /* v1 directories that carry limits, or -1 */
+	char v1_paths[LIMIT_COUNT][CGROUP_PATH_MAX];
 	int diary; /* descriptor of the record; each path is appended before mkdir; -1: none */
 };
 #define CGROUP_NONE                                                                                \
 	{                                                                                          \
-		.fd = -1, .kill_fd = -1, .events_fd = -1, .home_fd = -1, .v1_fds = { -1, -1 },     \
-		.diary = -1                                                                        \
+		.fd = -1, .kill_fd = -1, .events_fd = -1, .home_fd = -1, .diary = -1, .v1_fds = {  \
+			[0 ... LIMIT_COUNT - 1] = -1                                               \
+		}                                                                                  \
 	}
-
-struct cgroup_limits {
-	unsigned long max_procs;   /* 0: none; counts threads, as the kernel does */
-	unsigned long long memory; /* bytes, 0: none */
-};
 
 /* Find the directory of this process in one hierarchy. `mountinfo` and `cgroups` are the texts of
  * /proc/self/mountinfo and /proc/self/cgroup; controller is NULL for v2, else the name of a v1
@@ -54,11 +50,14 @@ int cgroup_find(char *out_dir, size_t size, char *why, size_t why_size);
 /* Make a cgroup for the tree `id`. On failure no directory is left and `why` is the reason. */
 int cgroup_make(struct cgroup *cg, const char *id, char *why, size_t why_size);
 
-/* Set limits; when cg->fd is -1 only v1 controllers are used. May move the (still empty) cgroup one
- * directory up, where a delegation has its controllers. -ENOTSUP with `why` when the limits cannot
- * be set on this machine or by this user. */
-int cgroup_limit(struct cgroup *cg, const char *id, const struct cgroup_limits *lim, char *why,
-		 size_t why_size);
+/* The controller that keeps a limit. */
+const char *cgroup_controller(enum limit which);
+
+/* Set limits (0: none); when cg->fd is -1 only v1 controllers are used. May move the (still empty)
+ * cgroup one directory up, where a delegation has its controllers. -ENOTSUP with `why` when the
+ * limits cannot be set on this machine or by this user. */
+int cgroup_limit(struct cgroup *cg, const char *id, const unsigned long long limits[LIMIT_COUNT],
+		 char *why, size_t why_size);
 
 /* Move the calling process into the cgroup, when clone3 could not start it there. -errno. */
 int cgroup_enter(const struct cgroup *cg);

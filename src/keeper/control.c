@@ -56,7 +56,7 @@ static bool is_word(const char *text, const char *word, unsigned *grace_ms)
 
 	if (strncmp(text, word, len) != 0)
 		return false;
-	if (text[len] == ' ' && options_milliseconds(text + len + 1, &ms) == 0) {
+	if (text[len] == ' ' && option_milliseconds(text + len + 1, &ms) == 0) {
 		*grace_ms = ms;
 		return true;
 	}

@@ -57,7 +57,7 @@ static void answer_watch(struct hold *h)
 	/* without a deadline the watch would wait for ever */
 	assert(h->deadline_us || h->state == RUNNING || h->state == KILLING);
 	if (h->state == EOF_WAIT)
-		left += (int)h->k->opt.grace_ms;
+		left += (int)h->k->opt.recipe.grace_ms;
 	if (h->state != RUNNING && h->state != LINGERING)
 		tell_watch(h, MSG_STOPPING, h->state == KILLING ? 0 : left, 0);
 }
@@ -76,7 +76,7 @@ static void go(struct hold *h, enum state state, unsigned wait_ms)
 
 static unsigned orphan_grace_ms(const struct hold *h)
 {
-	unsigned grace = h->k->opt.grace_ms;
+	unsigned grace = h->k->opt.recipe.grace_ms;
 
 	return grace < ORPHAN_GRACE_MS ? grace : ORPHAN_GRACE_MS;
 }
@@ -96,7 +96,7 @@ static void linger(struct hold *h)
 {
 	assert(h->k->tree.exited && h->k->tree.level != LEVEL_GROUP);
 	control_exited(h->k->control_fd, h->k->tree.status);
-	go(h, LINGERING, h->k->opt.linger_ms);
+	go(h, LINGERING, h->k->opt.recipe.linger_ms);
 }
 
 /* The owner or the watch is gone: the grace is short. */
@@ -126,7 +126,7 @@ static void hasten(struct hold *h, unsigned wait_ms)
 static void hold_step(struct hold *h, enum event ev)
 {
 	struct keeper *k = h->k;
-	unsigned grace = k->opt.grace_ms, brief = orphan_grace_ms(h);
+	unsigned grace = k->opt.recipe.grace_ms, brief = orphan_grace_ms(h);
 
 	if (h->state == KILLING)
 		return;
@@ -348,12 +348,12 @@ static void on_ctl(struct hold *h)
 
 static void on_control(struct hold *h)
 {
-	unsigned grace_ms = h->k->opt.grace_ms;
+	unsigned grace_ms = h->k->opt.recipe.grace_ms;
 	enum control_word word = control_read(h->k->control_fd, &grace_ms, &h->k->tree.mark.asks);
 
 	/* after the end has begun the deadline only gets shorter: the record has the deadline */
-	if (h->state == RUNNING || h->state == LINGERING || grace_ms < h->k->opt.grace_ms)
-		h->k->opt.grace_ms = grace_ms;
+	if (h->state == RUNNING || h->state == LINGERING || grace_ms < h->k->opt.recipe.grace_ms)
+		h->k->opt.recipe.grace_ms = grace_ms;
 	switch (word) {
 	case CONTROL_NOTHING:
 		break;
@@ -440,24 +440,22 @@ static void spawn(struct hold *h)
 {
 	struct keeper *k = h->k;
 	struct tree_spec spec = {
-		.file = k->opt.argv[0],
-		.argv = k->opt.argv,
+		.recipe = &k->opt.recipe,
+		.file = k->opt.recipe.argv[0],
 		.envp = k->envp,
 		.sh_argv = k->sh_argv,
-		.cwd = k->opt.cwd,
 		.nproc = k->nproc,
 		.own_proc = k->tree.pidns,
-		.need_cgroup = k->opt.contain == LEVEL_CGROUP || k->opt.limits.max_procs ||
-			       k->opt.limits.memory,
-		.terminal = k->opt.terminal,
+		.need_cgroup =
+			k->opt.recipe.contain == LEVEL_CGROUP || recipe_is_limited(&k->opt.recipe),
 		.announce = k->tree.level == LEVEL_GROUP ? hold_announce : NULL,
 		.ctx = h,
 	};
 	int fd, clone_errno, r;
 
-	if (k->opt.arg0)
-		k->opt.argv[0] = (char *)k->opt.arg0;
-	k->tree.lingers = k->opt.linger_ms && k->tree.level != LEVEL_GROUP;
+	if (k->opt.recipe.arg0)
+		k->opt.recipe.argv[0] = (char *)k->opt.recipe.arg0;
+	k->tree.lingers = k->opt.recipe.linger_ms && k->tree.level != LEVEL_GROUP;
 	r = tree_spawn(&k->tree, &spec, &fd, &clone_errno);
 	if (r < 0) {
 		fail(h, FAILURE_FORK, -r);

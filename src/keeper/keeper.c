@@ -90,7 +90,7 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 	clock_gettime(CLOCK_REALTIME, &now);
 	line_init(&l);
 	line_add(&l, "time=%lld.%03ld tree=%s name=%s ", (long long)now.tv_sec,
-		 now.tv_nsec / 1000000, k->id, k->opt.name);
+		 now.tv_nsec / 1000000, k->id, k->opt.recipe.name);
 	va_start(ap, fmt);
 	line_vadd(&l, fmt, ap);
 	va_end(ap);
@@ -167,7 +167,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	k->tree.mark.entry = k->mark;
 	k->tree.mark.control_fd = k->control_fd;
 	k->envp = server_environment(environment, k->mark, k->control_fd >= 0);
-	k->sh_argv = exec_room(opt->argv);
+	k->sh_argv = exec_room(opt->recipe.argv);
 	if (!k->envp || !k->sh_argv) {
 		keeper_say("out of memory");
 		return EXIT_TRY_AGAIN;
@@ -233,7 +233,8 @@ static bool can_limit_in_namespace(const struct keeper *k)
 	struct utsname u;
 	int major = 0, minor = 0;
 
-	if (k->tree.level != LEVEL_NAMESPACE || geteuid() == 0 || k->opt.limits.memory)
+	if (k->tree.level != LEVEL_NAMESPACE || geteuid() == 0 ||
+	    k->opt.recipe.limits[LIMIT_MEMORY])
 		return false;
 	return uname(&u) == 0 && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
 	       (major > 5 || (major == 5 && minor >= 14));
@@ -241,23 +242,23 @@ static bool can_limit_in_namespace(const struct keeper *k)
 
 static int set_limits(struct keeper *k)
 {
-	const struct cgroup_limits *lim = &k->opt.limits;
+	const unsigned long long *limits = k->opt.recipe.limits;
 	char why[240];
 
-	if (!lim->max_procs && !lim->memory)
+	if (!recipe_is_limited(&k->opt.recipe))
 		return 0;
-	if (cgroup_limit(&k->tree.cg, k->id, lim, why, sizeof(why)) == 0)
+	if (cgroup_limit(&k->tree.cg, k->id, limits, why, sizeof(why)) == 0)
 		return 0;
 	cgroup_remove(&k->tree.cg);
 	if (can_limit_in_namespace(k)) {
-		k->nproc = lim->max_procs + 1; /* the hold is in the namespace as well */
+		k->nproc = limits[LIMIT_PROCS] + 1; /* the hold is in the namespace as well */
 		keeper_note(k,
 			    "max-procs: the user namespace limits the number, because there is no "
 			    "pids controller (%s)",
 			    why);
 		return 0;
 	}
-	if (lim->memory)
+	if (limits[LIMIT_MEMORY])
 		keeper_say("--memory cannot be enforced here: %s; run as root or in a delegated "
 			   "cgroup, or remove the option "
 			   "(see 'killick doctor')",
@@ -272,7 +273,7 @@ static int set_limits(struct keeper *k)
 
 static int choose_level(struct keeper *k)
 {
-	enum level asked = k->opt.contain;
+	enum level asked = k->opt.recipe.contain;
 	char why[240];
 
 	k->tree.level = asked == LEVEL_AUTO ? LEVEL_KEEPER : asked;
@@ -310,7 +311,7 @@ static void begin_record(struct keeper *k)
 			      .watch = { .pid = getpid(), .start = own_self().start },
 			      .pidns = proc_pid_namespace(),
 			      .timens = proc_time_namespace(),
-			      .grace_ms = k->opt.grace_ms };
+			      .grace_ms = k->opt.recipe.grace_ms };
 	int r;
 
 	memcpy(rec.tree, k->id, sizeof(rec.tree));
@@ -358,10 +359,10 @@ void keeper_describe(const struct keeper *k)
 	cmd.text[COMMAND_SHOWN] = '\0';
 	record_add(k->record_fd, "boot", "%s", boot);
 	record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
-	record_add(k->record_fd, "name", "%s", k->opt.name);
+	record_add(k->record_fd, "name", "%s", k->opt.recipe.name);
 	record_add(k->record_fd, "command", "%s", cmd.text);
-	if (k->opt.session)
-		record_add(k->record_fd, "session", "%s", k->opt.session);
+	if (k->opt.recipe.session)
+		record_add(k->record_fd, "session", "%s", k->opt.recipe.session);
 }
 
 int keeper_prepare(struct keeper *k)

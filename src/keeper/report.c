@@ -57,8 +57,8 @@ const char *report_signal(int sig)
 void report_command(const struct options *opt, struct line *out)
 {
 	line_init(out);
-	for (char **a = opt->argv; *a; a++)
-		line_add(out, "%s%s", a == opt->argv ? "" : " ", *a);
+	for (char **a = opt->recipe.argv; *a; a++)
+		line_add(out, "%s%s", a == opt->recipe.argv ? "" : " ", *a);
 }
 
 static void add_exit(struct line *l, const struct tree *t)
@@ -134,9 +134,9 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 	if (cmd.len > COMMAND_MAX)
 		cmd.text[COMMAND_MAX] = '\0';
 	line_add(l, "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"name\":", k->id);
-	line_json(l, k->opt.name);
+	line_json(l, k->opt.recipe.name);
 	line_add(l, ",\"session\":");
-	line_json(l, k->opt.session);
+	line_json(l, k->opt.recipe.session);
 	line_add(l, ",\"command\":");
 	line_json(l, cmd.text);
 	line_add(l,

@@ -116,7 +116,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 
 	assert(parent > 0 && fd > STDERR_FILENO);
 	STEP(CHILD_BOTH);
-	if (spec->terminal) {
+	if (spec->recipe->stdio == STDIO_TERMINAL) {
 		setsid();
 		ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 	} else if (!t->shares_group) {
@@ -145,13 +145,13 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 		say(fd, NEWS_PROC, -r);
 	/* done by the server's own process: a file system that does not answer blocks only this
 	 * process */
-	if (spec->cwd && chdir(spec->cwd) < 0)
+	if (spec->recipe->cwd && chdir(spec->recipe->cwd) < 0)
 		give_up(fd, NEWS_FAILED_CWD, errno);
 	blocking_stdio();
 	stdio_only(true);
 	default_signals();
 	give_up(fd, NEWS_FAILED_EXEC,
-		-exec_command(spec->file, spec->argv, spec->envp, spec->sh_argv));
+		-exec_command(spec->file, spec->recipe->argv, spec->envp, spec->sh_argv));
 }
 
 int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *out_clone_errno)
@@ -161,7 +161,7 @@ int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *o
 	int fds[2];
 
 	assert(t->main == 0 && t->level != LEVEL_AUTO);
-	assert(spec->file && spec->argv && spec->envp && spec->sh_argv);
+	assert(spec->recipe && spec->recipe->argv && spec->file && spec->envp && spec->sh_argv);
 	*out_clone_errno = 0;
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;

@@ -25,7 +25,7 @@
 
 #include "cgroup.h"
 #include "mark.h"
-#include "options.h"
+#include "recipe.h"
 
 struct tree {
 	enum level level; /* the level in use; never LEVEL_AUTO */
@@ -48,15 +48,14 @@ struct tree {
 	int struck_marked;   /* how many processes were killed because of their mark */
 };
 
-struct tree_spec {        /* borrowed */
-	const char *file; /* the program, looked up in PATH */
-	char **argv, **envp;
+struct tree_spec { /* borrowed: what the new process needs beside its recipe */
+	const struct recipe *recipe;
+	const char *file; /* the program, looked up in PATH: argv[0] may be another name */
+	char **envp;
 	char **sh_argv;      /* room for exec_command */
-	const char *cwd;     /* NULL: that of the keeper */
 	unsigned long nproc; /* RLIMIT_NPROC for the server, 0: unchanged */
 	bool own_proc;       /* mount the /proc of its pid namespace for the server */
 	bool need_cgroup;    /* fail instead of starting outside of the cgroup */
-	bool terminal;       /* stdin becomes the controlling terminal of the server */
 	/* called in the new process before exec; NULL: nothing */
 	void (*announce)(void *ctx);
 	void *ctx;

@@ -219,7 +219,7 @@ static void on_started(struct watch *w, pid_t server)
 	stdio_drop_from(w->k->control_fd >= 0 ? STDIN_FILENO : STDOUT_FILENO);
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
-	if (w->k->opt.sweep)
+	if (w->k->opt.recipe.sweep)
 		w->sweep_us = clock_us() + SWEEP_DELAY_MS * 1000LL;
 }
 
@@ -377,7 +377,8 @@ static void adopt(struct watch *w)
 
 static int explain(const struct watch *w)
 {
-	const char *cmd = w->k->opt.argv[0], *reason = strerror(w->error), *path = getenv("PATH");
+	const char *cmd = w->k->opt.recipe.argv[0], *reason = strerror(w->error),
+		   *path = getenv("PATH");
 
 	switch (w->failure) {
 	case FAILURE_FORK:
@@ -406,7 +407,7 @@ static int explain(const struct watch *w)
 	case FAILURE_CWD:
 		keeper_say("cannot enter the directory '%s' for the server: %s; give another "
 			   "directory (--cwd, or cwd in the config)",
-			   w->k->opt.cwd, reason);
+			   w->k->opt.recipe.cwd, reason);
 		return EXIT_CANNOT_RUN;
 	case FAILURE_EXEC:
 		break;
@@ -465,8 +466,9 @@ static int fork_hold(struct watch *w)
  */
 static bool has_terminal(const struct keeper *k)
 {
-	return k->control_fd < 0 && !k->opt.terminal && k->tree.level != LEVEL_GROUP &&
-	       isatty(STDIN_FILENO) && tcgetsid(STDIN_FILENO) == getsid(0);
+	return k->control_fd < 0 && k->opt.recipe.stdio != STDIO_TERMINAL &&
+	       k->tree.level != LEVEL_GROUP && isatty(STDIN_FILENO) &&
+	       tcgetsid(STDIN_FILENO) == getsid(0);
 }
 
 /* Both keepers wait for stdin's hang-up, by one poller that they share: each write of the client

@@ -54,18 +54,18 @@ static int make_terminal(struct ends *ends)
 	return ends->ours[1] < 0 || ends->theirs[1] < 0 || ends->theirs[2] < 0 ? -errno : 0;
 }
 
-static int make_stdio(struct ends *ends, enum link_stdio kind)
+static int make_stdio(struct ends *ends, enum stdio kind)
 {
 	int r = 0;
 
 	switch (kind) {
-	case LINK_TERMINAL:
+	case STDIO_TERMINAL:
 		return make_terminal(ends);
-	case LINK_NO_STDIN:
+	case STDIO_NULL:
 		ends->theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		r = ends->theirs[0] < 0 ? -errno : 0;
 		break;
-	case LINK_PIPES:
+	case STDIO_PIPES:
 		r = make_pipe(ends, 0);
 		break;
 	}
@@ -74,7 +74,7 @@ static int make_stdio(struct ends *ends, enum link_stdio kind)
 	return r < 0 ? r : make_pipe(ends, 2);
 }
 
-int ends_make(struct ends *ends, enum link_stdio kind)
+int ends_make(struct ends *ends, enum stdio kind)
 {
 	int r = make_stdio(ends, kind);
 

@@ -19,5 +19,5 @@ struct ends { /* of stdin, stdout, stderr and control; -1: none */
 	}
 
 /* 0 or -errno; ends_drop in either case. */
-int ends_make(struct ends *ends, enum link_stdio kind);
+int ends_make(struct ends *ends, enum stdio kind);
 void ends_drop(struct ends *ends);

@@ -13,7 +13,8 @@
 #include "base/mem.h"
 #include "base/strings.h"
 
-#define LOW_FDS (SPAWN_FDS + 1)
+#define LOW_FDS    (SPAWN_FDS + 1)
+#define OWNER_SIZE 16 /* of a pid as text */
 
 /* A host may have closed its stdio; what becomes 0 to 3 in the child must not be there already. */
 int launch_raise_fd(int *fd)
@@ -39,81 +40,28 @@ void launch_limit_files(const struct rlimit *lim)
 	files_limit = &files;
 }
 
-/* The words before the server's own. */
-#define MAX_WORDS 32
-struct words {
-	const char *list[MAX_WORDS];
-	size_t count;
-	char *texts[4]; /* those that are ours to free */
-	size_t text_count;
-	char owner[16], grace[24], procs[24], memory[32], linger[24];
-};
-
-static void words_done(struct words *w)
+/* The keeper's command line, in one block: to be given to free(). */
+static char **keeper_words(const struct recipe *recipe)
 {
-	while (w->text_count)
-		free(w->texts[--w->text_count]);
-}
+	static const char *const first[] = { "killick", "run", "--control", "3", "--owner" };
+	const size_t fixed = sizeof(first) / sizeof(first[0]) + 2; /* the owner's pid, "--" */
+	size_t argc = strings_count(recipe->argv), size = recipe_write(recipe, NULL, 0), n = 0;
+	size_t most = fixed + RECIPE_OPTIONS + argc + 1;
+	char **all = mem_grow(NULL, most * sizeof(*all) + OWNER_SIZE + size, 1);
+	char *owner = (char *)(all + most), *words = owner + OWNER_SIZE;
 
-static void add_words(struct words *w, const char *option, const char *value)
-{
-	assert(w->count + 2 <= MAX_WORDS);
-	w->list[w->count++] = option;
-	w->list[w->count++] = value;
-}
-
-/* Somebody's text, if there is one, as one word: alone it might look like an option. */
-static void add_text(struct words *w, const char *option, const char *text)
-{
-	size_t size = text ? strlen(option) + 1 + strlen(text) + 1 : 0;
-	char *word;
-
-	if (!text)
-		return;
-	word = mem_grow(NULL, size, 1);
-	snprintf(word, size, "%s=%s", option, text);
-	assert(w->text_count < sizeof(w->texts) / sizeof(w->texts[0]) && w->count < MAX_WORDS);
-	w->list[w->count++] = w->texts[w->text_count++] = word;
-}
-
-static void keeper_words(const struct link_spec *spec, struct words *w)
-{
-	snprintf(w->owner, sizeof(w->owner), "%d", getpid());
-	snprintf(w->grace, sizeof(w->grace), "%ums", spec->grace_ms);
-	snprintf(w->procs, sizeof(w->procs), "%lu", spec->max_procs);
-	snprintf(w->memory, sizeof(w->memory), "%llu", spec->memory);
-	snprintf(w->linger, sizeof(w->linger), "%ums", spec->linger_ms);
-	add_words(w, "killick", "run");
-	add_words(w, "--control", "3");
-	add_words(w, "--owner", w->owner);
-	add_words(w, "--grace", w->grace);
-	add_text(w, "--name", spec->name);
-	add_text(w, "--session", spec->session);
-	add_text(w, "--cwd", spec->cwd);
-	add_text(w, "--arg0", spec->arg0);
-	if (spec->no_sweep)
-		add_words(w, "--sweep", "no");
-	if (spec->contain)
-		add_words(w, "--contain", spec->contain);
-	if (spec->max_procs)
-		add_words(w, "--max-procs", w->procs);
-	if (spec->memory)
-		add_words(w, "--memory", w->memory);
-	if (spec->linger_ms)
-		add_words(w, "--linger", w->linger);
-	if (spec->stdio == LINK_TERMINAL)
-		add_words(w, "--terminal", "yes");
-	w->list[w->count++] = "--";
-}
-
-/* One list of words after another, NULL at the end; to be given to free(). */
-static char **join(const char *const *first, size_t first_count, char *const *second)
-{
-	size_t count = strings_count(second);
-	char **all = mem_grow(NULL, first_count + count + 1, sizeof(*all));
-
-	memcpy(all, first, first_count * sizeof(*all));
-	memcpy(all + first_count, second, (count + 1) * sizeof(*all));
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		all[n++] = (char *)first[i];
+	snprintf(owner, OWNER_SIZE, "%d", getpid());
+	all[n++] = owner;
+	recipe_write(recipe, words, size);
+	for (char *word = words; word < words + size; word += strlen(word) + 1)
+		all[n++] = word;
+	all[n++] = "--";
+	for (size_t i = 0; i < argc; i++)
+		all[n++] = recipe->argv[i];
+	assert(n < most);
+	all[n] = NULL;
 	return all;
 }
 
@@ -138,19 +86,15 @@ static char **keeper_environment(char *const *envp)
 	return all;
 }
 
-int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
+int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], int *out_pidfd,
 		  pid_t *out_pid, struct err *e)
 {
-	AUTO(words_done) struct words words = { .count = 0 };
-	AUTO(mem_drop) char **argv = NULL;
-	AUTO(mem_drop) char **envp = NULL;
-	struct spawn job = { .path = spec->keeper, .files = files_limit };
+	AUTO(mem_drop) char **argv = keeper_words(recipe);
+	AUTO(mem_drop) char **envp = keeper_environment(recipe->envp);
+	struct spawn job = {
+		.path = recipe->keeper, .argv = argv, .envp = envp, .files = files_limit
+	};
 
-	keeper_words(spec, &words);
-	argv = join(words.list, words.count, spec->argv);
-	envp = keeper_environment(spec->envp);
-	job.argv = argv;
-	job.envp = envp;
 	memcpy(job.fds, fds, sizeof(job.fds));
 	return spawn_detached(&job, out_pidfd, out_pid, e);
 }

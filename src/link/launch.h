@@ -7,12 +7,12 @@
 #include <sys/resource.h>
 
 #include "base/err.h"
-#include "link/link.h"
+#include "link/recipe.h"
 #include "link/spawn.h"
 
-/* The keeper of spec, with fds as its stdin, stdout, stderr and control socket. 0, a pidfd and the
- * pid, or -errno with a sentence. */
-int launch_keeper(const struct link_spec *spec, const int fds[SPAWN_FDS], int *out_pidfd,
+/* The keeper of a process, with fds as its stdin, stdout, stderr and control socket. 0, a pidfd and
+ * the pid, or -errno with a sentence. */
+int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], int *out_pidfd,
 		  pid_t *out_pid, struct err *e);
 
 /* `killick reap`: ends what trees left behind whose keepers were both killed. */

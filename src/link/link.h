@@ -16,32 +16,9 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "link/recipe.h"
 
 struct link;
-
-enum link_stdio {
-	LINK_PIPES,    /* stdin, stdout and stderr are pipes */
-	LINK_NO_STDIN, /* stdin is /dev/null */
-	LINK_TERMINAL, /* all three are a terminal of 24 lines and 80 columns; what it shows is
-			  stdout */
-};
-
-struct link_spec {                  /* borrowed for the time of link_open */
-	const char *keeper;         /* path of the program killick */
-	const char *name, *session; /* for `killick ps`; session may be NULL */
-	char *const *argv, *const *envp;
-	const char *cwd;     /* NULL: ours */
-	const char *contain; /* NULL: auto */
-	unsigned grace_ms;
-	unsigned long max_procs;   /* 0: no limit */
-	unsigned long long memory; /* bytes, 0: no limit */
-	bool no_sweep; /* others start at the same time, and one of them looks for lost trees */
-	size_t write_limit; /* bytes that may wait because the server does not read */
-	/* What only executors ask for: */
-	enum link_stdio stdio;
-	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
-	const char *arg0;   /* what the program is told it is called; NULL: argv[0] */
-};
 
 enum link_why { /* what began the end of the tree */
 		LINK_WHY_EXIT,
@@ -130,9 +107,9 @@ struct link {             /* first member of each kind */
 	"this program has closed descriptors that belong to killick (with close_range or the "     \
 	"like); the keeper ends the server"
 
-/* Start a server on this machine. On failure nothing was started, *out is untouched and e says why.
- */
-int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
+/* Start a server on this machine; recipe is borrowed for the call. On failure nothing was started,
+ * *out is untouched and e says why. */
+int link_open(struct loop *loop, const struct recipe *recipe, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e);
 
 /* The program killick: `given`, else $KILLICK_KEEPER, else the installed one, else the first in
@@ -159,7 +136,7 @@ static inline void link_stop(struct link *l, enum link_stop how)
 {
 	l->ops->stop(l, how, -1);
 }
-/* The same with another grace than that of the spec. */
+/* The same with another grace than that of the recipe. */
 static inline void link_stop_within(struct link *l, enum link_stop how, unsigned grace_ms)
 {
 	l->ops->stop(l, how, (long)grace_ms);

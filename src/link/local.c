@@ -680,7 +680,7 @@ static int watch_all(struct local *l, const struct ends *ends)
 	return r;
 }
 
-int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
+int link_open(struct loop *loop, const struct recipe *recipe, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e)
 {
 	static const struct link_ops ops = { local_write, local_unwritten, local_stop,
@@ -699,15 +699,15 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 			     .paused_out = -1,
 			     .paused_err = -1,
 			     .pidfd = -1,
-			     .write_limit = spec->write_limit,
+			     .write_limit = recipe->write_limit,
 			     .end = { .exit_code = -1, .why = LINK_WHY_KEEPER } };
-	r = ends_make(&ends, spec->stdio);
+	r = ends_make(&ends, recipe->stdio);
 	if (r == 0)
 		r = watch_all(l, &ends);
 	if (r < 0)
 		return err_set(e, r, "cannot make the pipes of the server: %s%s", strerror(-r),
 			       err_next(r));
-	r = launch_keeper(spec, ends.theirs, &pidfd, &l->keeper_pid, e);
+	r = launch_keeper(recipe, ends.theirs, &pidfd, &l->keeper_pid, e);
 	if (r < 0) {
 		watch_none(l);
 		return r;
@@ -721,10 +721,10 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 	l->pidfd = pidfd;
 	if (pidfd >= 0)
 		l->pidfd_id = own_of(pidfd);
-	l->program = mem_text(spec->keeper, strlen(spec->keeper));
+	l->program = mem_dup(recipe->keeper);
 	looks_join(&l->looks, loop, local_say_look);
 	snprintf(l->link.id, sizeof(l->link.id), "%d", l->keeper_pid);
-	TRACE(TRACE_LINK, "keeper=%s tree=: new -> opening (%s)", l->link.id, spec->name);
+	TRACE(TRACE_LINK, "keeper=%s tree=: new -> opening (%s)", l->link.id, recipe->name);
 	*out = &l->link;
 	l = NULL;
 	return 0;

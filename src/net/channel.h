@@ -101,7 +101,7 @@ int channel_over_fds(struct loop *loop, int in, int out, size_t send_limit,
 
 /* Start a program, held by a keeper, and use lines over its stdin and stdout. on_open follows when
  * the program runs. on_closed comes when the program is proved gone; if it ended by itself, `why`
- * says how, with the last lines of its stderr. spec->write_limit is the send limit. */
-int channel_over_program(struct loop *loop, const struct link_spec *spec,
+ * says how, with the last lines of its stderr. recipe->write_limit is the send limit. */
+int channel_over_program(struct loop *loop, const struct recipe *recipe,
 			 const struct channel_events *ev, void *ctx, struct channel **out,
 			 struct err *e);

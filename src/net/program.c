@@ -143,7 +143,7 @@ static void on_room(void *ctx)
 	channel_tell_room(c);
 }
 
-int channel_over_program(struct loop *loop, const struct link_spec *spec,
+int channel_over_program(struct loop *loop, const struct recipe *recipe,
 			 const struct channel_events *ev, void *ctx, struct channel **out,
 			 struct err *e)
 {
@@ -153,17 +153,17 @@ int channel_over_program(struct loop *loop, const struct link_spec *spec,
 						   .on_eof = on_eof,
 						   .on_ended = on_ended,
 						   .on_room = on_room };
-	struct channel *c = channel_new(loop, CHANNEL_PROGRAM, WS_CLIENT, spec->write_limit);
-	const char *slash = strrchr(spec->argv[0], '/');
+	struct channel *c = channel_new(loop, CHANNEL_PROGRAM, WS_CLIENT, recipe->write_limit);
+	const char *slash = strrchr(recipe->argv[0], '/');
 	int r;
 
 	c->program = mem_grow(NULL, 1, sizeof(*c->program));
 	*c->program = (struct program){ .link = NULL };
 	snprintf(c->program->name, sizeof(c->program->name), "%s",
-		 slash && slash[1] ? slash + 1 : spec->argv[0]);
+		 slash && slash[1] ? slash + 1 : recipe->argv[0]);
 	snprintf(c->peer, sizeof(c->peer), "%s", c->program->name);
 	channel_listen(c, ev, ctx);
-	r = link_open(loop, spec, &events, c, &c->program->link, e);
+	r = link_open(loop, recipe, &events, c, &c->program->link, e);
 	if (r < 0) {
 		free(c->program);
 		free(c);

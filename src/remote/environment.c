@@ -206,14 +206,13 @@ static void on_connect_late(struct loop_timer *t)
 
 static int open_channel(struct environment *env, struct err *e)
 {
-	struct link_spec program = {
+	const struct recipe program = {
 		.keeper = env->keeper,
 		.name = env->name,
 		.argv = env->program,
 		.envp = env->program_env,
 		.grace_ms = PROGRAM_GRACE_MS,
 		.write_limit = SEND_LIMIT,
-		.no_sweep = true,
 	};
 	struct channel_target to = {
 		.url = &env->url,
@@ -454,11 +453,10 @@ static int make_ready(struct environment *env, struct err *e)
 	return env->why.code;
 }
 
-int environment_open_link(struct environment *env, const struct link_spec *spec,
-			  const struct placement *where, const struct link_events *ev, void *ctx,
-			  struct link **out, struct err *e)
+int environment_open_link(struct environment *env, const struct recipe *recipe,
+			  const struct link_events *ev, void *ctx, struct link **out, struct err *e)
 {
-	struct remote_spec remote = { .link = spec, .where = where, .ev = ev, .ctx = ctx };
+	struct remote_spec remote = { .recipe = recipe, .ev = ev, .ctx = ctx };
 	int r = make_ready(env, e);
 
 	if (r == 0)

@@ -36,19 +36,13 @@ struct environment_spec {     /* copied. One of url, program. */
 	const char *label;        /* tells the executor who we are; NULL: none */
 };
 
-/* What a server needs on an executor beside its link_spec: cwd there is required and absolute. envp
- * are the variables that cross; of the executor's own environment the core ones are inherited, and
- * those named in remote_names. */
-struct placement {
-	char *const *remote_names; /* NULL at the end; may be NULL */
-};
-
 struct environment *environment_new(struct loop *loop, const struct environment_spec *spec);
-/* Start a server there: as link_open. What fails later (no connection, refused) comes as on_ended.
- * Fails at once while the connection is lost. */
-int environment_open_link(struct environment *env, const struct link_spec *spec,
-			  const struct placement *where, const struct link_events *ev, void *ctx,
-			  struct link **out, struct err *e);
+/* Start a server there: as link_open. Of the executor's own environment it inherits the core
+ * variables, and those named in remote_names. What fails later (no connection, refused) comes as
+ * on_ended. Fails at once while the connection is lost. */
+int environment_open_link(struct environment *env, const struct recipe *recipe,
+			  const struct link_events *ev, void *ctx, struct link **out,
+			  struct err *e);
 /* What the executor holds: `result` is the JSON of process/list, NULL on failure with e. */
 typedef void (*environment_list_fn)(void *ctx, const char *result, size_t len, const struct err *e);
 int environment_list(struct environment *env, environment_list_fn done, void *ctx, struct err *e);

@@ -34,59 +34,30 @@ static int check_list(char *const *list, const char *what, struct err *e)
 	return 0;
 }
 
-int plan_copy(struct plan *out, const struct link_spec *spec, const struct placement *where,
-	      struct err *e)
+int plan_check(const struct recipe *r, struct err *e)
 {
-	struct plan p = { .stdio = spec->stdio,
-			  .linger_ms = spec->linger_ms,
-			  .max_procs = spec->max_procs,
-			  .memory = spec->memory };
-	int r;
+	int error;
 
-	if (!spec->cwd || spec->cwd[0] != '/')
+	if (!r->cwd || r->cwd[0] != '/')
 		return err_set(e, -EINVAL,
 			       "a server on an environment needs a cwd, an absolute path there");
-	p.name = mem_dup(spec->name);
-	p.session = mem_dup(spec->session);
-	p.cwd = mem_dup(spec->cwd);
-	p.contain = mem_dup(spec->contain);
-	p.arg0 = mem_dup(spec->arg0);
-	p.argv = strings_copy(spec->argv);
-	p.envp = strings_copy(spec->envp);
-	p.remote_names = strings_copy(where ? where->remote_names : NULL);
-	r = check_list(p.argv, "argument", e);
-	if (r == 0)
-		r = check_list(p.envp, "variable", e);
-	if (r == 0 && strings_count(p.argv) == 0)
-		r = err_set(e, -EINVAL, "there is no command");
-	if (r < 0)
-		plan_done(&p);
-	else
-		*out = p;
-	return r;
+	error = check_list(r->argv, "argument", e);
+	if (error == 0)
+		error = check_list(r->envp, "variable", e);
+	if (error == 0 && strings_count(r->argv) == 0)
+		error = err_set(e, -EINVAL, "there is no command");
+	return error;
 }
 
-void plan_done(struct plan *p)
+int plan_check_plain(const struct recipe *r, struct err *e)
 {
-	free(p->name);
-	free(p->session);
-	free(p->cwd);
-	free(p->contain);
-	free(p->arg0);
-	strings_free(p->argv);
-	strings_free(p->envp);
-	strings_free(p->remote_names);
-	*p = (struct plan){ .name = NULL };
-}
+	const char *what = NULL;
 
-int plan_check_plain(const struct plan *p, struct err *e)
-{
-	const char *what = p->max_procs ? "a limit of processes"
-			   : p->memory  ? "a limit of memory"
-					: NULL;
-
-	if (p->contain && strcmp(p->contain, "auto") != 0 && strcmp(p->contain, "group") != 0)
-		what = p->contain;
+	for (int i = LIMIT_COUNT - 1; i >= 0; i--)
+		if (r->limits[i])
+			what = recipe_limits[i].noun;
+	if (r->contain != LEVEL_AUTO && r->contain != LEVEL_GROUP)
+		what = level_name(r->contain);
 	if (!what)
 		return 0;
 	return err_set(e, -ENOTSUP,
@@ -105,9 +76,9 @@ static void emit_names(struct emit *j, const char *key, const char *const *names
 }
 
 /* Of the executor's own environment the core variables, and those that were named. */
-static void emit_policy(const struct plan *p, struct emit *j)
+static void emit_policy(const struct recipe *r, struct emit *j)
 {
-	bool named = strings_count(p->remote_names) > 0;
+	bool named = strings_count(r->remote_names) > 0;
 
 	emit_open(j, "envPolicy", '{');
 	emit_str(j, "inherit", named ? "all" : "core");
@@ -118,7 +89,7 @@ static void emit_policy(const struct plan *p, struct emit *j)
 	emit_open(j, "includeOnly", '[');
 	for (const char *const *name = core; named && *name; name++)
 		emit_str(j, NULL, *name);
-	for (char **name = p->remote_names; name && *name; name++)
+	for (char **name = r->remote_names; name && *name; name++)
 		emit_str(j, NULL, *name);
 	emit_close(j);
 	emit_close(j);
@@ -135,14 +106,14 @@ static bool is_repeated(char *const *envp, char *const *at)
 	return false;
 }
 
-static void emit_env(const struct plan *p, struct emit *j, const char *tag)
+static void emit_env(const struct recipe *r, struct emit *j, const char *tag)
 {
 	emit_open(j, "env", '{');
-	for (char **at = p->envp; at && *at; at++) {
+	for (char **at = r->envp; at && *at; at++) {
 		const char *value = strchr(*at, '=');
 		AUTO(mem_drop) char *key = NULL;
 
-		if (!value || value == *at || is_repeated(p->envp, at) ||
+		if (!value || value == *at || is_repeated(r->envp, at) ||
 		    (tag && strncmp(*at, "KILLICK_TREE=", 13) == 0))
 			continue;
 		key = mem_text(*at, (size_t)(value - *at));
@@ -153,28 +124,27 @@ static void emit_env(const struct plan *p, struct emit *j, const char *tag)
 	emit_close(j);
 }
 
-void plan_emit(const struct plan *p, struct emit *j, const char *tag)
+void plan_emit(const struct recipe *r, struct emit *j, const char *tag)
 {
 	AUTO(buf_done) struct buf uri = BUF_INIT(BUF_ANY_SIZE);
 
-	emit_names(j, "argv", (const char *const *)p->argv);
-	wire_file_uri(&uri, p->cwd);
+	emit_names(j, "argv", (const char *const *)r->argv);
+	wire_file_uri(&uri, r->cwd);
 	emit_text(j, "cwd", uri.data, uri.len);
-	emit_policy(p, j);
-	emit_env(p, j, tag);
-	emit_bool(j, "tty", p->stdio == LINK_TERMINAL);
-	emit_bool(j, "pipeStdin", p->stdio == LINK_PIPES);
-	emit_str(j, "arg0", p->arg0);
-	if (p->stdio != LINK_PIPES)
-		emit_int(j, "lingerMs", p->linger_ms);
-	if (p->name)
-		emit_str(j, "name", p->name);
-	if (p->session)
-		emit_str(j, "session", p->session);
-	if (p->contain)
-		emit_str(j, "contain", p->contain);
-	if (p->max_procs)
-		emit_int(j, "maxProcs", (long long)p->max_procs);
-	if (p->memory)
-		emit_int(j, "memory", (long long)p->memory);
+	emit_policy(r, j);
+	emit_env(r, j, tag);
+	emit_bool(j, "tty", r->stdio == STDIO_TERMINAL);
+	emit_bool(j, "pipeStdin", r->stdio == STDIO_PIPES);
+	emit_str(j, "arg0", r->arg0);
+	if (r->stdio != STDIO_PIPES)
+		emit_int(j, "lingerMs", r->linger_ms);
+	if (r->name)
+		emit_str(j, "name", r->name);
+	if (r->session)
+		emit_str(j, "session", r->session);
+	if (r->contain != LEVEL_AUTO)
+		emit_str(j, "contain", level_name(r->contain));
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		if (r->limits[i])
+			emit_int(j, recipe_limits[i].key, (long long)r->limits[i]);
 }

@@ -84,7 +84,7 @@ static void finish(struct remote *r)
 	pending_drop(&env->pendings, &r->start);
 	pending_drop(&env->pendings, &r->terminate);
 	pending_drop(&env->pendings, &r->signal);
-	plan_done(&r->plan);
+	recipe_done(&r->recipe);
 	remote_in_done(r);
 	remote_out_done(r);
 	if (r->sweep)
@@ -253,7 +253,7 @@ static void on_settle(struct loop_timer *t)
 
 void remote_exited(struct remote *r, int code)
 {
-	bool lingers = r->stdio != LINK_PIPES && (r->linger_ms || !is_ours(r));
+	bool lingers = r->stdio != STDIO_PIPES && (r->linger_ms || !is_ours(r));
 
 	r->exited = true;
 	r->end.exit_code = code;
@@ -390,7 +390,7 @@ static void on_start_answered(struct pending *p, const struct message *m)
 	char level[16] = "group";
 	int64_t pid = -1; /* not told */
 
-	plan_done(&r->plan);
+	recipe_done(&r->recipe);
 	if (m->kind == MESSAGE_ERROR) {
 		on_start_failed(r, m);
 		return;
@@ -418,7 +418,7 @@ static void send_start(struct remote *r)
 		return;
 	remote_go(r, REMOTE_STARTING, "process/start was sent");
 	emit_str(&j, "processId", r->id);
-	plan_emit(&r->plan, &j, is_ours(r) ? NULL : r->tag);
+	plan_emit(&r->recipe, &j, is_ours(r) ? NULL : r->tag);
 	environment_commit(r->env, &j);
 	if (r->env->killick)
 		remote_pump(r); /* handled in order: what was written need not wait */
@@ -431,7 +431,7 @@ void remote_attach(struct remote *r)
 	r->lost = false;
 	if (r->state != REMOTE_WAITING || r->stopping)
 		return;
-	if (r->env->killick || plan_check_plain(&r->plan, &e) == 0) {
+	if (r->env->killick || plan_check_plain(&r->recipe, &e) == 0) {
 		send_start(r);
 		return;
 	}
@@ -460,7 +460,7 @@ static void doubt_start(struct remote *r)
 
 	snprintf(text, sizeof(text),
 		 "the connection to %s was lost while the server was being started", r->env->title);
-	plan_done(&r->plan);
+	recipe_done(&r->recipe);
 	r->end.refused = true;
 	remote_go(r, REMOTE_RUNNING, "nobody knows whether process/start arrived");
 	remote_break(r, text);
@@ -545,16 +545,12 @@ static const struct link_ops ops = {
 int remote_open(struct environment *env, const struct remote_spec *spec, struct link **out,
 		struct err *e)
 {
-	const struct link_spec *link = spec->link;
-	struct plan plan;
+	const struct recipe *recipe = spec->recipe;
 	struct remote *r;
-	int error = plan_copy(&plan, link, spec->where, e);
+	int error = plan_check(recipe, e);
 
-	if (error == 0 && environment_is_attached(env) && !env->killick && !spec->internal) {
-		error = plan_check_plain(&plan, e);
-		if (error < 0)
-			plan_done(&plan);
-	}
+	if (error == 0 && environment_is_attached(env) && !env->killick && !spec->internal)
+		error = plan_check_plain(recipe, e);
 	if (error < 0)
 		return error;
 	r = mem_grow(NULL, 1, sizeof(*r));
@@ -562,15 +558,15 @@ int remote_open(struct environment *env, const struct remote_spec *spec, struct 
 		.link = { .ops = &ops, .ev = spec->ev, .ctx = spec->ctx },
 		.env = env,
 		.number = ++env->last_number,
-		.plan = plan,
-		.stdio = link->stdio,
-		.grace_ms = link->grace_ms,
-		.linger_ms = link->linger_ms,
+		.recipe = recipe_copy(recipe),
+		.stdio = recipe->stdio,
+		.grace_ms = recipe->grace_ms,
+		.linger_ms = recipe->linger_ms,
 		.internal = spec->internal,
 		.out = { .queue = BUF_INIT(BUF_ANY_SIZE),
-			 .limit = link->write_limit,
+			 .limit = recipe->write_limit,
 			 .first_id = 1,
-			 .closed = link->stdio == LINK_NO_STDIN },
+			 .closed = recipe->stdio == STDIO_NULL },
 		.end = { .exit_code = -1, .why = LINK_WHY_EXECUTOR },
 	};
 	snprintf(r->id, sizeof(r->id), "k%llu", (unsigned long long)r->number);

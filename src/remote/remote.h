@@ -22,8 +22,7 @@
 struct remote;
 
 struct remote_spec {
-	const struct link_spec *link;
-	const struct placement *where; /* may be NULL */
+	const struct recipe *recipe;
 	const struct link_events *ev;
 	void *ctx;
 	bool internal; /* nobody's: it is no user, and nothing is swept behind it */

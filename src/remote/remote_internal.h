@@ -71,8 +71,8 @@ struct remote {
 	uint64_t number;
 	char id[24];             /* processId */
 	char tag[PLAN_TAG_SIZE]; /* in its environment, where the executor is not ours */
-	struct plan plan;        /* until it is started */
-	enum link_stdio stdio;
+	struct recipe recipe;    /* our copy, until it is started */
+	enum stdio stdio;
 	unsigned grace_ms, linger_ms;
 	bool internal;
 	bool lost;   /* on_lost was told, or would have been */

@@ -142,10 +142,10 @@ struct sweep *sweep_begin(struct environment *env, const char *tag, sweep_fn don
 {
 	char *argv[] = { "/bin/sh", "-c", (char *)script, "sh", (char *)tag, NULL };
 	char *envp[] = { "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", NULL };
-	struct link_spec spec = {
-		.name = "sweep", .argv = argv, .envp = envp, .cwd = "/", .stdio = LINK_NO_STDIN
+	const struct recipe recipe = {
+		.name = "sweep", .argv = argv, .envp = envp, .cwd = "/", .stdio = STDIO_NULL
 	};
-	struct remote_spec remote = { .link = &spec, .ev = &events, .internal = true };
+	struct remote_spec remote = { .recipe = &recipe, .ev = &events, .internal = true };
 	struct sweep *s = mem_grow(NULL, 1, sizeof(*s));
 	struct err e;
 	int r;

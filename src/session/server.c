@@ -203,9 +203,9 @@ static void server_stop(struct server *sv, enum ending_why why, enum link_stop h
 	sv->stop = STOP_ASKED;
 	sv->stop_us = loop_now_us();
 	if (sv->state != KILLICK_STOPPING)
-		server_go(sv, KILLICK_STOPPING, 2 * (int64_t)sv->grace_ms + GUARD_MS);
+		server_go(sv, KILLICK_STOPPING, 2 * (int64_t)sv->recipe.grace_ms + GUARD_MS);
 	else
-		loop_timer_set(sv->k->loop, &sv->timer, 2 * (int64_t)sv->grace_ms + GUARD_MS,
+		loop_timer_set(sv->k->loop, &sv->timer, 2 * (int64_t)sv->recipe.grace_ms + GUARD_MS,
 			       on_time);
 	link_stop(sv->link, how);
 }
@@ -379,7 +379,6 @@ static void server_free(struct server *sv)
 	if (sv->site)
 		site_leave(sv->site);
 	recipe_done(&sv->recipe);
-	free(sv->label);
 	free(sv->stderr_file);
 	free(sv);
 }
@@ -490,7 +489,7 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 {
 	struct server *sv = mem_grow(NULL, 1, sizeof(*sv));
 
-	assert(!cs->disabled && !cs->problem && !cs->environment == !cs->place);
+	assert(!cs->disabled && !cs->problem && !cs->recipe.environment == !cs->place);
 	*sv = (struct server){
 		.k = k,
 		.number = ++k->last_number,
@@ -498,8 +497,6 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 		.era = cs->era,
 		.answers = answers,
 		.shared = cs->shared,
-		.grace_ms = grace_ms,
-		.label = mem_dup(label),
 		.stderr_fd = -1,
 		.spec = { .name = k->client_name,
 			  .version = k->client_version,
@@ -508,7 +505,11 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 			  .max_in_flight = IN_FLIGHT_MAX },
 	};
 	memcpy(sv->fingerprint, cs->fingerprint, sizeof(sv->fingerprint));
-	recipe_init(&sv->recipe, cs);
+	sv->recipe = recipe_copy(&cs->recipe);
+	sv->recipe.session = mem_dup(label);
+	sv->recipe.grace_ms = grace_ms;
+	sv->recipe.keeper = k->keeper;
+	sv->recipe.write_limit = k->message_limit;
 	if (cs->place)
 		sv->site = site_use(k, cs->place);
 	server_adjust(sv, cs);

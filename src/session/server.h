@@ -26,7 +26,7 @@
 #include "config/config.h"
 #include "session/report.h"
 #include "base/ring.h"
-#include "session/recipe.h"
+#include "link/recipe.h"
 #include "session/toolcache.h"
 #include "base/tail.h"
 
@@ -64,14 +64,12 @@ struct server {
 	struct loop_timer timer; /* the deadline of the state */
 
 	/* what it is */
-	struct recipe recipe;
-	struct site *site; /* where it runs; NULL: on this machine */
+	struct recipe recipe; /* session: the label of the session that made it */
+	struct site *site;    /* where it runs; NULL: on this machine */
 	char fingerprint[FINGERPRINT_SIZE];
 	enum config_era era;
 	unsigned answers; /* what it is told that we can answer */
 	bool shared;
-	unsigned grace_ms;
-	char *label; /* of the session that made it; NULL: none */
 
 	/* what may change by a refresh */
 	int64_t startup_ms;

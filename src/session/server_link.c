@@ -92,28 +92,14 @@ static const struct client_events client_events = {
 
 int server_open_link(struct server *sv, struct err *e)
 {
-	const struct recipe *rc = &sv->recipe;
-	const struct link_spec spec = {
-		.keeper = sv->k->keeper,
-		.name = rc->name,
-		.session = sv->label,
-		.argv = rc->argv,
-		.envp = rc->envp,
-		.cwd = rc->cwd,
-		.contain = rc->contain,
-		.grace_ms = sv->grace_ms,
-		.max_procs = rc->max_procs,
-		.memory = rc->memory,
-		.no_sweep = rc->environment || !runtime_sweeps(sv->k),
-		.write_limit = sv->k->message_limit,
-	};
-	const struct placement where = { .remote_names = rc->remote_names };
+	struct recipe *r = &sv->recipe;
 
+	r->sweep = !r->environment && runtime_sweeps(sv->k);
 	/* by what it is: one that is placed never starts here */
-	if (!rc->environment)
-		return link_open(sv->k->loop, &spec, &link_events, sv, &sv->link, e);
+	if (!r->environment)
+		return link_open(sv->k->loop, r, &link_events, sv, &sv->link, e);
 	assert(sv->site);
-	return environment_open_link(sv->site->env, &spec, &where, &link_events, sv, &sv->link, e);
+	return environment_open_link(sv->site->env, r, &link_events, sv, &sv->link, e);
 }
 
 static void choose_era(struct server *sv)

@@ -32,12 +32,13 @@ static void check_server(const struct config_server *s)
 	size_t len = strlen(s->name);
 
 	assert(len > 0 && len <= CONFIG_NAME_MAX && s->line > 0);
-	assert(s->argv && s->envp && (s->disabled || (s->argv[0] && *s->argv[0])));
+	assert(s->recipe.argv && s->recipe.envp &&
+	       (s->disabled || (s->recipe.argv[0] && *s->recipe.argv[0])));
 	assert(s->startup_ms > 0 && s->tool_ms > 0);
-	assert((!s->contain || *s->contain) && (!s->cwd || *s->cwd));
+	assert(level_name(s->recipe.contain) && (!s->recipe.cwd || *s->recipe.cwd));
 	assert(strspn(s->fingerprint, "0123456789abcdef") == FINGERPRINT_SIZE - 1);
 	if (!s->disabled)
-		check_env(s->envp, !s->environment);
+		check_env(s->recipe.envp, !s->recipe.environment);
 	config_tool_allowed(s, "x");
 }
 

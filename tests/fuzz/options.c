@@ -14,11 +14,11 @@ static void check_numbers(const char *word)
 	unsigned ms = 4242;
 	unsigned long long bytes = 4242;
 
-	if (options_time(word, &ms) == 0)
+	if (option_time(word, &ms) == 0)
 		assert(ms <= HOUR_MS && word[0] >= '0' && word[0] <= '9');
 	else
 		assert(ms == 4242);
-	if (options_size(word, &bytes) == 0)
+	if (option_size(word, &bytes) == 0)
 		assert(bytes > 0 && word[0] >= '0' && word[0] <= '9');
 	else
 		assert(bytes == 4242);
@@ -26,11 +26,11 @@ static void check_numbers(const char *word)
 
 static void check_understood(const struct options *opt, char **argv, int argc)
 {
-	assert(opt->argv > argv && opt->argv < argv + argc);
-	assert(opt->argv[0] && opt->name);
-	assert(opt->grace_ms <= HOUR_MS);
+	assert(opt->recipe.argv > argv && opt->recipe.argv < argv + argc);
+	assert(opt->recipe.argv[0] && opt->recipe.name);
+	assert(opt->recipe.grace_ms <= HOUR_MS);
 	assert(opt->owner != OWNER_PID || opt->owner_pid > 0);
-	assert(level_name(opt->contain));
+	assert(level_name(opt->recipe.contain));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

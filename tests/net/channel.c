@@ -589,16 +589,16 @@ TEST(a_closed_stdout_ends_the_channel)
 
 /* --- over a program --- */
 
-static void over_program(struct peer *p, char *const *argv)
+static void over_program(struct peer *p, char **argv)
 {
 	extern char **environ;
 	char *keeper = NULL;
 	struct err e = ERR_INIT;
-	struct link_spec spec = { .name = "way",
-				  .argv = argv,
-				  .envp = environ,
-				  .grace_ms = 500,
-				  .write_limit = LAB_LIMIT };
+	struct recipe spec = { .name = "way",
+			       .argv = argv,
+			       .envp = environ,
+			       .grace_ms = 500,
+			       .write_limit = LAB_LIMIT };
 
 	if (link_keeper_path(getenv("KILLICK"), &keeper, &e) < 0)
 		SKIP("%s", e.text);

@@ -95,17 +95,18 @@ TEST(config_of_a_plain_server)
 
 	EQ(c.count, 1);
 	STREQ(s->name, "files");
-	list_is(s->argv, "npx|-y|server|");
-	list_is(s->envp, DEFAULT_ENV);
-	OK(!s->cwd && !s->environment && !s->contain && !s->stderr_file);
+	list_is(s->recipe.argv, "npx|-y|server|");
+	list_is(s->recipe.envp, DEFAULT_ENV);
+	OK(!s->recipe.cwd && !s->recipe.environment && s->recipe.contain == LEVEL_AUTO &&
+	   !s->stderr_file);
 	OK(!s->disabled && !s->required && !s->shared);
 	OK(!s->enabled_tools && !s->disabled_tools);
 	EQ(s->era, CONFIG_LEGACY);
 	EQ(s->restart, RESTART_ON_USE);
 	EQ(s->startup_ms, 30000);
 	EQ(s->tool_ms, 300000);
-	EQ(s->max_procs, 0);
-	EQ(s->memory, 0);
+	EQ(s->recipe.limits[LIMIT_PROCS], 0);
+	EQ(s->recipe.limits[LIMIT_MEMORY], 0);
 	EQ(s->line, 1);
 	EQ(strlen(s->fingerprint), 64);
 	OK(c.warnings && !c.warnings[0]);
@@ -124,20 +125,21 @@ TEST(config_of_all_keys)
 	struct config_server *s = c.servers;
 
 	list_is(c.warnings, "");
-	list_is(s->argv, "x|a");
-	list_is(s->envp, "HOME=/home/me|K=v|LANG=C.UTF-8|PATH=/bin:/usr/bin|SSH_AUTH=x|USER=me");
-	STREQ(s->cwd, "/tmp");
+	list_is(s->recipe.argv, "x|a");
+	list_is(s->recipe.envp,
+		"HOME=/home/me|K=v|LANG=C.UTF-8|PATH=/bin:/usr/bin|SSH_AUTH=x|USER=me");
+	STREQ(s->recipe.cwd, "/tmp");
 	EQ(s->startup_ms, 500);
 	EQ(s->tool_ms, 7000);
 	OK(s->required && s->shared && !s->disabled);
 	list_is(s->enabled_tools, "t|u");
 	list_is(s->disabled_tools, "u");
-	OK(!s->environment);
-	EQ(s->max_procs, 64);
-	EQ(s->memory, 512 << 20);
+	OK(!s->recipe.environment);
+	EQ(s->recipe.limits[LIMIT_PROCS], 64);
+	EQ(s->recipe.limits[LIMIT_MEMORY], 512 << 20);
 	EQ(s->era, CONFIG_AUTO);
 	EQ(s->restart, RESTART_NOW);
-	STREQ(s->contain, "cgroup");
+	EQ(s->recipe.contain, LEVEL_CGROUP);
 	STREQ(s->stderr_file, "/home/me/x.log");
 	EQ(s->line, 2);
 	OK(config_tool_allowed(s, "t") && !config_tool_allowed(s, "u"));
@@ -164,11 +166,11 @@ TEST(config_reads_how_codex_and_others_write_it)
 	EQ(c.servers->tool_ms, 1500);
 	list_is(c.servers->enabled_tools, "a");
 	list_is(c.servers->disabled_tools, "b");
-	EQ(c.servers->max_procs, 3);
-	OK(!c.servers->environment);
-	OK(strstr(c.servers->envp[3], "SSH_AUTH=x"));
+	EQ(c.servers->recipe.limits[LIMIT_PROCS], 3);
+	OK(!c.servers->recipe.environment);
+	OK(strstr(c.servers->recipe.envp[3], "SSH_AUTH=x"));
 	EQ(d.servers->startup_ms, 20);
-	OK(!d.servers->environment);
+	OK(!d.servers->recipe.environment);
 	OK(config_tool_allowed(d.servers, "a") && !config_tool_allowed(d.servers, "b"));
 	OK(config_tool_allowed(all.servers, "anything"));
 	OK(!config_tool_allowed(none.servers, "anything"));
@@ -185,12 +187,13 @@ TEST(config_null_and_empty_values_are_ignored)
 	struct config_server *s = c.servers;
 
 	list_is(c.warnings, "");
-	list_is(s->argv, "x");
-	list_is(s->envp, DEFAULT_ENV);
-	OK(!s->cwd && !s->stderr_file && !s->environment && !s->enabled_tools && !s->disabled);
+	list_is(s->recipe.argv, "x");
+	list_is(s->recipe.envp, DEFAULT_ENV);
+	OK(!s->recipe.cwd && !s->stderr_file && !s->recipe.environment && !s->enabled_tools &&
+	   !s->disabled);
 	EQ(s->startup_ms, 30000);
 	AUTO(config_done) struct config d = one("'cwd': '${NONE:-}', 'stderr': '${EMPTY}'");
-	OK(!d.servers->cwd && !d.servers->stderr_file);
+	OK(!d.servers->recipe.cwd && !d.servers->stderr_file);
 }
 
 TEST(config_of_vs_code)
@@ -205,7 +208,7 @@ TEST(config_of_vs_code)
 	EQ(c.servers[0].line, 5);
 	EQ(c.servers[1].line, 8);
 	STREQ(c.servers[1].name, "b");
-	list_is(c.servers[0].envp,
+	list_is(c.servers[0].recipe.envp,
 		"HOME=/home/me|K=s3cret|LANG=C.UTF-8|PATH=/bin:/usr/bin|USER=me");
 	list_is(c.warnings, "");
 }
@@ -227,10 +230,10 @@ TEST(config_variables_are_put_in_where_texts_are)
 		     "'${NONE:-d e f}', '${EMPTY:-d}', '${NONE:-}', '${NESTED}', '$TOKEN $$ "
 		     "$${TOKEN} $'], 'cwd': '~', 'env': {'A': '${env:NONE:-x}${USER}'}}}}");
 
-	list_is(c.servers->argv,
+	list_is(c.servers->recipe.argv,
 		"/home/me/bin/x|--t=s3cret|d e f|d||${TOKEN}|$TOKEN $$ ${TOKEN} $");
-	STREQ(c.servers->cwd, "/home/me");
-	STREQ(c.servers->envp[0], "A=xme");
+	STREQ(c.servers->recipe.cwd, "/home/me");
+	STREQ(c.servers->recipe.envp[0], "A=xme");
 }
 
 TEST(config_variables_that_cannot_be)
@@ -365,8 +368,8 @@ TEST(config_limits)
 
 		snprintf(text, sizeof(text), "'limits': {'memory': %s}", sizes[i].text);
 		AUTO(config_done) struct config c = one(text);
-		EQ(c.servers->memory, sizes[i].bytes);
-		EQ(c.servers->max_procs, 0);
+		EQ(c.servers->recipe.limits[LIMIT_MEMORY], sizes[i].bytes);
+		EQ(c.servers->recipe.limits[LIMIT_PROCS], 0);
 	}
 #define NO_SIZE "'limits.memory' must be a number of bytes or a size such as \"512M\" or \"2G\""
 	REFUSED_ONE("'limits': {'memory': 0}", NO_SIZE);
@@ -523,7 +526,7 @@ TEST(config_remote_servers_are_kept_and_not_started)
 	EQ(c.count, 4);
 	OK(c.servers[0].disabled && c.servers[1].disabled && c.servers[2].disabled);
 	OK(!c.servers[3].disabled);
-	OK(!c.servers[0].argv[0] && !c.servers[0].envp[0]);
+	OK(!c.servers[0].recipe.argv[0] && !c.servers[0].recipe.envp[0]);
 	list_is(c.warnings,
 		"mcp.json:2: server 'a' is remote (http) and is not started by killick|mcp.json:3: "
 		"server 'b' is remote (url) and is not started by killick");
@@ -542,8 +545,8 @@ TEST(config_disabled_servers_need_no_variables)
 		     "'command': 'b', 'args': ['${NONE}'], 'env': {'K': '${input:k}'}}}}");
 
 	OK(c.servers[0].disabled && c.servers[1].disabled);
-	list_is(c.servers[0].argv, "");
-	list_is(c.servers[1].argv, "b|${NONE}");
+	list_is(c.servers[0].recipe.argv, "");
+	list_is(c.servers[1].recipe.argv, "b|${NONE}");
 	REFUSED("{'mcpServers': {'b': {'disabled': true, 'command': 1}}}",
 		"mcp.json:1: server 'b': 'command' must be a string, found a number; the arguments "
 		"go into 'args'");
@@ -564,14 +567,14 @@ TEST(config_environment_is_small_and_sorted)
 	AUTO(config_done) struct config f = { .count = 0 };
 
 	EQ(parse_from(text, &src, &c), 0);
-	list_is(c.servers->envp, "HOME=/h|LANG=C|LC_ALL=C|LOGNAME=u|PATH=/p|SHELL=/bin/"
-				 "sh|TERM=xterm|TMPDIR=/t|TZ=UTC|USER=u");
+	list_is(c.servers->recipe.envp, "HOME=/h|LANG=C|LC_ALL=C|LOGNAME=u|PATH=/p|SHELL=/bin/"
+					"sh|TERM=xterm|TMPDIR=/t|TZ=UTC|USER=u");
 	src.environ_ = nothing;
 	EQ(parse_from(text, &src, &d), 0);
-	list_is(d.servers->envp, "PATH=/usr/local/bin:/usr/bin:/bin");
+	list_is(d.servers->recipe.envp, "PATH=/usr/local/bin:/usr/bin:/bin");
 	src.environ_ = NULL;
 	EQ(parse_from(text, &src, &f), 0);
-	list_is(f.servers->envp, "PATH=/usr/local/bin:/usr/bin:/bin");
+	list_is(f.servers->recipe.envp, "PATH=/usr/local/bin:/usr/bin:/bin");
 }
 
 TEST(config_env_wins_over_names_and_names_over_defaults)
@@ -580,8 +583,9 @@ TEST(config_env_wins_over_names_and_names_over_defaults)
 	struct config c = one("'envVars': ['FUNC', 'SHELL', 'TOKEN', 'TOKEN', 'NOWHERE'], 'env': "
 			      "{'TOKEN': 'mine', 'HOME': '', 'PATH': '/p', 'A': 'a=b', 'AB': ''}");
 
-	list_is(c.servers->envp, "A=a=b|AB=|FUNC=() { :; }|HOME=|LANG=C.UTF-8|PATH=/p|SHELL=() { "
-				 ":; }|TOKEN=mine|USER=me");
+	list_is(c.servers->recipe.envp,
+		"A=a=b|AB=|FUNC=() { :; }|HOME=|LANG=C.UTF-8|PATH=/p|SHELL=() { "
+		":; }|TOKEN=mine|USER=me");
 }
 
 TEST(config_home_is_needed_for_a_tilde)
@@ -595,8 +599,8 @@ TEST(config_home_is_needed_for_a_tilde)
 
 	EQ(parse_from(text, &src, &c), -EINVAL);
 	STREQ(e.text, "config:1: server 'x': 'command': '~' needs HOME, which is not set");
-	list_is(d.servers->argv, "x|~/a"); /* arguments are the server's own */
-	STREQ(d.servers->cwd, "~other/x");
+	list_is(d.servers->recipe.argv, "x|~/a"); /* arguments are the server's own */
+	STREQ(d.servers->recipe.cwd, "~other/x");
 	STREQ(d.servers->stderr_file, "/home/me");
 }
 
@@ -701,7 +705,7 @@ TEST(config_of_long_strings)
 	memset(text + at, 'x', len);
 	memcpy(text + at + len, "'}}}", 5);
 	AUTO(config_done) struct config c = good(text);
-	EQ(strlen(c.servers->argv[0]), len);
+	EQ(strlen(c.servers->recipe.argv[0]), len);
 	memcpy(text + at + len, "x'}}}", 6);
 	REFUSED(text, "mcp.json:1: server 'x': 'command' has more than 131071 bytes");
 }
@@ -750,7 +754,7 @@ TEST(config_is_read_from_a_file)
 
 	write_file(text, strlen(text));
 	EQ(config_read(path, env, &c, &e), 0);
-	STREQ(c.servers->argv[0], "s3cret");
+	STREQ(c.servers->recipe.argv[0], "s3cret");
 	unlink(path);
 	EQ(config_read(path, env, &c, &e), -ENOENT);
 	snprintf(sentence, sizeof(sentence), "cannot read config '%s': No such file or directory",
@@ -799,8 +803,8 @@ TEST(config_of_a_command)
 	EQ(config_command("server", argv, env, &c, &e), 0);
 	EQ(c.count, 1);
 	STREQ(c.servers->name, "server");
-	list_is(c.servers->argv, "./server|${TOKEN}|");
-	list_is(c.servers->envp, DEFAULT_ENV);
+	list_is(c.servers->recipe.argv, "./server|${TOKEN}|");
+	list_is(c.servers->recipe.envp, DEFAULT_ENV);
 	EQ(c.servers->startup_ms, 30000);
 	EQ(c.servers->tool_ms, 300000);
 	STREQ(c.servers->fingerprint, same.servers->fingerprint);

@@ -225,14 +225,14 @@ TEST(placed_servers_get_the_named_variables)
 		     "'source': 'remote'}, 'NOT_SET'], 'stderr': '~/log'");
 	struct config_server *s = c.servers;
 
-	STREQ(s->environment, "far");
+	STREQ(s->recipe.environment, "far");
 	OK(s->place && !s->problem);
 	STREQ(s->place->url, "ws://127.0.0.1:4711");
 	STREQ(s->place->fingerprint, c.places->fingerprint);
-	STREQ(s->cwd, "/srv/me");
-	list_is(s->argv, "x|~/x");
-	list_is(s->envp, "K=s3cret|SHELL=sh|USER=me"); /* no default variable crosses */
-	list_is(s->remote_names, "LICENSE|DISPLAY");
+	STREQ(s->recipe.cwd, "/srv/me");
+	list_is(s->recipe.argv, "x|~/x");
+	list_is(s->recipe.envp, "K=s3cret|SHELL=sh|USER=me"); /* no default variable crosses */
+	list_is(s->recipe.remote_names, "LICENSE|DISPLAY");
 	STREQ(s->stderr_file, "/home/me/log"); /* that is here */
 }
 
@@ -242,14 +242,14 @@ TEST(placed_servers_keep_their_home)
 	struct config c = good("{'environments': {'far': {" URL "}}, 'mcpServers': {'x': "
 			       "{'command': '~/bin/x', 'environment': 'far', 'cwd': '/'}}}");
 
-	list_is(c.servers->argv, "~/bin/x"); /* not ours */
-	list_is(c.servers->envp, "");
+	list_is(c.servers->recipe.argv, "~/bin/x"); /* not ours */
+	list_is(c.servers->recipe.envp, "");
 }
 
 #define PROBLEM(text_, why_)                                                                       \
 	do {                                                                                       \
 		AUTO(config_done) struct config c_ = good(text_);                                  \
-		OK(c_.servers->environment && !c_.servers->place);                                 \
+		OK(c_.servers->recipe.environment && !c_.servers->place);                          \
 		STREQ(c_.servers->problem, "server 'x' is placed in environment 'far' and cannot " \
 					   "be started: " why_);                                   \
 	} while (0)
@@ -287,7 +287,7 @@ TEST(a_server_that_cannot_be_placed_does_not_affect_the_others)
 			       "{'command': 'y'}}}");
 
 	OK(c.servers[0].problem);
-	OK(!c.servers[1].problem && !c.servers[1].environment);
+	OK(!c.servers[1].problem && !c.servers[1].recipe.environment);
 }
 
 TEST(placed_servers_name_variables_and_no_patterns)

@@ -206,21 +206,21 @@ TEST(a_start_that_fails)
 TEST(what_cannot_be_placed)
 {
 	static char *argv[] = { "srv", NULL }, *bad[] = { "s\xff", NULL }, *none[] = { NULL };
-	struct link_spec spec = { .name = "s", .argv = argv, .envp = none };
+	struct recipe spec = { .name = "s", .argv = argv, .envp = none };
 	struct user u = { .link = NULL };
 	struct far f;
 
 	far_open(&f);
-	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &u, &u.link, &f.e), -EINVAL);
+	EQ(environment_open_link(f.env, &spec, &user_events, &u, &u.link, &f.e), -EINVAL);
 	OK(strstr(f.e.text, "cwd"));
 	spec.cwd = "relative";
-	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &u, &u.link, &f.e), -EINVAL);
+	EQ(environment_open_link(f.env, &spec, &user_events, &u, &u.link, &f.e), -EINVAL);
 	spec.cwd = "/";
 	spec.argv = bad;
-	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &u, &u.link, &f.e), -EILSEQ);
+	EQ(environment_open_link(f.env, &spec, &user_events, &u, &u.link, &f.e), -EILSEQ);
 	OK(strstr(f.e.text, "argument 0 is not UTF-8"));
 	spec.argv = none;
-	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &u, &u.link, &f.e), -EINVAL);
+	EQ(environment_open_link(f.env, &spec, &user_events, &u, &u.link, &f.e), -EINVAL);
 	EQ(environment_users(f.env), 0);
 	fake_pass(2000);
 	far_close(&f);
@@ -230,21 +230,20 @@ TEST(variables_of_the_executor)
 {
 	static char *names[] = { "DISPLAY", "X_Y", NULL };
 	static char *argv[] = { "srv", NULL }, *envp[] = { "A=1", "A=2", "=x", "odd", NULL };
-	const struct placement where = { .remote_names = names };
-	struct link_spec spec = { .argv = argv,
-				  .envp = envp,
-				  .cwd = "/",
-				  .contain = "cgroup",
-				  .max_procs = 5,
-				  .memory = 1 << 20,
-				  .arg0 = "zero",
-				  .linger_ms = 9,
-				  .stdio = LINK_TERMINAL };
+	struct recipe spec = { .argv = argv,
+			       .envp = envp,
+			       .cwd = "/",
+			       .remote_names = names,
+			       .contain = LEVEL_CGROUP,
+			       .limits = { [LIMIT_PROCS] = 5, [LIMIT_MEMORY] = 1 << 20 },
+			       .arg0 = "zero",
+			       .linger_ms = 9,
+			       .stdio = STDIO_TERMINAL };
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct far f;
 
 	far_open(&f);
-	EQ(environment_open_link(f.env, &spec, &where, &user_events, &u, &u.link, &f.e), 0);
+	EQ(environment_open_link(f.env, &spec, &user_events, &u, &u.link, &f.e), 0);
 	OK(far_attach(&f, FAR_KILLICK));
 	OK(far_asked(&f, "process/start"));
 	OK(far_says(&f, "envPolicy.inherit", "all"));

@@ -263,22 +263,22 @@ TEST(a_connection_that_is_stuck_is_made_anew)
 TEST(limits_are_not_for_every_executor)
 {
 	static char *argv[] = { "srv", NULL }, *envp[] = { NULL };
-	struct link_spec spec = { .argv = argv, .envp = envp, .cwd = "/", .max_procs = 3 };
+	struct recipe spec = { .argv = argv, .envp = envp, .cwd = "/", .limits = { 3 } };
 	AUTO(user_done) struct user u = { .link = NULL };
 	struct user v = { .link = NULL };
 	struct far f;
 
 	far_open(&f);
-	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &u, &u.link, &f.e), 0);
+	EQ(environment_open_link(f.env, &spec, &user_events, &u, &u.link, &f.e), 0);
 	OK(far_attach(&f, FAR_CODEX));
 	EQ(u.ended, 1);
 	OK(u.end.refused);
 	OK(strstr(u.end.text,
 		  "its executor is not killick's and does not support what was requested: a "
 		  "limit of processes"));
-	spec.max_procs = 0;
-	spec.contain = "cgroup";
-	EQ(environment_open_link(f.env, &spec, NULL, &user_events, &v, &v.link, &f.e), -ENOTSUP);
+	spec.limits[LIMIT_PROCS] = 0;
+	spec.contain = LEVEL_CGROUP;
+	EQ(environment_open_link(f.env, &spec, &user_events, &v, &v.link, &f.e), -ENOTSUP);
 	STREQ(far_sent(&f), "");
 	far_close(&f);
 }

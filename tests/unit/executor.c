@@ -92,7 +92,7 @@ TEST(a_process_from_start_to_end)
 	STREQ(f->cwd, "/tmp");
 	STREQ(f->envp, "");
 	STREQ(f->name, "x");
-	EQ(f->stdio, LINK_PIPES);
+	EQ(f->stdio, STDIO_PIPES);
 	EQ(f->linger_ms, 0);
 	far_run(f);
 	STREQ(far_heard(c), "{\"id\":7,\"result\":{\"processId\":\"p\",\"sandboxType\":\"none\","
@@ -289,7 +289,7 @@ TEST(optional_params_of_start_are_used)
 	struct channel *c;
 	struct fake_link *f;
 
-	far_open(&(struct executor_options){ .contain = "keeper" });
+	far_open(&(struct executor_options){ .contain = LEVEL_KEEPER });
 	c = far_client("1.2.3.4:5", NULL);
 	f = start(c, START("", ",\"arg0\":\"-sh\",\"name\":\"n\\u0007me\",\"session\":\"s\","
 			       "\"contain\":\"cgroup\",\"maxProcs\":12,\"memory\":\"512M\","
@@ -299,20 +299,22 @@ TEST(optional_params_of_start_are_used)
 	STREQ(f->contain, "cgroup");
 	EQ(f->max_procs, 12);
 	EQ(f->memory, 512ll << 20);
-	EQ(f->stdio, LINK_NO_STDIN);
+	EQ(f->stdio, STDIO_NULL);
 	EQ(f->linger_ms, 30000);
 	f = start(c,
 		  "{\"id\":7,\"method\":\"process/"
 		  "start\",\"params\":{\"processId\":\"\\u00e4\\\"\",\"argv\":[\"/bin/x\"],"
 		  "\"cwd\":\"file://localhost/a%20b\",\"env\":{},\"tty\":true,\"memory\":4096}}");
 	STREQ(f->cwd, "/a b");
-	STREQ(f->contain, "keeper");
+	STREQ(f->contain, "keeper"); /* as the executor has it */
 	EQ(f->memory, 4096);
-	EQ(f->stdio, LINK_TERMINAL);
+	EQ(f->stdio, STDIO_TERMINAL);
 	far_print(f, "t");
 	STREQ(far_heard(c),
 	      "{\"method\":\"process/output\",\"params\":{\"processId\":\"\xc3\xa4\\\"\","
 	      "\"seq\":1,\"stream\":\"pty\",\"chunk\":\"dA==\"}}");
+	f = start(c, START("auto", ",\"contain\":\"auto\""));
+	STREQ(f->contain, "auto"); /* it says so, whatever the executor has */
 	far_close();
 }
 

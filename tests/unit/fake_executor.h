@@ -73,7 +73,7 @@ int channel_connect(struct loop *loop, const struct channel_target *to,
 	return 0;
 }
 
-int channel_over_program(struct loop *loop, const struct link_spec *spec,
+int channel_over_program(struct loop *loop, const struct recipe *spec,
 			 const struct channel_events *ev, void *ctx, struct channel **out,
 			 struct err *e)
 {
@@ -348,15 +348,15 @@ static inline int far_link(struct far *f, struct user *u)
 {
 	static char *argv[] = { "srv", "--x y", "", NULL };
 	static char *envp[] = { "A=1", "B=x=\"y\"", NULL };
-	const struct link_spec spec = { .name = "srv",
-					.session = "s",
-					.argv = argv,
-					.envp = envp,
-					.cwd = "/srv/a b",
-					.grace_ms = 1500,
-					.write_limit = 4u << 20 };
+	const struct recipe spec = { .name = "srv",
+				     .session = "s",
+				     .argv = argv,
+				     .envp = envp,
+				     .cwd = "/srv/a b",
+				     .grace_ms = 1500,
+				     .write_limit = 4u << 20 };
 
-	return environment_open_link(f->env, &spec, NULL, &user_events, u, &u->link, &f->e);
+	return environment_open_link(f->env, &spec, &user_events, u, &u->link, &f->e);
 }
 
 /* The next message that was sent; "" if there is none. */

@@ -102,11 +102,10 @@ struct fake_link {
 	bool stuck;    /* it reads nothing */
 	bool no_stdin; /* it has closed it */
 	size_t limit;
-	enum link_stdio stdio;
+	enum stdio stdio;
 	unsigned linger_ms;
 	char *argv, *envp, *cwd, *arg0, *name, *contain; /* lists are joined with '|' */
-	unsigned long max_procs;
-	unsigned long long memory;
+	unsigned long long max_procs, memory;
 	unsigned stops, interrupts, pauses;
 	enum link_stop how;
 	long grace_ms;
@@ -308,8 +307,8 @@ static char *fake_copy(const char *text)
 	return text ? mem_text(text, strlen(text)) : NULL;
 }
 
-int link_open(struct loop *loop, const struct link_spec *spec, const struct link_events *ev,
-	      void *ctx, struct link **out, struct err *e)
+int link_open(struct loop *loop, const struct recipe *spec, const struct link_events *ev, void *ctx,
+	      struct link **out, struct err *e)
 {
 	static const struct link_ops ops = {
 		fake_link_write, fake_link_unwritten, fake_link_stop,
@@ -332,9 +331,9 @@ int link_open(struct loop *loop, const struct link_spec *spec, const struct link
 				 .cwd = fake_copy(spec->cwd),
 				 .arg0 = fake_copy(spec->arg0),
 				 .name = fake_copy(spec->name),
-				 .contain = fake_copy(spec->contain),
-				 .max_procs = spec->max_procs,
-				 .memory = spec->memory };
+				 .contain = fake_copy(level_name(spec->contain)),
+				 .max_procs = spec->limits[LIMIT_PROCS],
+				 .memory = spec->limits[LIMIT_MEMORY] };
 	assert(far.link_count < FAR_LINKS && strcmp(spec->keeper, "/keeper") == 0);
 	far.links[far.link_count++] = f;
 	*out = &f->link;

@@ -6,7 +6,7 @@ TEST(without_a_stdin)
 	struct seen s;
 
 	start_shell_as(&s, "wc -c; readlink /proc/self/fd/0",
-		       &(struct link_spec){ .stdio = LINK_NO_STDIN });
+		       &(struct recipe){ .stdio = STDIO_NULL });
 	EQ(put(&s, "x", 1), -EPIPE);
 	await_end(&s);
 	STREQ(s.out.data, "0\n/dev/null\n");
@@ -21,7 +21,7 @@ TEST(names_like_options)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		start_shell_as(&s, "echo up; exec cat",
-			       &(struct link_spec){
+			       &(struct recipe){
 				       .name = names[i], .session = names[i], .arg0 = names[i] });
 		await_bytes(&s, 3);
 		stop(&s, LINK_STOP_EOF);
@@ -34,7 +34,7 @@ TEST(a_directory_that_is_not_there)
 {
 	struct seen s;
 
-	start_shell_as(&s, "echo up", &(struct link_spec){ .cwd = "/no/such/directory" });
+	start_shell_as(&s, "echo up", &(struct recipe){ .cwd = "/no/such/directory" });
 	await_end(&s);
 	OK(s.end.refused && !s.end.pid && !s.out.len);
 	STREQ(s.end.text, "cannot enter the directory '/no/such/directory' for the server: No "
@@ -50,7 +50,7 @@ TEST(a_terminal)
 	start_shell_as(&s,
 		       "test -t 0 && test -t 1 && test -t 2 && stty size && stty -echo && "
 		       "echo ready >/dev/tty && read x && echo \"<$x>\" && exit 6",
-		       &(struct link_spec){ .stdio = LINK_TERMINAL, .linger_ms = 60000 });
+		       &(struct recipe){ .stdio = STDIO_TERMINAL, .linger_ms = 60000 });
 	await_bytes(&s, strlen("24 80\r\nready\r\n"));
 	EQ(put(&s, "hello\n", 6), 0);
 	await_end(&s);
@@ -106,7 +106,7 @@ TEST(leftovers_that_linger)
 	struct seen s;
 
 	start_shell_as(&s, "exec 5<&0; (read x; echo late) <&5 & exit 3",
-		       &(struct link_spec){ .linger_ms = 60000 });
+		       &(struct recipe){ .linger_ms = 60000 });
 	loop_lock(s.loop);
 	while (!s.exited)
 		await(&s);

@@ -132,20 +132,19 @@ static inline void begin(struct seen *s)
 	EQ(loop_open(&s->loop, nothing, NULL, &e), 0);
 }
 
-static inline int start_as(struct seen *s, char *const *argv, const struct link_spec *as,
-			   struct err *e)
+static inline int start_as(struct seen *s, char **argv, const struct recipe *as, struct err *e)
 {
-	struct link_spec spec = { .keeper = t_program("KILLICK", "build/killick"),
-				  .name = as->name ? as->name : "test",
-				  .session = as->session,
-				  .arg0 = as->arg0,
-				  .argv = argv,
-				  .envp = environ,
-				  .cwd = as->cwd,
-				  .grace_ms = 2000,
-				  .write_limit = 16 << 20,
-				  .stdio = as->stdio,
-				  .linger_ms = as->linger_ms };
+	struct recipe spec = { .keeper = t_program("KILLICK", "build/killick"),
+			       .name = as->name ? as->name : "test",
+			       .session = as->session,
+			       .arg0 = as->arg0,
+			       .argv = argv,
+			       .envp = environ,
+			       .cwd = as->cwd,
+			       .grace_ms = 2000,
+			       .write_limit = 16 << 20,
+			       .stdio = as->stdio,
+			       .linger_ms = as->linger_ms };
 	int r;
 
 	loop_lock(s->loop);
@@ -154,12 +153,12 @@ static inline int start_as(struct seen *s, char *const *argv, const struct link_
 	return r;
 }
 
-static inline int start(struct seen *s, char *const *argv, const char *cwd, struct err *e)
+static inline int start(struct seen *s, char **argv, const char *cwd, struct err *e)
 {
-	return start_as(s, argv, &(struct link_spec){ .cwd = cwd }, e);
+	return start_as(s, argv, &(struct recipe){ .cwd = cwd }, e);
 }
 
-static inline void start_shell_as(struct seen *s, const char *script, const struct link_spec *as)
+static inline void start_shell_as(struct seen *s, const char *script, const struct recipe *as)
 {
 	char *argv[] = { "sh", "-c", (char *)script, NULL };
 	struct err e;
@@ -171,7 +170,7 @@ static inline void start_shell_as(struct seen *s, const char *script, const stru
 
 static inline void start_shell(struct seen *s, const char *script)
 {
-	start_shell_as(s, script, &(struct link_spec){ .cwd = NULL });
+	start_shell_as(s, script, &(struct recipe){ .cwd = NULL });
 }
 
 /* With the lock: wait for the next news. */

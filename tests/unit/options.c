@@ -24,17 +24,17 @@ TEST(options_defaults)
 	struct line why;
 
 	EQ(PARSE(&o, &why, "--", "/usr/bin/npx", "-y", "x"), 0);
-	EQ(o.grace_ms, 2000);
-	EQ(o.contain, LEVEL_AUTO);
+	EQ(o.recipe.grace_ms, 2000);
+	EQ(o.recipe.contain, LEVEL_AUTO);
 	EQ(o.owner, OWNER_PARENT);
-	STREQ(o.name, "npx");
-	OK(!o.session && !o.log && !o.report && o.sweep);
+	STREQ(o.recipe.name, "npx");
+	OK(!o.recipe.session && !o.log && !o.report && o.recipe.sweep);
 	EQ(o.control, -1);
-	EQ(o.limits.max_procs, 0);
-	EQ(o.limits.memory, 0);
-	STREQ(o.argv[0], "/usr/bin/npx");
-	STREQ(o.argv[2], "x");
-	OK(!o.argv[3]);
+	EQ(o.recipe.limits[LIMIT_PROCS], 0);
+	EQ(o.recipe.limits[LIMIT_MEMORY], 0);
+	STREQ(o.recipe.argv[0], "/usr/bin/npx");
+	STREQ(o.recipe.argv[2], "x");
+	OK(!o.recipe.argv[3]);
 }
 
 TEST(options_all_in_both_spellings)
@@ -46,29 +46,29 @@ TEST(options_all_in_both_spellings)
 		 "--memory", "3M", "--name=n", "--session", "s", "--log=l", "--report", "3",
 		 "--control", "4", "--sweep=no", "--", "x", "--grace", "--"),
 	   0);
-	EQ(o.grace_ms, 500);
-	EQ(o.contain, LEVEL_KEEPER);
+	EQ(o.recipe.grace_ms, 500);
+	EQ(o.recipe.contain, LEVEL_KEEPER);
 	EQ(o.owner, OWNER_PID);
 	EQ(o.owner_pid, 42);
-	EQ(o.limits.max_procs, 9);
-	EQ(o.limits.memory, 3 << 20);
-	STREQ(o.name, "n");
-	STREQ(o.session, "s");
+	EQ(o.recipe.limits[LIMIT_PROCS], 9);
+	EQ(o.recipe.limits[LIMIT_MEMORY], 3 << 20);
+	STREQ(o.recipe.name, "n");
+	STREQ(o.recipe.session, "s");
 	STREQ(o.log, "l");
 	STREQ(o.report, "3");
 	EQ(o.control, 4);
-	OK(!o.sweep);
-	STREQ(o.argv[1], "--grace"); /* the command's own words are its own */
-	STREQ(o.argv[2], "--");
+	OK(!o.recipe.sweep);
+	STREQ(o.recipe.argv[1], "--grace"); /* the command's own words are its own */
+	STREQ(o.recipe.argv[2], "--");
 }
 
 TEST(options_refusals_leave_the_result_alone)
 {
-	struct options o = { .grace_ms = 77 };
+	struct options o = { .recipe.grace_ms = 77 };
 	struct line why;
 
 	EQ(PARSE(&o, &why, "--grace", "x", "--", "y"), -EINVAL);
-	EQ(o.grace_ms, 77);
+	EQ(o.recipe.grace_ms, 77);
 	OK(strstr(why.text, "'x'"));
 	EQ(PARSE(&o, &why, "--grac", "2s", "--", "y"), -EINVAL);
 	OK(strstr(why.text, "'--grac'"));
@@ -94,7 +94,7 @@ TEST(options_time_forms)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned ms = 12345;
-		int r = options_time(cases[i].text, &ms);
+		int r = option_time(cases[i].text, &ms);
 		if (cases[i].ms < 0 ? r != -EINVAL || ms != 12345
 				    : r != 0 || (int)ms != cases[i].ms)
 			FAIL("'%s': %d, %u ms", cases[i].text, r, ms);
@@ -128,8 +128,68 @@ TEST(options_size_forms)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned long long bytes = 0;
-		int r = options_size(cases[i].text, &bytes);
+		int r = option_size(cases[i].text, &bytes);
 		if ((r == 0) != (cases[i].bytes != 0) || bytes != cases[i].bytes)
 			FAIL("'%s': %d, %llu bytes", cases[i].text, r, bytes);
 	}
+}
+
+/* What the library writes is what the keeper reads. */
+static void round_trip(const struct recipe *r, size_t words, struct options *out)
+{
+	static char text[1024];
+	char *argv[RECIPE_OPTIONS + 3];
+	size_t size = recipe_write(r, NULL, 0), n = 0;
+	struct line why;
+
+	OK(size <= sizeof(text));
+	EQ(recipe_write(r, text, size), size);
+	for (char *p = text; p < text + size; p += strlen(p) + 1)
+		argv[n++] = p;
+	EQ(n, words);
+	argv[n++] = "--";
+	argv[n++] = "x";
+	argv[n] = NULL;
+	EQ(options_parse((int)n, argv, out, &why), 0);
+}
+
+TEST(a_recipe_is_read_as_it_was_written)
+{
+	const struct recipe r = { .arg0 = "-sh",
+				  .cwd = "/a b=c",
+				  .name = "--",
+				  .session = "s",
+				  .contain = LEVEL_NAMESPACE,
+				  .limits = { [LIMIT_PROCS] = 7, [LIMIT_MEMORY] = 5ULL << 30 },
+				  .grace_ms = 0,
+				  .linger_ms = 3600000,
+				  .stdio = STDIO_TERMINAL };
+	struct options o;
+
+	round_trip(&r, RECIPE_OPTIONS, &o);
+	STREQ(o.recipe.arg0, "-sh");
+	STREQ(o.recipe.cwd, "/a b=c");
+	STREQ(o.recipe.name, "--");
+	STREQ(o.recipe.session, "s");
+	EQ(o.recipe.contain, LEVEL_NAMESPACE);
+	EQ(o.recipe.limits[LIMIT_PROCS], 7);
+	EQ(o.recipe.limits[LIMIT_MEMORY], 5LL << 30);
+	EQ(o.recipe.grace_ms, 0);
+	EQ(o.recipe.linger_ms, 3600000);
+	EQ(o.recipe.stdio, STDIO_TERMINAL);
+	OK(!o.recipe.sweep);
+}
+
+TEST(a_recipe_writes_what_is_not_the_default)
+{
+	struct recipe r = RECIPE_DEFAULT;
+	struct options o;
+
+	round_trip(&r, 0, &o);
+	r.stdio = STDIO_NULL; /* the same to a keeper */
+	round_trip(&r, 0, &o);
+	r.grace_ms = 1;
+	round_trip(&r, 1, &o);
+	EQ(o.recipe.grace_ms, 1);
+	STREQ(o.recipe.name, "x");
 }

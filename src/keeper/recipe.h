@@ -1,0 +1,88 @@
+/* recipe.h - how to start a process: the one description of it, from a config to its keeper.
+ *
+ *	config, `run --on`
+ *	       |
+ *	    recipe --> a link on this machine --> words of `killick run` --> recipe of a keeper
+ *	       |
+ *	       +-----> a link elsewhere --> params of process/start --> recipe of an executor
+ *
+ * A config fills in a recipe, a session keeps a copy (link/recipe.h), a link is opened with it.
+ * Both ways to the keeper are driven by the tables below: recipe_options writes and reads the
+ * keeper's command line; recipe_limits is also what a config's "limits" and the wire have.
+ * A new limit is a value of enum limit and its row; a new option is a member and its row.
+ *
+ * This header belongs to the keeper, which includes nothing of the library; the library includes it
+ * by link/recipe.h. Threads: any.  Blocking: never.  Allocates: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "option.h"
+
+/* How the tree is held. AUTO: the best that can be had here. */
+enum level { LEVEL_AUTO, LEVEL_NAMESPACE, LEVEL_CGROUP, LEVEL_KEEPER, LEVEL_GROUP };
+#define LEVEL_CHOICE "auto, namespace, cgroup, keeper or group" /* for sentences */
+extern const char *const level_words[];                         /* by enum level; NULL at the end */
+const char *level_name(enum level l);
+
+enum limit {
+	LIMIT_PROCS,  /* processes and threads, as the kernel counts */
+	LIMIT_MEMORY, /* bytes */
+	LIMIT_COUNT
+};
+struct limit_words {
+	const char *key;       /* in a config's "limits", and on the wire */
+	const char *other_key; /* does as well in a config; NULL: none */
+	const char *option;    /* of `killick run` */
+	const char *noun;      /* "a limit of processes" */
+	enum option_kind kind; /* OPTION_COUNT or OPTION_SIZE */
+	const char *takes;
+};
+extern const struct limit_words recipe_limits[LIMIT_COUNT];
+
+enum stdio {
+	STDIO_PIPES,    /* stdin, stdout and stderr are pipes */
+	STDIO_NULL,     /* stdin is /dev/null */
+	STDIO_TERMINAL, /* all three are a terminal of 24 lines and 80 columns; what it shows is
+			   stdout */
+};
+
+struct recipe {
+	/* What runs. Lists have NULL at the end. */
+	char **argv;
+	char **envp;             /* the whole environment; elsewhere: the variables that cross */
+	char **remote_names;     /* variables whose values the executor has; NULL: none */
+	const char *arg0;        /* what the program is told it is called; NULL: argv[0] */
+	const char *cwd;         /* NULL: ours; elsewhere it is required and absolute */
+	const char *environment; /* name of the executor; NULL: this machine */
+	/* How it is held. */
+	const char *name, *session; /* for `killick ps`; session may be NULL */
+	enum level contain;
+	unsigned long long limits[LIMIT_COUNT]; /* 0: none */
+	unsigned grace_ms;
+	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
+	enum stdio stdio;
+	bool sweep; /* look for lost trees: one of those that start together is enough */
+	/* For the library alone; the keeper is not told. */
+	const char *keeper; /* path of the program killick */
+	size_t write_limit; /* bytes that may wait because the process does not read */
+};
+/* The values when `killick run` has no options. */
+#define RECIPE_DEFAULT                                                                             \
+	{                                                                                          \
+		.grace_ms = 2000, .sweep = true                                                    \
+	}
+
+/* The options of `killick run` that are members of a recipe: rows that point into r, and the end of
+ * the table. */
+#define RECIPE_OPTIONS (9 + LIMIT_COUNT)
+void recipe_options(struct recipe *r, struct option out[RECIPE_OPTIONS + 1]);
+
+/* Write the options for a keeper, one word each with its NUL: those that differ from
+ * RECIPE_DEFAULT. Returns the bytes that all words need; a word that does not fit is not written.
+ */
+size_t recipe_write(const struct recipe *r, char *out, size_t size);
+
+bool recipe_is_limited(const struct recipe *r);
