@@ -170,8 +170,7 @@ void killick_cancel(struct killick_call *c)
 			call_fail_parked(c, KILLICK_ERR_CANCELLED, "the call was cancelled");
 		} else { /* the handle keeps it alive meanwhile */
 			for (size_t i = 0; i < c->part_count; i++)
-				if (c->parts[i].op)
-					client_cancel(c->parts[i].op);
+				client_cancel(&c->parts[i].op);
 		}
 	}
 	runtime_leave(k);

@@ -84,7 +84,7 @@ int killick_status(struct killick_session *s, struct killick_status **out)
 	return 0;
 }
 
-static void emit_json(struct emit *j, const char *key, const char *json)
+static void emit_json_or_null(struct emit *j, const char *key, const char *json)
 {
 	if (*json)
 		emit_raw(j, key, json, strlen(json));
@@ -104,8 +104,8 @@ static void emit_server(struct emit *j, const struct killick_server_status *sv)
 	emit_str(j, "level", sv->level);
 	emit_str(j, "era", sv->era);
 	emit_str(j, "protocol", sv->protocol);
-	emit_json(j, "info", sv->info);
-	emit_json(j, "capabilities", sv->capabilities);
+	emit_json_or_null(j, "info", sv->info);
+	emit_json_or_null(j, "capabilities", sv->capabilities);
 	emit_str(j, "instructions", sv->instructions);
 	if (sv->tools >= 0)
 		emit_int(j, "tools", sv->tools);

@@ -25,6 +25,9 @@ struct buf {
  * store or two.
  */
 int buf_add_slow(struct buf *b, const void *bytes, size_t len);
+/* Room for len more bytes behind data + len, and a NUL; 0, -EMSGSIZE or -ENOMEM. Who fills it
+ * sets len. */
+int buf_reserve(struct buf *b, size_t len);
 static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 {
 	if (!b->data || len >= b->cap - b->len) /* cap counts the NUL, and is within max */
@@ -34,11 +37,17 @@ static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 	b->data[b->len] = '\0';
 	return 0;
 }
+/* Add len bytes that the caller fills in; NULL where buf_reserve fails. */
+static inline char *buf_extend(struct buf *b, size_t len)
+{
+	if ((!b->data || len >= b->cap - b->len) && buf_reserve(b, len) < 0)
+		return NULL;
+	b->len += len;
+	b->data[b->len] = '\0';
+	return b->data + b->len - len;
+}
 int buf_adds(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Room for len more bytes behind data + len, and a NUL; 0, -EMSGSIZE or -ENOMEM. Who fills it
- * sets len. */
-int buf_reserve(struct buf *b, size_t len);
 /* Take the first len bytes away. */
 void buf_drop(struct buf *b, size_t len);
 /* Empty, memory kept if it is at most keep bytes. */

@@ -40,7 +40,54 @@ static const char *escape_of(const char *text, size_t n, char out[8])
 	return out;
 }
 
-int emit_quoted(struct buf *b, const char *text, size_t len)
+/* Is there a byte in w that is below 0x20, above 0x7e, a quote or a backslash? */
+static bool has_special(uint64_t w)
+{
+	const uint64_t ones = UINT64_MAX / 255;
+	uint64_t quote = w ^ ones * '"', backslash = w ^ ones * '\\', del = w ^ ones * 0x7f;
+
+	return (w | ((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
+		((backslash - ones) & ~backslash) | ((del - ones) & ~del)) &
+	       ones * 0x80;
+}
+
+static uint64_t load_word(const char *s)
+{
+	uint64_t w;
+
+	memcpy(&w, s, sizeof(w));
+	return w;
+}
+
+/* The bytes of s, of 1 to 7, in a word whose other bytes are plain; some of them twice. */
+static uint64_t load_short(const char *s, size_t len)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	uint32_t head, tail;
+
+	if (len < sizeof(head))
+		return UINT64_C(0x2020202020000000) | u[0] | (uint64_t)u[len / 2] << 8 |
+		       (uint64_t)u[len - 1] << 16;
+	memcpy(&head, s, sizeof(head));
+	memcpy(&tail, s + len - sizeof(tail), sizeof(tail));
+	return head | (uint64_t)tail << 32;
+}
+
+/* Is all of it ASCII that stands for itself? */
+static bool is_plain(const char *s, size_t len)
+{
+	const char *last;
+
+	if (len < sizeof(uint64_t))
+		return !len || !has_special(load_short(s, len));
+	for (last = s + len - sizeof(uint64_t); s < last; s += sizeof(uint64_t))
+		if (has_special(load_word(s)))
+			return false;
+	return !has_special(load_word(last));
+}
+
+/* Text of any length, with whatever is in it. */
+static int quote_text(struct buf *b, const char *text, size_t len)
 {
 	size_t before = b->len, run = 0;
 	int r = buf_add(b, "\"", 1);
@@ -71,10 +118,25 @@ int emit_quoted(struct buf *b, const char *text, size_t len)
 	return r;
 }
 
-static void put(struct emit *j, const char *text, size_t len)
+/* Short text without special characters, in one piece with what follows its quotes. False: another
+ * text, or no room, and nothing was added. */
+static inline bool quote_plain(struct buf *b, const char *text, size_t len, const char *behind)
 {
-	if (j->failed == 0)
-		j->failed = buf_add(j->out, text, len);
+	const size_t more = strlen(behind);
+	char *to;
+
+	if (len >= JSON_BLOCK || !is_plain(text, len) || !(to = buf_extend(b, len + 2 + more)))
+		return false;
+	to[0] = '"';
+	memcpy(to + 1, text, len);
+	to[len + 1] = '"';
+	memcpy(to + len + 2, behind, more);
+	return true;
+}
+
+int emit_quoted(struct buf *b, const char *text, size_t len)
+{
+	return quote_plain(b, text, len, "") ? 0 : quote_text(b, text, len);
 }
 
 static void put_quoted(struct emit *j, const char *text, size_t len)
@@ -90,13 +152,13 @@ static void lead(struct emit *j, const char *key)
 	assert(in_object == (key != NULL));
 	assert(j->depth || !j->filled); /* one value is all there is */
 	if (j->filled)
-		put(j, ",", 1);
+		emit_bytes(j, ",", 1);
 	if (j->lines && j->depth == 1 && j->kind[0] == '[')
-		put(j, "\n", 1);
+		emit_bytes(j, "\n", 1);
 	j->filled = true;
-	if (key) {
+	if (key && !(j->failed == 0 && quote_plain(j->out, key, strlen(key), ":"))) {
 		put_quoted(j, key, strlen(key));
-		put(j, ":", 1);
+		emit_bytes(j, ":", 1);
 	}
 }
 
@@ -105,7 +167,7 @@ void emit_open(struct emit *j, const char *key, char kind)
 	assert(kind == '{' || kind == '[');
 	assert(j->depth < sizeof(j->kind));
 	lead(j, key);
-	put(j, &kind, 1);
+	emit_bytes(j, &kind, 1);
 	j->kind[j->depth++] = kind;
 	j->filled = false;
 }
@@ -115,8 +177,8 @@ void emit_close(struct emit *j)
 	assert(j->depth > 0);
 	j->depth--;
 	if (j->lines && j->depth == 0 && j->kind[0] == '[' && j->filled)
-		put(j, "\n", 1);
-	put(j, j->kind[j->depth] == '{' ? "}" : "]", 1);
+		emit_bytes(j, "\n", 1);
+	emit_bytes(j, j->kind[j->depth] == '{' ? "}" : "]", 1);
 	j->filled = true;
 }
 
@@ -134,12 +196,23 @@ void emit_text(struct emit *j, const char *key, const char *text, size_t len)
 	put_quoted(j, text, len);
 }
 
+void emit_digits(struct emit *j, uint64_t n)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do {
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	emit_bytes(j, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 void emit_int(struct emit *j, const char *key, long long value)
 {
-	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%lld", value);
-
-	emit_raw(j, key, digits, (size_t)n);
+	lead(j, key);
+	if (value < 0)
+		emit_bytes(j, "-", 1);
+	emit_digits(j, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void emit_bool(struct emit *j, const char *key, bool value)
@@ -156,13 +229,58 @@ void emit_raw(struct emit *j, const char *key, const char *json, size_t len)
 {
 	assert(len > 0);
 	lead(j, key);
-	put(j, json, len);
+	emit_bytes(j, json, len);
+}
+
+static void replace_by_space(struct buf *b, size_t from, char c)
+{
+	char *p = b->data + from, *end = b->data + b->len;
+
+	while ((p = memchr(p, c, (size_t)(end - p))) != NULL)
+		*p++ = ' ';
+}
+
+static void emit_one_line(struct emit *j, const char *json, size_t len)
+{
+	size_t before = j->out->len;
+
+	emit_bytes(j, json, len);
+	if (j->failed)
+		return;
+	replace_by_space(j->out, before, '\n');
+	replace_by_space(j->out, before, '\r');
+}
+
+void emit_json(struct emit *j, const char *key, const char *json, size_t len)
+{
+	lead(j, key);
+	emit_one_line(j, json, len);
+}
+
+void emit_member(struct emit *j, struct json key, struct json value)
+{
+	emit_members(j, key.at, key.len);
+	emit_bytes(j, ":", 1);
+	emit_one_line(j, value.at, value.len);
+}
+
+void emit_members(struct emit *j, const char *members, size_t len)
+{
+	assert(len > 0 && j->depth && j->kind[j->depth - 1] == '{');
+	if (j->filled)
+		emit_bytes(j, ",", 1);
+	j->filled = true;
+	emit_bytes(j, members, len);
 }
 
 int emit_end(struct emit *j)
 {
 	assert(j->depth == 0 && j->filled);
 	j->filled = false;
+	if (j->failed && j->out->data) {
+		j->out->len = j->start;
+		j->out->data[j->start] = '\0';
+	}
 	return j->failed;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "executor/connection.h"
 #include "executor/executor_internal.h"
 #include "executor/owner.h"
 #include "executor/params.h"
@@ -31,8 +32,9 @@ static void add_process(struct emit *j, const struct process *p)
 	emit_close(j);
 }
 
-void census_request(struct executor *x, const struct reply *r, struct json params)
+void census_request(void *connection, const struct reply *r, struct json params)
 {
+	struct executor *x = ((struct connection *)connection)->executor;
 	struct err e = ERR_INIT;
 	struct emit j;
 

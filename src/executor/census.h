@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 
-struct executor;
-
-void census_request(struct executor *x, const struct reply *r, struct json params);
+/* For rpc_method: `connection` is a struct connection. */
+void census_request(void *connection, const struct reply *r, struct json params);

@@ -16,10 +16,8 @@
 #include "executor/params.h"
 #include "executor/process.h"
 #include "executor/reading.h"
-#include "executor/reply.h"
 #include "executor/scan.h"
 #include "wire/wire.h"
-#include "rpc/message.h"
 
 /* --- sending --- */
 
@@ -29,8 +27,9 @@ bool connection_has_room(const struct connection *c)
 	       channel_unsent(c->channel) < CHANNEL_HIGH;
 }
 
-struct buf *connection_begin(struct connection *c)
+static struct buf *connection_begin(void *ctx)
 {
+	struct connection *c = ctx;
 	struct buf *b = NULL;
 
 	if (c->state != CONNECTION_ENDED && !c->mute)
@@ -39,15 +38,18 @@ struct buf *connection_begin(struct connection *c)
 	return b;
 }
 
-bool connection_commit(struct connection *c, struct emit *j)
+/* A peer that does not read what it is sent is dropped. */
+static int connection_send(void *ctx, struct buf *b)
 {
-	int r = j->failed ? j->failed : channel_commit(c->channel);
+	struct connection *c = ctx;
+	int r = channel_commit(c->channel);
 
+	(void)b; /* is the channel's own */
 	if (r == -EPIPE)
 		c->mute = true;
 	else if (r < 0)
 		connection_drop(c, "the client does not read");
-	return r == 0;
+	return r;
 }
 
 const char *const connection_state_names[] = {
@@ -154,9 +156,9 @@ static struct owner *resume(struct connection *c, const struct reply *r, struct 
 
 	json_string_into(id, text, sizeof(text));
 	if (!o)
-		reply_error(r, WIRE_INVALID_REQUEST, "unknown session id %s", text);
+		reply_error(r, RPC_INVALID_REQUEST, "unknown session id %s", text);
 	else if (o->connection && !owner_yields(o))
-		reply_error(r, WIRE_STILL_ATTACHED,
+		reply_error(r, RPC_STILL_ATTACHED,
 			    "session %s is already attached to another connection", text);
 	else
 		return o;
@@ -167,7 +169,7 @@ static struct owner *resume(struct connection *c, const struct reply *r, struct 
 static bool let_in(struct connection *c, const struct reply *r, bool resumes)
 {
 	if (!channel_let_in(c->channel, resumes)) {
-		reply_error(r, WIRE_INVALID_REQUEST,
+		reply_error(r, RPC_INVALID_REQUEST,
 			    "too many owners are connected; try again later, or start the executor "
 			    "with a larger --max-connections");
 		executor_log(c->executor, "event=full peer=%s",
@@ -185,8 +187,9 @@ static void on_greeting_late(struct loop_timer *t)
 	connection_drop(RING_OF(t, struct connection, greeting), "timed out before initialize");
 }
 
-static void initialize(struct connection *c, const struct reply *r, struct json params)
+static void on_initialize(void *ctx, const struct reply *r, struct json params)
 {
+	struct connection *c = ctx;
 	struct param p[MEMBERS] = { [CLIENT_NAME] = { .name = "clientName" },
 				    [RESUME] = { .name = "resumeSessionId" },
 				    [HEARTBEAT] = { .name = "heartbeatMs" },
@@ -196,7 +199,7 @@ static void initialize(struct connection *c, const struct reply *r, struct json 
 	struct owner *o;
 
 	if (c->state != CONNECTION_FRESH || c->executor->closing) {
-		reply_error(r, WIRE_INVALID_REQUEST, "%s",
+		reply_error(r, RPC_INVALID_REQUEST, "%s",
 			    c->executor->closing
 				    ? "the executor is ending"
 				    : "initialize may only be sent once per connection");
@@ -227,77 +230,35 @@ static void initialize(struct connection *c, const struct reply *r, struct json 
 
 /* --- requests --- */
 
-typedef void (*handler_fn)(struct connection *c, const struct reply *r, struct json params);
+/* Flags of a method: its family; when it may be called; what of a file it reads. */
+enum { EXEC, FILESYSTEM, INFO, STATUS, FAMILY = 0xf };
+enum { ANY_TIME = 0x10, AT_THE_END = 0x20, CONTENT = 0x40 };
 
-static void on_start(struct connection *c, const struct reply *r, struct json params)
+static void on_file(void *ctx, const struct reply *r, struct json params)
 {
-	process_start(c->owner, r, params);
+	struct connection *c = ctx;
+
+	files_request(&c->files, c->owner->files,
+		      r->method->flags & CONTENT ? FILES_READ : FILES_METADATA, r, params);
 }
 
-static void on_write(struct connection *c, const struct reply *r, struct json params)
+static void on_info(void *ctx, const struct reply *r, struct json params)
 {
-	orders_write(c->owner, r, params);
-}
-
-static void on_read(struct connection *c, const struct reply *r, struct json params)
-{
-	reading_request(c->owner, r, params);
-}
-
-static void on_signal(struct connection *c, const struct reply *r, struct json params)
-{
-	orders_signal(c->owner, r, params);
-}
-
-static void on_terminate(struct connection *c, const struct reply *r, struct json params)
-{
-	orders_terminate(c->owner, r, params);
-}
-
-static void on_list(struct connection *c, const struct reply *r, struct json params)
-{
-	census_request(c->executor, r, params);
-}
-
-static void on_metadata(struct connection *c, const struct reply *r, struct json params)
-{
-	files_request(&c->files, c->owner->files, FILES_METADATA, r, params);
-}
-
-static void on_read_file(struct connection *c, const struct reply *r, struct json params)
-{
-	files_request(&c->files, c->owner->files, FILES_READ, r, params);
-}
-
-/* A result that is an object already. */
-static void on_info(struct connection *c, const struct reply *r, struct json params)
-{
+	const struct connection *c = ctx;
 	struct err e = ERR_INIT;
-	struct emit j;
-	struct buf *b;
 
-	if (params_none(params, &e) < 0) {
+	if (params_none(params, &e) < 0)
 		reply_error(r, e.code, "%s", e.text);
-		return;
-	}
-	b = connection_begin(c);
-	if (!b)
-		return;
-	j = (struct emit)EMIT_INIT(b);
-	emit_open(&j, NULL, '{');
-	emit_raw(&j, "id", r->id.at, r->id.len);
-	emit_raw(&j, "result", c->executor->info, strlen(c->executor->info));
-	emit_close(&j);
-	emit_end(&j);
-	connection_commit(c, &j);
+	else
+		reply_json(r, c->executor->info, strlen(c->executor->info));
 }
 
-static void on_status(struct connection *c, const struct reply *r, struct json params)
+static void on_status(void *ctx, const struct reply *r, struct json params)
 {
 	struct err e = ERR_INIT;
 	struct emit j;
 
-	(void)c;
+	(void)ctx;
 	if (params_none(params, &e) < 0) {
 		reply_error(r, e.code, "%s", e.text);
 		return;
@@ -308,140 +269,121 @@ static void on_status(struct connection *c, const struct reply *r, struct json p
 	reply_end(r, &j);
 }
 
-static void on_scanned_write(struct connection *c, const struct reply *r, struct scan *s)
-{
-	orders_do_write(c->owner, r, &s->write, &s->bytes);
-}
-
-static void on_scanned_start(struct connection *c, const struct reply *r, struct scan *s)
-{
-	process_start_as(c->owner, r, &s->spec);
-}
-
-static const struct method {
-	const char *name, *family;
-	handler_fn fn;
-	/* Handles a long message after a thread has parsed it; NULL: long messages are refused. */
-	void (*scanned)(struct connection *c, const struct reply *r, struct scan *s);
-} methods[] = {
-	{ "process/write", "exec", on_write, on_scanned_write },
-	{ "process/start", "exec", on_start, on_scanned_start },
-	{ "process/terminate", "exec", on_terminate, NULL },
-	{ "process/read", "exec", on_read, NULL },
-	{ "process/signal", "exec", on_signal, NULL },
-	{ "process/list", "exec", on_list, NULL },
-	{ "fs/getMetadata", "filesystem", on_metadata, NULL },
-	{ "fs/readFile", "filesystem", on_read_file, NULL },
-	{ "environment/info", "environment info", on_info, NULL },
-	{ "environment/status", "environment status", on_status, NULL },
+static const struct rpc_method requests[] = {
+	{ "process/write", EXEC, orders_write },
+	{ "process/start", EXEC, process_start },
+	{ "process/terminate", EXEC | AT_THE_END, orders_terminate },
+	{ "process/read", EXEC, reading_request },
+	{ "process/signal", EXEC, orders_signal },
+	{ "process/list", EXEC, census_request },
+	{ "fs/getMetadata", FILESYSTEM, on_file },
+	{ "fs/readFile", FILESYSTEM | CONTENT, on_file },
+	{ "environment/info", INFO, on_info },
+	{ "environment/status", STATUS, on_status },
+	{ "initialize", ANY_TIME, on_initialize },
+	{ NULL, 0, NULL },
 };
 
-static const struct method *find_method(struct json name)
-{
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (json_is(name, methods[i].name))
-			return &methods[i];
-	return NULL;
-}
-
 /* May the client call this method now? False: the error reply was sent. */
-static bool may_call(struct connection *c, const struct reply *r, const struct method *method,
-		     const char *name)
+static bool may_call(struct connection *c, const struct reply *r, const char *name)
 {
-	if (!method)
-		reply_error(r, WIRE_UNKNOWN_METHOD, "exec-server stub does not implement `%s` yet",
+	static const char *const families[] = { [EXEC] = "exec",
+						[FILESYSTEM] = "filesystem",
+						[INFO] = "environment info",
+						[STATUS] = "environment status" };
+	unsigned flags = r->method ? r->method->flags : 0;
+
+	if (!r->method)
+		reply_error(r, RPC_UNKNOWN_METHOD, "exec-server stub does not implement `%s` yet",
 			    name);
+	else if (flags & ANY_TIME)
+		return true;
 	else if (c->state != CONNECTION_READY)
-		reply_error(r, WIRE_INVALID_REQUEST, "client must %s before using %s methods",
+		reply_error(r, RPC_INVALID_REQUEST, "client must %s before using %s methods",
 			    c->state == CONNECTION_FRESH ? "call initialize" : "send initialized",
-			    method->family);
-	else if (c->executor->closing && method->fn != on_terminate)
-		reply_error(r, WIRE_INVALID_REQUEST, "the executor is ending");
+			    families[flags & FAMILY]);
+	else if (c->executor->closing && !(flags & AT_THE_END))
+		reply_error(r, RPC_INVALID_REQUEST, "the executor is ending");
 	else
 		return true;
 	return false;
 }
 
-static void handle(struct connection *c, const struct message *m)
+static void refuse_long_id(const struct reply *r)
 {
-	struct reply r = { c, m->id };
-	const struct method *method;
-	char name[128] = "";
-
-	if (m->id.len > REPLY_ID_MAX) {
-		reply_error(&r, WIRE_INVALID_REQUEST, "the id is longer than %d bytes",
-			    REPLY_ID_MAX);
-		return;
-	}
-	if (json_is(m->method, "initialize")) {
-		initialize(c, &r, m->params);
-		return;
-	}
-	method = find_method(m->method);
-	if (!method)
-		json_string_into(m->method, name, sizeof(name));
-	if (may_call(c, &r, method, name)) {
-		assert(method);
-		method->fn(c, &r, m->params);
-	}
+	reply_error(r, RPC_INVALID_REQUEST, "the id is longer than %d bytes", SCAN_ID_MAX);
 }
 
+/* A long request, which a thread has parsed. */
 static void handle_scanned(struct connection *c, struct scan *s)
 {
-	struct reply r = { c, scan_id(s) };
-	const struct method *method = NULL;
+	struct reply r = { &c->rpc, scan_id(s), requests };
 
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (strcmp(s->method, methods[i].name) == 0)
-			method = &methods[i];
+	while (r.method->name && strcmp(s->method, r.method->name) != 0)
+		r.method++;
+	if (!r.method->name)
+		r.method = NULL;
 	if (!s->id_len)
-		reply_error(&r, WIRE_INVALID_REQUEST, "the id is longer than %d bytes",
-			    REPLY_ID_MAX);
-	else if (!may_call(c, &r, method, s->method))
+		refuse_long_id(&r);
+	else if (!may_call(c, &r, s->method))
 		return;
-	else if (!method->scanned)
-		reply_error(&r, WIRE_INVALID_REQUEST, "a message for %s has at most %u bytes",
-			    method->name, SCAN_BYTES);
+	else if (s->result == SCAN_OTHER)
+		reply_error(&r, RPC_INVALID_REQUEST, "a message for %s has at most %u bytes",
+			    r.method->name, SCAN_BYTES);
 	else if (s->e.code)
 		reply_error(&r, s->e.code, "%s", s->e.text);
+	else if (s->result == SCAN_WRITE)
+		orders_do_write(c->owner, &r, &s->write, &s->bytes);
 	else
-		method->scanned(c, &r, s);
+		process_start_as(c->owner, &r, &s->spec);
 }
 
-static void notice(struct connection *c, const struct message *m)
+static void on_initialized(void *ctx, const struct reply *r, struct json params)
 {
-	if (!json_is(m->method, "initialized") || c->state == CONNECTION_FRESH) {
-		connection_drop(c, "unexpected notification");
-		return;
-	}
-	if (c->state != CONNECTION_GREETED)
-		return;
+	struct connection *c = ctx;
+
+	(void)r;
+	(void)params;
 	connection_go(c, CONNECTION_READY, "initialized");
 	owner_push(c->owner);
+}
+
+static bool connection_admit(void *ctx, const struct reply *r, const struct message *m)
+{
+	struct connection *c = ctx;
+	char name[128] = "";
+
+	if (m->kind == MESSAGE_NOTIFICATION) {
+		if (!r->method || c->state == CONNECTION_FRESH)
+			connection_drop(c, "unexpected notification");
+		return c->state == CONNECTION_GREETED;
+	}
+	if (m->id.len > SCAN_ID_MAX) {
+		refuse_long_id(r);
+		return false;
+	}
+	if (!r->method)
+		json_string_into(m->method, name, sizeof(name));
+	return may_call(c, r, name);
 }
 
 /* --- what the channel tells --- */
 
 static void refuse_broken(struct connection *c, const char *reason)
 {
-	struct reply nobody = { c, JSON_NONE };
+	struct reply nobody = { &c->rpc, JSON_NONE, NULL };
 
-	reply_error(&nobody, WIRE_INVALID_REQUEST,
+	reply_error(&nobody, RPC_INVALID_REQUEST,
 		    "failed to parse JSON-RPC message from exec-server client: %s", reason);
 }
 
-static void hear(struct connection *c, const char *text, size_t len)
+static void connection_on_odd(void *ctx, const struct rpc_odd *odd)
 {
-	const char *reason = "";
-	struct message m;
+	struct connection *c = ctx;
 
-	if (message_parse_bare(text, len, &m, &reason) < 0)
-		refuse_broken(c, reason);
-	else if (m.kind == MESSAGE_REQUEST)
-		handle(c, &m);
-	else if (m.kind == MESSAGE_NOTIFICATION)
-		notice(c, &m);
-	else
+	if (odd->kind == RPC_BROKEN)
+		refuse_broken(c, odd->reason);
+	else if (odd->kind != RPC_UNSENT) /* which connection_send has seen to */
 		connection_drop(c, "an answer without a request");
 }
 
@@ -464,7 +406,7 @@ static void on_message(void *ctx, const char *text, size_t len)
 	} else if (len > SCAN_BYTES) {
 		begin_scan(c, text, len);
 	} else {
-		hear(c, text, len);
+		rpc_feed(&c->rpc, text, len);
 	}
 }
 
@@ -515,21 +457,6 @@ static void on_room(void *ctx)
 		owner_push(c->owner);
 }
 
-static void drop_answers(struct connection *c)
-{
-	struct ring *first;
-
-	while ((first = ring_first(&c->answers)) != NULL) {
-		struct answer *a = RING_OF(first, struct answer, in_connection);
-
-		ring_remove(first);
-		a->reply.connection = NULL;
-		c->answer_count--;
-		if (a->on_gone)
-			a->on_gone(a->ctx);
-	}
-}
-
 static void end_connection(struct connection *c, const struct err *why)
 {
 	struct executor *x = c->executor;
@@ -546,7 +473,7 @@ static void end_connection(struct connection *c, const struct err *why)
 	loop_timer_stop(x->loop, &c->silence);
 	loop_timer_stop(x->loop, &c->greeting);
 	files_line_done(&c->files);
-	drop_answers(c);
+	rpc_lost(&c->rpc);
 	assert(ring_is_empty(&c->reads));
 	ring_remove(&c->in_executor);
 	if (o && c->last) { /* its processes have to go first */
@@ -554,6 +481,7 @@ static void end_connection(struct connection *c, const struct err *why)
 		o->on_gone_ctx = c->on_gone_ctx;
 		c->on_gone = NULL;
 	}
+	rpc_done(&c->rpc);
 	buf_done(&c->later);
 	channel_free(c->channel);
 	if (o)
@@ -588,6 +516,11 @@ struct connection *connection_new(struct executor *x, struct channel *channel, b
 						      .on_message = on_message,
 						      .on_room = on_room,
 						      .on_closed = on_closed };
+	static const struct rpc_transport transport = { connection_begin, connection_send };
+	static const struct rpc_method notifications[] = { { "initialized", 0, on_initialized },
+							   { NULL, 0, NULL } };
+	static const struct rpc_role role = { requests, notifications, connection_admit,
+					      connection_on_odd };
 	struct connection *c = mem_grow(NULL, 1, sizeof(*c));
 
 	*c = (struct connection){ .executor = x,
@@ -595,7 +528,13 @@ struct connection *connection_new(struct executor *x, struct channel *channel, b
 				  .channel = channel,
 				  .last = last,
 				  .later = BUF_INIT(BUF_ANY_SIZE) };
-	ring_init(&c->answers);
+	rpc_init(&c->rpc, &(struct rpc_spec){ .loop = x->loop,
+					      .transport = &transport,
+					      .transport_ctx = c,
+					      .role = &role,
+					      .ctx = c,
+					      .max_answers = x->o.max_requests,
+					      .bare = true });
 	ring_init(&c->reads);
 	files_line_init(&c->files, x->files);
 	ring_add(&x->connections, &c->in_executor);

@@ -16,12 +16,13 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/emit.h"
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/ring.h"
 #include "executor/files.h"
 #include "net/channel.h"
+#include "rpc/reply.h"
+#include "rpc/rpc.h"
 
 struct executor;
 struct owner;
@@ -36,6 +37,7 @@ enum connection_state {
 extern const char *const connection_state_names[];
 
 struct connection {
+	struct rpc rpc;
 	struct executor *executor;
 	unsigned number; /* for traces */
 	struct channel *channel;
@@ -48,8 +50,6 @@ struct connection {
 	void (*on_gone)(void *ctx);
 	void *on_gone_ctx;
 	struct ring in_executor;
-	struct ring answers; /* in flight */
-	unsigned answer_count;
 	struct ring reads; /* those that wait for room in the channel */
 	struct files_line files;
 	struct loop_timer silence;
@@ -65,10 +65,11 @@ struct connection *connection_new(struct executor *x, struct channel *c, bool la
 bool connection_is_heard(const struct connection *c);
 /* May output be sent? */
 bool connection_has_room(const struct connection *c);
-/* Write one message: NULL when nothing can be sent. Who does not read what it is sent is dropped.
- */
-struct buf *connection_begin(struct connection *c);
-bool connection_commit(struct connection *c, struct emit *j); /* false: it was not sent */
+/* The connection that waits for a reply; NULL: it is gone. */
+static inline struct connection *connection_of(const struct reply *r)
+{
+	return r->rpc ? RING_OF(r->rpc, struct connection, rpc) : NULL;
+}
 /* A long message was read. The scan is freed. */
 void connection_scanned(struct connection *c, struct scan *s);
 /* End it now, with a line in the log. */

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/strings.h"
 #include "executor/params.h"
-#include "wire/wire.h"
+#include "rpc/message.h"
 
 #define VARIABLES_MAX 4096
 #define PATTERNS_MAX  4096
@@ -47,7 +47,7 @@ static bool has_name(struct list *l, const char *variable, const char *name, siz
 
 static int too_large(struct err *e)
 {
-	return err_set(e, WIRE_BAD_PARAMS, "the environment is too large");
+	return err_set(e, RPC_BAD_PARAMS, "the environment is too large");
 }
 
 /* Never handed on. */
@@ -86,9 +86,9 @@ static int list_put(struct list *l, char *variable, struct err *e)
 	}
 	if (l->count == VARIABLES_MAX || l->steps > STEPS_MAX) {
 		free(variable);
-		return l->count == VARIABLES_MAX ? err_set(e, WIRE_BAD_PARAMS,
-							   "more than %d variables", VARIABLES_MAX)
-						 : too_large(e);
+		return l->count == VARIABLES_MAX
+			       ? err_set(e, RPC_BAD_PARAMS, "more than %d variables", VARIABLES_MAX)
+			       : too_large(e);
 	}
 	if (l->count == l->room) {
 		l->room = l->room ? 2 * l->room : 32;
@@ -105,7 +105,7 @@ static int put_object(struct list *l, struct json object, const char *where, str
 	int r = 0;
 
 	if (json_count(object) > VARIABLES_MAX)
-		return err_set(e, WIRE_BAD_PARAMS, "%s: more than %d variables", where,
+		return err_set(e, RPC_BAD_PARAMS, "%s: more than %d variables", where,
 			       VARIABLES_MAX);
 	while (r == 0 && json_each(&it)) {
 		AUTO(mem_drop) char *name = NULL;
@@ -115,11 +115,11 @@ static int put_object(struct list *l, struct json object, const char *where, str
 
 		if (!json_string(it.key, &name) || !*name || strchr(name, '=') ||
 		    param_has_nul(it.key))
-			return err_set(e, WIRE_BAD_PARAMS,
+			return err_set(e, RPC_BAD_PARAMS,
 				       "%s: '%.100s' is not a valid name of a variable", where,
 				       name ? name : "");
 		if (!json_string(it.value, &value) || param_has_nul(it.value))
-			return err_set(e, WIRE_BAD_PARAMS,
+			return err_set(e, RPC_BAD_PARAMS,
 				       "%s: %.100s must be a string, without NUL", where, name);
 		name_len = strlen(name);
 		if (is_forbidden(name, name_len))
@@ -200,14 +200,14 @@ static int filter_list(struct list *l, const struct param *p, bool keep, struct 
 	if (count == 0)
 		return 0;
 	if (count > PATTERNS_MAX)
-		return err_set(e, WIRE_BAD_PARAMS, "%s: more than %d patterns", p->name,
+		return err_set(e, RPC_BAD_PARAMS, "%s: more than %d patterns", p->name,
 			       PATTERNS_MAX);
 	patterns = mem_grow(NULL, count + 1, sizeof(*patterns));
 	while (json_each(&it) && r == 0) {
 		if (json_string(it.value, &patterns[n]))
 			n++;
 		else
-			r = err_set(e, WIRE_BAD_PARAMS, "%s: every pattern must be a string",
+			r = err_set(e, RPC_BAD_PARAMS, "%s: every pattern must be a string",
 				    p->name);
 	}
 	patterns[n] = NULL;
@@ -228,7 +228,7 @@ static int inherit(struct list *l, char *const *from, struct json how, struct er
 	if (json_is(how, "none"))
 		return 0;
 	if (!json_is(how, "all") && !json_is(how, "core"))
-		return err_set(e, WIRE_BAD_PARAMS,
+		return err_set(e, RPC_BAD_PARAMS,
 			       "envPolicy.inherit: expected `core`, `all` or `none`");
 	for (; *from && r == 0; from++) {
 		size_t len = name_length(*from);

@@ -65,14 +65,14 @@ static void fail(struct file_job *job, int error)
 {
 	static const struct {
 		int error, code;
-	} codes[] = { { ENOENT, WIRE_NOT_FOUND },
-		      { ENOTDIR, WIRE_NOT_FOUND },
-		      { EACCES, WIRE_INVALID_REQUEST },
-		      { EPERM, WIRE_INVALID_REQUEST },
-		      { EINVAL, WIRE_INVALID_REQUEST } };
+	} codes[] = { { ENOENT, RPC_NOT_FOUND },
+		      { ENOTDIR, RPC_NOT_FOUND },
+		      { EACCES, RPC_INVALID_REQUEST },
+		      { EPERM, RPC_INVALID_REQUEST },
+		      { EINVAL, RPC_INVALID_REQUEST } };
 	char reason[100];
 
-	job->code = WIRE_INTERNAL;
+	job->code = RPC_INTERNAL;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].error == error)
 			job->code = codes[i].code;
@@ -106,7 +106,7 @@ static void look(struct file_job *job)
 
 static void refuse(struct file_job *job, const char *what)
 {
-	job->code = WIRE_INVALID_REQUEST;
+	job->code = RPC_INVALID_REQUEST;
 	snprintf(job->text, sizeof(job->text), "path `%.100s` %s", job->path, what);
 }
 
@@ -273,7 +273,7 @@ static void answer_job(struct file_job *job)
 static void finish(struct files_line *l)
 {
 	struct file_job *job = l->active;
-	struct connection *c = job->answer->reply.connection;
+	struct connection *c = connection_of(&job->answer->reply);
 
 	if (job->bytes.len && c && !connection_has_room(c))
 		return;
@@ -310,14 +310,14 @@ static void files_on_late(struct loop_timer *t)
 	struct files_line *l = job->line;
 
 	if (job->begun)
-		reply_error(r, WIRE_INTERNAL, "the file system does not answer");
+		reply_error(r, RPC_INTERNAL, "the file system does not answer");
 	else if (job->share->busy >= FILES_PER_OWNER)
-		reply_error(r, WIRE_INTERNAL,
+		reply_error(r, RPC_INTERNAL,
 			    "%u requests for files of this session hang: a file system does not "
 			    "answer; try again when it does",
 			    job->share->busy);
 	else
-		reply_error(r, WIRE_INTERNAL,
+		reply_error(r, RPC_INTERNAL,
 			    "%u requests for files hang on this executor: a file system does not "
 			    "answer; try again when it does",
 			    job->files->busy);
@@ -425,15 +425,15 @@ void files_request(struct files_line *l, struct files_share *share, enum files_o
 		return;
 	}
 	if (wire_file_path(list[0].value, &path) < 0) {
-		reply_error(r, WIRE_BAD_PARAMS, "path: not a file: URI of an absolute path");
+		reply_error(r, RPC_BAD_PARAMS, "path: not a file: URI of an absolute path");
 		return;
 	}
 	if (list[1].value.at) {
-		reply_error(r, WIRE_INVALID_REQUEST, "this executor has no sandbox");
+		reply_error(r, RPC_INVALID_REQUEST, "this executor has no sandbox");
 		return;
 	}
 	if (strlen(path) >= PATH_MAX) {
-		reply_error(r, WIRE_INVALID_REQUEST, "the path is too long");
+		reply_error(r, RPC_INVALID_REQUEST, "the path is too long");
 		return;
 	}
 	a = answer_new(r, NULL, NULL);

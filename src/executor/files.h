@@ -17,7 +17,7 @@
 #include "base/loop.h"
 #include "base/ring.h"
 #include "base/err.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 
 #define FILES_TIMEOUT_MS 10000
 #define FILES_WAIT_MS    2000 /* for a thread */

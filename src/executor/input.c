@@ -86,7 +86,7 @@ static void accept(const struct reply *r)
 
 static void refuse(const struct reply *r)
 {
-	reply_error(r, WIRE_INTERNAL, "failed to write to process stdin");
+	reply_error(r, RPC_INTERNAL, "failed to write to process stdin");
 }
 
 /* Give the link as much as it should hold; -EPIPE: nobody will read. */
@@ -160,13 +160,13 @@ static bool may_hold(const struct input *in, size_t len, const struct input_limi
 		     const struct reply *r)
 {
 	if (is_too_much(in->held_bytes, len, limits->process)) {
-		reply_error(r, WIRE_INVALID_REQUEST,
+		reply_error(r, RPC_INVALID_REQUEST,
 			    "the process does not read: more than %zu bytes would wait",
 			    limits->process);
 		return false;
 	}
 	if (is_too_much(*limits->owner_bytes, len, limits->owner)) {
-		reply_error(r, WIRE_INVALID_REQUEST,
+		reply_error(r, RPC_INVALID_REQUEST,
 			    "the processes do not read: more than %zu bytes would wait",
 			    limits->owner);
 		return false;

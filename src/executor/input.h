@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/ring.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 #include "link/link.h"
 
 #define INPUT_LINK_BYTES (256u << 10)

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/base64.h"
+#include "executor/connection.h"
 #include "executor/executor_internal.h"
 #include "executor/owner.h"
 #include "executor/params.h"
@@ -46,7 +47,7 @@ static void write_to(struct process *p, const struct reply *r, const char *write
 	if (p->stdio == STDIO_NULL)
 		write_status(r, "stdinClosed");
 	else if (p->state >= PROCESS_EXITED || !p->link)
-		reply_error(r, WIRE_INTERNAL, "failed to write to process stdin");
+		reply_error(r, RPC_INTERNAL, "failed to write to process stdin");
 	else
 		input_write(&p->input, p->link, &w, &limits, r);
 }
@@ -63,9 +64,9 @@ int orders_read_write(struct json params, struct orders_write *w, struct buf *ou
 		return e->code;
 	json_string_into(list[0].value, w->process, sizeof(w->process));
 	if (!*w->id)
-		return err_set(e, WIRE_BAD_PARAMS, "writeId must not be empty");
+		return err_set(e, RPC_BAD_PARAMS, "writeId must not be empty");
 	if (decode(out, list[1].value) < 0)
-		return err_set(e, WIRE_BAD_PARAMS, "chunk is not base64");
+		return err_set(e, RPC_BAD_PARAMS, "chunk is not base64");
 	return 0;
 }
 
@@ -86,8 +87,9 @@ void orders_do_write(struct owner *o, const struct reply *r, const struct orders
 		write_status(r, "unknownProcess");
 }
 
-void orders_write(struct owner *o, const struct reply *r, struct json params)
+void orders_write(void *connection, const struct reply *r, struct json params)
 {
+	struct owner *o = ((struct connection *)connection)->owner;
 	struct buf *scratch = &o->executor->scratch;
 	AUTO(orders_write_done) struct orders_write w;
 	struct err e = ERR_INIT;
@@ -100,8 +102,9 @@ void orders_write(struct owner *o, const struct reply *r, struct json params)
 	buf_reset(scratch, WIRE_CHUNK_MAX);
 }
 
-void orders_signal(struct owner *o, const struct reply *r, struct json params)
+void orders_signal(void *connection, const struct reply *r, struct json params)
 {
+	struct owner *o = ((struct connection *)connection)->owner;
 	struct param list[] = { { .name = "processId" }, { .name = "signal" } };
 	AUTO(mem_drop) char *name = NULL;
 	char id[PROCESS_ID_MAX + 8];
@@ -115,7 +118,7 @@ void orders_signal(struct owner *o, const struct reply *r, struct json params)
 		return;
 	}
 	if (strcmp(name, "interrupt") != 0) {
-		reply_error(r, WIRE_BAD_PARAMS, "unknown variant `%s`, expected `interrupt`", name);
+		reply_error(r, RPC_BAD_PARAMS, "unknown variant `%s`, expected `interrupt`", name);
 		return;
 	}
 	p = process_find(o, list[0].value, id);
@@ -140,8 +143,9 @@ static bool terminate(struct process *p, enum link_stop how, unsigned grace_ms)
 	return running;
 }
 
-void orders_terminate(struct owner *o, const struct reply *r, struct json params)
+void orders_terminate(void *connection, const struct reply *r, struct json params)
 {
+	struct owner *o = ((struct connection *)connection)->owner;
 	struct param list[] = { { .name = "processId" }, { .name = "graceMs" }, { .name = "eof" } };
 	char id[PROCESS_ID_MAX + 8];
 	struct err e = ERR_INIT;

@@ -9,11 +9,12 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "executor/process.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 
 struct owner;
 
-void orders_write(struct owner *o, const struct reply *r, struct json params);
+/* For rpc_method, as the others: `connection` is a struct connection. */
+void orders_write(void *connection, const struct reply *r, struct json params);
 /* The same in two steps, of which the first may be done by any thread. Read the params of a write
  * and append its bytes to `out`: 0, or e is set with a code of the wire. */
 struct orders_write {
@@ -26,5 +27,5 @@ void orders_do_write(struct owner *o, const struct reply *r, const struct orders
 		     struct buf *bytes);
 void orders_write_done(struct orders_write *w);
 
-void orders_signal(struct owner *o, const struct reply *r, struct json params);
-void orders_terminate(struct owner *o, const struct reply *r, struct json params);
+void orders_signal(void *connection, const struct reply *r, struct json params);
+void orders_terminate(void *connection, const struct reply *r, struct json params);

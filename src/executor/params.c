@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "wire/wire.h"
+#include "rpc/message.h"
 
 #define MEMBERS_MAX 1024 /* of params; each is compared with all that are known */
 
@@ -30,7 +30,7 @@ static const char *type_name(struct json v)
 
 static int wrong_type(struct json v, const char *expected, struct err *e)
 {
-	return err_set(e, WIRE_BAD_PARAMS, "invalid type: %s, expected %s", type_name(v), expected);
+	return err_set(e, RPC_BAD_PARAMS, "invalid type: %s, expected %s", type_name(v), expected);
 }
 
 int params_read(struct json params, struct param *list, size_t count, struct err *e)
@@ -42,7 +42,7 @@ int params_read(struct json params, struct param *list, size_t count, struct err
 		return wrong_type(params, "a map", e);
 	while (params.at && json_each(&it)) {
 		if (++members > MEMBERS_MAX)
-			return err_set(e, WIRE_BAD_PARAMS, "more than %d members", MEMBERS_MAX);
+			return err_set(e, RPC_BAD_PARAMS, "more than %d members", MEMBERS_MAX);
 		for (size_t i = 0; i < count; i++)
 			if (json_is(it.key, list[i].name))
 				list[i].value =
@@ -67,7 +67,7 @@ int param_is(const struct param *p, enum json_type type, struct err *e)
 	};
 
 	if (!p->value.at)
-		return err_set(e, WIRE_BAD_PARAMS, "missing field `%s`", p->name);
+		return err_set(e, RPC_BAD_PARAMS, "missing field `%s`", p->name);
 	return json_type(p->value) == type ? 0 : wrong_type(p->value, expected[type], e);
 }
 
@@ -78,7 +78,7 @@ int param_text(const struct param *p, char **out, struct err *e)
 	if (r < 0)
 		return r;
 	if (param_has_nul(p->value))
-		return err_set(e, WIRE_BAD_PARAMS, "%s has a NUL in it", p->name);
+		return err_set(e, RPC_BAD_PARAMS, "%s has a NUL in it", p->name);
 	json_string(p->value, out);
 	return 0;
 }
@@ -108,11 +108,11 @@ int param_number_if(const struct param *p, uint64_t *out, struct err *e)
 		return wrong_type(p->value, "a number", e);
 	if (!json_int(p->value, &number)) {
 		if (!json_double(p->value, &large) || large < 9e18)
-			return err_set(e, WIRE_BAD_PARAMS, "invalid number");
+			return err_set(e, RPC_BAD_PARAMS, "invalid number");
 		number = INT64_MAX;
 	}
 	if (number < 0)
-		return err_set(e, WIRE_BAD_PARAMS, "invalid number");
+		return err_set(e, RPC_BAD_PARAMS, "invalid number");
 	*out = (uint64_t)number;
 	return 0;
 }

@@ -19,7 +19,7 @@ struct param {
 };
 
 /* Fill in the values in one pass; unknown members are ignored, of duplicates the last counts. e is
- * set (WIRE_BAD_PARAMS) when params is no object. */
+ * set (RPC_BAD_PARAMS) when params is no object. */
 int params_read(struct json params, struct param *list, size_t count, struct err *e);
 /* For methods that take none: null, absent or {}. */
 int params_none(struct json params, struct err *e);

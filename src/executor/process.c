@@ -103,8 +103,8 @@ void process_forget(struct process *p)
 void process_abandon(struct process *p, unsigned grace_ms)
 {
 	if (p->start) {
-		reply_error(&p->start->reply, WIRE_INVALID_REQUEST,
-			    "process %s start was cancelled", p->id);
+		reply_error(&p->start->reply, RPC_INVALID_REQUEST, "process %s start was cancelled",
+			    p->id);
 		answer_free(p->start);
 		p->start = NULL;
 	}
@@ -295,14 +295,23 @@ static void log_end(struct process *p, const struct link_end *end)
 		     (long long)((loop_now_us() - p->started_us) / 1000));
 }
 
+/* "exitStatus": how `killick run` would have ended, if that is known. */
 static void refuse_start(struct process *p, const struct link_end *end)
 {
 	const char *text = end->text[0] ? end->text : "the process could not be started";
+	struct emit j;
 
 	executor_log(executor_of(p), "event=refused process=%s client=%s argv=%s text=%s",
 		     executor_quote(p->id), executor_quote(p->owner->client),
 		     executor_quote(p->argv), executor_quote(text));
-	reply_refused(&p->start->reply, text, end->status);
+	if (reply_begin_error(&p->start->reply, &j, RPC_INTERNAL, text)) {
+		if (end->status) {
+			emit_open(&j, "data", '{');
+			emit_int(&j, "exitStatus", end->status);
+			emit_close(&j);
+		}
+		reply_end_error(&p->start->reply, &j);
+	}
 	answer_free(p->start);
 	p->start = NULL;
 	hide(p, text);
@@ -397,11 +406,11 @@ static bool may_start(struct owner *o, const struct spec *s, const struct reply 
 	struct executor *x = o->executor;
 
 	if (roster_find(&x->roster, o, s->id))
-		reply_error(r, WIRE_INVALID_REQUEST, "process %s already exists", s->id);
+		reply_error(r, RPC_INVALID_REQUEST, "process %s already exists", s->id);
 	else if (x->process_count >= x->o.max_processes)
-		reply_error(r, WIRE_INVALID_REQUEST, "too many processes (%u)", x->o.max_processes);
+		reply_error(r, RPC_INVALID_REQUEST, "too many processes (%u)", x->o.max_processes);
 	else if (o->unheard >= UNHEARD_MAX)
-		reply_error(r, WIRE_INVALID_REQUEST,
+		reply_error(r, RPC_INVALID_REQUEST,
 			    "too many ended processes (%u) that the client has not read yet",
 			    UNHEARD_MAX);
 	else
@@ -424,15 +433,16 @@ void process_start_as(struct owner *o, const struct reply *r, struct spec *s)
 	p->start = a;
 	if (open_link(p, s, &e) == 0)
 		return;
-	reply_error(&a->reply, WIRE_INTERNAL, "%s", e.text);
+	reply_error(&a->reply, RPC_INTERNAL, "%s", e.text);
 	answer_free(a);
 	p->start = NULL;
 	hide(p, e.text);
 	destroy(p);
 }
 
-void process_start(struct owner *o, const struct reply *r, struct json params)
+void process_start(void *connection, const struct reply *r, struct json params)
 {
+	struct owner *o = ((struct connection *)connection)->owner;
 	AUTO(spec_done) struct spec s;
 	struct err e = ERR_INIT;
 
@@ -471,13 +481,8 @@ void process_caught_up(struct process *p)
 }
 
 static void write_event(const struct process *p, enum output_event what,
-			const struct output_piece *piece, struct buf *b, struct emit *j)
+			const struct output_piece *piece, struct emit *j)
 {
-	static const char *const methods[] = { [OUTPUT_PIECE] = "process/output",
-					       [OUTPUT_EXITED] = "process/exited",
-					       [OUTPUT_CLOSED] = "process/closed" };
-
-	wire_notification(b, j, methods[what]);
 	emit_text(j, "processId", p->id, strlen(p->id));
 	emit_int(j, "seq", (long long)piece->seq);
 	if (what == OUTPUT_PIECE) {
@@ -489,23 +494,23 @@ static void write_event(const struct process *p, enum output_event what,
 	} else if (p->report) {
 		emit_raw(j, "report", p->report, strlen(p->report));
 	}
-	wire_end(j);
 }
 
 bool process_push(struct process *p, struct connection *c)
 {
+	static const char *const methods[] = { [OUTPUT_PIECE] = "process/output",
+					       [OUTPUT_EXITED] = "process/exited",
+					       [OUTPUT_CLOSED] = "process/closed" };
 	struct output_piece piece;
 	enum output_event what = output_next(&p->output, &piece);
-	struct buf *b;
 	struct emit j;
 
 	if (what == OUTPUT_NONE || p->missed || p->state == PROCESS_STARTING)
 		return false;
-	b = connection_begin(c);
-	if (!b)
+	if (rpc_begin(&c->rpc, NULL, methods[what], &j) < 0)
 		return true;
-	write_event(p, what, &piece, b, &j);
-	if (!connection_commit(c, &j))
+	write_event(p, what, &piece, &j);
+	if (rpc_send(&c->rpc, NULL, &j) < 0)
 		return true;
 	output_pushed(&p->output);
 	if (what == OUTPUT_PIECE)

@@ -23,7 +23,7 @@
 #include "base/ring.h"
 #include "executor/input.h"
 #include "executor/output.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 #include "executor/retention.h"
 #include "link/link.h"
 
@@ -75,8 +75,8 @@ struct process {
 	char id[];
 };
 
-/* process/start: answered when it runs, or cannot. */
-void process_start(struct owner *o, const struct reply *r, struct json params);
+/* process/start: answered when it runs, or cannot. `connection` is a struct connection. */
+void process_start(void *connection, const struct reply *r, struct json params);
 /* The same with params that were read. */
 void process_start_as(struct owner *o, const struct reply *r, struct spec *s);
 

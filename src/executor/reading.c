@@ -97,7 +97,7 @@ static void respond(const struct reply *r, struct process *p, uint64_t after, ui
  * end of the process. */
 static void finish(struct reading *g)
 {
-	struct connection *c = g->answer->reply.connection;
+	struct connection *c = connection_of(&g->answer->reply);
 
 	loop_timer_stop(g->process->owner->executor->loop, &g->deadline);
 	if (c && !connection_has_room(c)) {
@@ -132,8 +132,9 @@ static struct reading *hold(struct process *p, const struct reply *r, uint64_t a
 	return g;
 }
 
-void reading_request(struct owner *o, const struct reply *r, struct json params)
+void reading_request(void *connection, const struct reply *r, struct json params)
 {
+	struct owner *o = ((struct connection *)connection)->owner;
 	struct param list[] = { { .name = "processId" },
 				{ .name = "afterSeq" },
 				{ .name = "maxBytes" },
@@ -154,11 +155,11 @@ void reading_request(struct owner *o, const struct reply *r, struct json params)
 	}
 	p = process_find(o, list[0].value, id);
 	if (!p) {
-		reply_error(r, WIRE_INVALID_REQUEST, "unknown process id %s", id);
+		reply_error(r, RPC_INVALID_REQUEST, "unknown process id %s", id);
 		return;
 	}
 	ready = !wait_ms || is_ready(p, after);
-	if (ready && connection_has_room(r->connection)) {
+	if (ready && connection_has_room(connection_of(r))) {
 		respond(r, p, after, max_bytes);
 		owner_push(o);
 		return;
@@ -189,8 +190,7 @@ void reading_forget(struct process *p)
 	while ((first = ring_first(&p->readers)) != NULL) {
 		struct reading *g = RING_OF(first, struct reading, in_process);
 
-		reply_error(&g->answer->reply, WIRE_INVALID_REQUEST, "unknown process id %s",
-			    p->id);
+		reply_error(&g->answer->reply, RPC_INVALID_REQUEST, "unknown process id %s", p->id);
 		reading_free(g);
 	}
 }

@@ -8,13 +8,13 @@
 #pragma once
 
 #include "base/json.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 
 struct connection;
-struct owner;
 struct process;
 
-void reading_request(struct owner *o, const struct reply *r, struct json params);
+/* For rpc_method: `connection` is a struct connection. */
+void reading_request(void *connection, const struct reply *r, struct json params);
 /* Something happened to p: answer whoever waited for it. */
 void reading_wake(struct process *p);
 /* p is forgotten: answer all. */

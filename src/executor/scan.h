@@ -16,11 +16,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "executor/orders.h"
-#include "executor/reply.h"
+#include "rpc/reply.h"
 #include "executor/spec.h"
 #include "executor/workers.h"
 
-#define SCAN_BYTES (128u << 10)
+#define SCAN_BYTES  (128u << 10)
+#define SCAN_ID_MAX 512 /* bytes of a request's id, quotes included */
 
 struct connection;
 
@@ -41,7 +42,7 @@ struct scan {
 	/* what came of it */
 	enum scan_result result;
 	const char *reason;
-	char id[REPLY_ID_MAX];
+	char id[SCAN_ID_MAX];
 	size_t id_len; /* 0: it is too long */
 	char method[64];
 	struct err e; /* of the params; its code is 0 when they are right */

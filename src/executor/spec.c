@@ -14,6 +14,7 @@
 #include "executor/input.h"
 #include "executor/params.h"
 #include "executor/process.h"
+#include "rpc/message.h"
 #include "wire/wire.h"
 
 #define ARGV_SHOWN    512          /* bytes of JSON that are kept */
@@ -71,7 +72,7 @@ static int read_argv(struct spec *s, const struct param *p, struct err *e)
 	if (param_is(p, JSON_ARRAY, e) < 0)
 		return e->code;
 	if (json_count(p->value) > ARGV_MAX)
-		return err_set(e, WIRE_BAD_PARAMS, "argv has more than %u words", ARGV_MAX);
+		return err_set(e, RPC_BAD_PARAMS, "argv has more than %u words", ARGV_MAX);
 	argv = s->recipe.argv = mem_grow(NULL, json_count(p->value) + 1, sizeof(*argv));
 	argv[0] = NULL;
 	emit_open(&j, NULL, '[');
@@ -100,7 +101,7 @@ static int read_argv(struct spec *s, const struct param *p, struct err *e)
 		s->argv_json = mem_text(shown.data, shown.len);
 		buf_done(&shown);
 	}
-	return n ? 0 : err_set(e, WIRE_BAD_PARAMS, "argv must not be empty");
+	return n ? 0 : err_set(e, RPC_BAD_PARAMS, "argv must not be empty");
 }
 
 /* A text that the keeper takes as a name: one short printable line. */
@@ -145,7 +146,7 @@ static int read_limit(struct spec *s, enum limit which, const struct param *p, s
 	}
 	json_string_into(p->value, text, sizeof(text));
 	if (option_size(text, &s->recipe.limits[which]) < 0)
-		return err_set(e, WIRE_BAD_PARAMS, "%s '%s' is not a size such as 512M", p->name,
+		return err_set(e, RPC_BAD_PARAMS, "%s '%s' is not a size such as 512M", p->name,
 			       text);
 	return 0;
 }
@@ -160,7 +161,7 @@ static int read_contain(struct spec *s, const struct param *p, struct err *e)
 	}
 	if (!p->value.at || s->says_contain)
 		return 0;
-	return err_set(e, WIRE_BAD_PARAMS, "contain must be " LEVEL_CHOICE);
+	return err_set(e, RPC_BAD_PARAMS, "contain must be " LEVEL_CHOICE);
 }
 
 static int read_limits(struct spec *s, const struct param *p, struct err *e)
@@ -184,7 +185,7 @@ static int read_stdio(struct spec *s, const struct param *p, struct err *e)
 	if (param_number_if(&p[LINGER], &linger, e) < 0)
 		return e->code;
 	if (linger > LINGER_MAX_MS)
-		return err_set(e, WIRE_BAD_PARAMS, "lingerMs: at most an hour");
+		return err_set(e, RPC_BAD_PARAMS, "lingerMs: at most an hour");
 	s->recipe.linger_ms = (unsigned)linger;
 	return 0;
 }
@@ -194,12 +195,12 @@ static int refuse_limits(const struct param *p, struct err *e)
 	bool managed = false;
 
 	if (p[SANDBOX].value.at)
-		return err_set(e, WIRE_INVALID_REQUEST,
+		return err_set(e, RPC_INVALID_REQUEST,
 			       "this executor has no sandbox: nothing was started");
 	if (param_bool_if(&p[MANAGED], &managed, e) < 0)
 		return e->code;
 	if (managed || p[NETWORK].value.at)
-		return err_set(e, WIRE_INVALID_REQUEST,
+		return err_set(e, RPC_INVALID_REQUEST,
 			       "this executor has no managed network: nothing was started");
 	return 0;
 }
@@ -211,7 +212,7 @@ static int read_places(struct spec *s, const struct param *p, struct err *e)
 	if (param_is(&p[CWD], JSON_STRING, e) < 0)
 		return e->code;
 	if (wire_file_path(p[CWD].value, &cwd) < 0)
-		return err_set(e, WIRE_BAD_PARAMS, "cwd: not a file: URI of an absolute path");
+		return err_set(e, RPC_BAD_PARAMS, "cwd: not a file: URI of an absolute path");
 	s->recipe.cwd = cwd;
 	if (p[ARG0].value.at && param_text(&p[ARG0], &arg0, e) < 0)
 		return e->code;
@@ -238,8 +239,7 @@ int spec_read(struct spec *s, struct json params, char *const *envp, struct err 
 	if (r == 0)
 		r = param_text(&p[PROCESS_ID], &s->id, e);
 	if (r == 0 && strlen(s->id) > PROCESS_ID_MAX)
-		r = err_set(e, WIRE_BAD_PARAMS, "processId is longer than %d bytes",
-			    PROCESS_ID_MAX);
+		r = err_set(e, RPC_BAD_PARAMS, "processId is longer than %d bytes", PROCESS_ID_MAX);
 	if (r == 0)
 		r = read_argv(s, &p[ARGV], e);
 	if (r == 0)

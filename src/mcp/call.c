@@ -23,8 +23,8 @@
 
 static void leave_wire(struct client_call *call)
 {
-	if (call->state == CALL_SENT && call->owner)
-		call->owner->wire--;
+	if (call->state == CALL_SENT && call->party)
+		call->party->wire--;
 }
 
 /* Whatever it was waiting for, it is not any more. */
@@ -33,62 +33,61 @@ static void detach(struct client_call *call)
 	struct client *c = call->client;
 
 	leave_wire(call);
-	if (call->rq.id)
-		peer_withdraw(&c->peer, &call->rq, call->owner);
-	if (call->rq.handler)
-		peer_close(&c->peer, &call->rq);
-	else if (call->state == CALL_LATER)
-		peer_ring_remove(&c->later, &call->rq.node);
+	if (rpc_id(&call->rq))
+		rpc_withdraw(&c->rpc, &call->rq, call->party);
+	rpc_close(&call->rq); /* or out of those that are told later */
 	if (call->rounds)
 		ask_drop_of(c, call);
 	if (c->asking == call)
 		c->asking = NULL;
 }
 
-static void settle(struct client_call *call, enum client_outcome outcome)
+static void settle(struct client_call *call, int code)
 {
-	if (!call->owner)
+	if (!call->party)
 		return;
-	if (call->op == OP_LOG_LEVEL)
-		level_settle(call, outcome);
-	else if (call->op == OP_SUBSCRIBE)
-		subscriptions_settle(call, outcome);
+	if (call->op == KILLICK_LOG_LEVEL)
+		level_settle(call, code);
+	else if (call->op == KILLICK_SUBSCRIBE)
+		subscriptions_settle(call, code);
 }
 
 const char *const call_state_names[] = {
-	[CALL_STARTING] = "starting", [CALL_WAITING] = "waiting",     [CALL_SENT] = "sent",
-	[CALL_ASKING] = "asking",     [CALL_LISTENING] = "listening", [CALL_LATER] = "decided",
-	[CALL_OVER] = "over",
+	[CALL_IDLE] = "idle",     [CALL_STARTING] = "starting", [CALL_WAITING] = "waiting",
+	[CALL_SENT] = "sent",     [CALL_ASKING] = "asking",     [CALL_LISTENING] = "listening",
+	[CALL_LATER] = "decided", [CALL_OVER] = "over",
 };
 
 void call_finish(struct client_call *call, const struct client_result *r)
 {
 	struct client *c = call->client;
+	struct pages *pages = call->pages;
+	struct rounds *rounds = call->rounds;
+	char *kept = call->kept, *text = call->text;
 
-	assert(call->state != CALL_OVER);
+	assert(client_call_is_open(call));
 	detach(call);
 	call_go(call, CALL_OVER);
-	settle(call, r->outcome);
-	if (call->owner) {
-		peer_ring_remove(&call->owner->calls, &call->of_owner);
-		call->owner->open--;
+	settle(call, r->code);
+	if (call->party) {
+		ring_remove(&call->of_owner);
+		call->party->open--;
 		c->open--;
 	}
-	call->owner = NULL; /* it may be forgotten before on_done returns */
+	call->party = NULL; /* it may be forgotten before on_done returns */
 	if (call->on_done)
-		call->on_done(call->ctx, r);
-	pages_free(call->pages);
-	rounds_free(call->rounds);
-	free(call->text);
-	if (call->kept_all)
-		free(call);
+		call->on_done(call, r); /* the call is gone */
 	else
-		spare_give(&c->spare, call);
+		free(call);
+	pages_free(pages);
+	rounds_free(rounds);
+	free(text);
+	free(kept);
 }
 
-void call_fail(struct client_call *call, enum client_outcome outcome, const char *fmt, ...)
+void call_fail(struct client_call *call, int code, const char *fmt, ...)
 {
-	struct client_result r = { .outcome = outcome };
+	struct client_result r = { .code = code };
 	char text[320];
 	va_list ap;
 
@@ -99,17 +98,16 @@ void call_fail(struct client_call *call, enum client_outcome outcome, const char
 	call_finish(call, &r);
 }
 
-void call_later(struct client_call *call, enum client_outcome outcome, const char *json,
-		const char *fmt, ...)
+void call_later(struct client_call *call, int code, const char *json, const char *fmt, ...)
 {
 	struct client *c = call->client;
 	char text[320];
 	va_list ap;
 
-	assert(call->state != CALL_LATER && call->state != CALL_OVER && !call->rq.id);
+	assert(client_call_is_open(call) && call->state != CALL_LATER && !rpc_id(&call->rq));
 	detach(call);
 	call_go(call, CALL_LATER);
-	call->outcome = outcome;
+	call->code = code;
 	call->json = json;
 	if (fmt) {
 		va_start(ap, fmt);
@@ -117,19 +115,19 @@ void call_later(struct client_call *call, enum client_outcome outcome, const cha
 		va_end(ap);
 		call->text = mem_text(text, strlen(text));
 	}
-	peer_ring_add(&c->later, &call->rq.node);
+	ring_add(&c->later, &call->rq.node);
 	call_set_later(c);
 }
 
 static void finish_later(struct client_call *call)
 {
 	struct client *c = call->client;
-	struct client_result r = { .outcome = call->outcome, .text = call->text };
+	struct client_result r = { .code = call->code, .text = call->text };
 
 	if (call->json)
 		r.json = (struct json){ call->json, strlen(call->json) };
-	if (call->outcome == CALL_FAILED) {
-		r.code = c->over_code;
+	if (call->over) {
+		r.over = true;
 		r.text = c->over_text;
 	}
 	call_finish(call, &r);
@@ -138,85 +136,87 @@ static void finish_later(struct client_call *call)
 /* What a handler adds meanwhile waits for the next turn, so that handlers cannot keep us here. */
 void call_run_later(struct client *c)
 {
-	struct peer_node mark;
-
 	if (c->ready_due) {
 		c->ready_due = false;
 		if (c->state == CLIENT_FAILED)
 			c->ev->on_ready(c->ctx, &c->error);
 	}
-	peer_ring_add(&c->later, &mark);
-	while (c->later.next != &mark) {
-		struct peer_request *rq = PEER_OF(c->later.next, struct peer_request, node);
-
-		peer_ring_remove(&c->later, &rq->node);
-		finish_later(PEER_OF(rq, struct client_call, rq));
+	for (struct ring *n; (n = ring_first(&c->later)) != NULL;) {
+		ring_remove(n);
+		ring_add(&c->telling, n);
 	}
-	peer_ring_remove(&c->later, &mark);
+	for (struct ring *n; (n = ring_first(&c->telling)) != NULL;) {
+		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
+
+		finish_later(RING_OF(rq, struct client_call, rq));
+	}
 }
 
 void call_cancelled(struct client *c, uint64_t id, const char *reason)
 {
-	int r = params_cancelled(peer_line(&c->peer), id, reason);
+	struct emit j;
 
-	if (r == 0)
-		peer_send(&c->peer); /* if it does not read, it will not miss this */
+	if (rpc_begin(&c->rpc, NULL, "notifications/cancelled", &j) < 0)
+		return;
+	emit_int(&j, "requestId", (long long)id);
+	emit_str(&j, "reason", reason);
+	rpc_send(&c->rpc, NULL, &j); /* if it does not read, it will not miss this */
 }
 
-void call_abandon(struct client_call *call, enum client_outcome outcome, const char *reason,
-		  const char *text)
+void call_abandon(struct client_call *call, int code, const char *reason, const char *text)
 {
 	struct client *c = call->client;
-	struct client_result r = { .outcome = outcome, .text = text };
+	struct client_result r = { .code = code, .text = text };
 
-	if (call->rq.id) {
+	if (rpc_id(&call->rq)) {
 		leave_wire(call);
 		call_go(call, CALL_STARTING);
-		call_cancelled(c, peer_withdraw(&c->peer, &call->rq, call->owner), reason);
+		call_cancelled(c, rpc_withdraw(&c->rpc, &call->rq, call->party), reason);
 	}
 	call_finish(call, &r);
 }
 
 void client_cancel(struct client_call *call)
 {
-	if (call->state != CALL_OVER)
-		call_abandon(call, CALL_CANCELLED, "the caller gave it up",
+	if (client_call_is_open(call))
+		call_abandon(call, KILLICK_ERR_CANCELLED, "the caller gave it up",
 			     "the call was cancelled");
 }
 
 /* --- answers --- */
 
-static bool is_list(enum client_op op)
+static bool is_list(enum killick_op op)
 {
-	return op <= OP_PROMPTS;
+	return op <= KILLICK_PROMPTS;
 }
 
-static bool may_ask(enum client_op op)
+static bool may_ask(enum killick_op op)
 {
-	return op == OP_CALL || op == OP_READ || op == OP_PROMPT;
+	return op == KILLICK_CALL || op == KILLICK_READ || op == KILLICK_PROMPT;
 }
 
 /* A result of these has nothing in it; some servers write null. */
-static bool is_empty(enum client_op op)
+static bool is_empty(enum killick_op op)
 {
-	return op >= OP_PING;
+	return op >= KILLICK_PING;
 }
 
 static void on_result(struct client_call *call, struct json result)
 {
-	struct client_result r = { .outcome = CALL_OK, .json = result };
+	struct client_result r = { .code = KILLICK_OK, .json = result };
 	enum result_type type = RESULT_COMPLETE;
 
 	if (json_type(result) != JSON_OBJECT && !is_empty(call->op)) {
-		call_fail(call, CALL_PROTOCOL, "the result is no object");
+		call_fail(call, KILLICK_ERR_PROTOCOL, "the result is no object");
 		return;
 	}
-	if (call->client->era == ERA_MODERN && call->op != OP_RAW)
+	if (call->client->era == ERA_MODERN && call->op != KILLICK_RAW)
 		type = modern_type(result);
 	if (type == RESULT_INPUT && may_ask(call->op))
 		rounds_begin(call, result);
 	else if (type != RESULT_COMPLETE)
-		call_fail(call, CALL_PROTOCOL, "the result is of a type that is not known here");
+		call_fail(call, KILLICK_ERR_PROTOCOL,
+			  "the result is of a type that is not known here");
 	else if (is_list(call->op))
 		pages_add(call, result);
 	else
@@ -225,7 +225,7 @@ static void on_result(struct client_call *call, struct json result)
 
 static void on_error(struct client_call *call, struct json error)
 {
-	struct client_result r = { .outcome = CALL_ANSWER, .json = error };
+	struct client_result r = { .code = KILLICK_ERR_ANSWER, .json = error };
 	char message[200] = "", text[260];
 	int64_t code = 0;
 
@@ -241,16 +241,16 @@ static void on_error(struct client_call *call, struct json error)
 	call_finish(call, &r);
 }
 
-static struct client_call *of_request(struct peer_request *rq)
+static struct client_call *of_request(struct rpc_request *rq)
 {
-	struct client_call *call = PEER_OF(rq, struct client_call, rq);
+	struct client_call *call = RING_OF(rq, struct client_call, rq);
 
 	leave_wire(call);
 	call_go(call, CALL_STARTING);
 	return call;
 }
 
-static void on_answer(struct peer_request *rq, const struct message *m)
+static void on_answer(struct rpc_request *rq, const struct message *m)
 {
 	struct client_call *call = of_request(rq);
 
@@ -260,26 +260,26 @@ static void on_answer(struct peer_request *rq, const struct message *m)
 		on_error(call, m->error);
 }
 
-static void on_spoiled(struct peer_request *rq, const char *why)
+static void on_lost(struct rpc_request *rq, const char *why)
 {
-	call_fail(of_request(rq), CALL_PROTOCOL, "%s", why);
+	call_fail(of_request(rq), KILLICK_ERR_PROTOCOL, "%s", why);
 }
 
-static void on_deadline(struct peer_request *rq)
+static void on_deadline(struct rpc_request *rq)
 {
-	struct client_call *call = PEER_OF(rq, struct client_call, rq);
+	struct client_call *call = RING_OF(rq, struct client_call, rq);
 	char text[120];
 
 	snprintf(text, sizeof(text), "%s within %lld ms",
 		 call->state == CALL_WAITING ? "the server did not get ready"
 					     : "there was no answer",
 		 (long long)call->timeout_ms);
-	call_abandon(call, CALL_TIMEOUT, "its time is over", text);
+	call_abandon(call, KILLICK_ERR_TIMEOUT, "its time is over", text);
 }
 
-const struct peer_handler call_handler = {
+const struct rpc_handler call_handler = {
 	.on_answer = on_answer,
-	.on_spoiled = on_spoiled,
+	.on_lost = on_lost,
 	.on_deadline = on_deadline,
 };
 
@@ -287,28 +287,28 @@ const struct peer_handler call_handler = {
 
 void call_send(struct client_call *call)
 {
-	struct peer *p = &call->client->peer;
-	uint64_t id = peer_assign(p, &call->rq);
-	int r = params_call(peer_line(p), call, id);
-	bool too_long = r < 0, no_memory = r == -ENOMEM;
+	struct rpc *rpc = &call->client->rpc;
+	struct emit j;
+	int r = rpc_begin(rpc, &call->rq, params_method(call), &j);
 
-	if (r == 0)
-		r = peer_send(p);
 	if (r == 0) {
-		call->last_id = id;
+		params_call(&j, call);
+		r = rpc_send(rpc, &call->rq, &j);
+	}
+	if (r == 0) {
+		call->last_id = rpc_id(&call->rq);
 		call_go(call, CALL_SENT);
-		if (call->owner)
-			call->owner->wire++;
+		if (call->party)
+			call->party->wire++;
 		return;
 	}
-	peer_unassign(p, &call->rq);
-	if (no_memory)
-		call_later(call, CALL_BUSY, NULL, "there is no memory for the request");
-	else if (too_long)
-		call_later(call, CALL_PROTOCOL, NULL, "the request is longer than %zu bytes",
+	if (r == -ENOMEM)
+		call_later(call, KILLICK_ERR_BUSY, NULL, "there is no memory for the request");
+	else if (r == -EMSGSIZE)
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL, "the request is longer than %zu bytes",
 			   call->client->spec->message_limit);
 	else
-		call_later(call, CALL_BUSY, NULL, "%s",
+		call_later(call, KILLICK_ERR_BUSY, NULL, "%s",
 			   r == -ENOBUFS  ? "the server does not read what it is sent"
 			   : r == -ESTALE ? LINK_DISOWNED
 					  : "the server has closed its stdin");
@@ -321,10 +321,10 @@ static const char *empty_list(const struct client_call *call)
 		unsigned can;
 		const char *json;
 	} lists[] = {
-		[OP_TOOLS] = { CAN_TOOLS, "{\"tools\":[]}" },
-		[OP_RESOURCES] = { CAN_RESOURCES, "{\"resources\":[]}" },
-		[OP_TEMPLATES] = { CAN_RESOURCES, "{\"resourceTemplates\":[]}" },
-		[OP_PROMPTS] = { CAN_PROMPTS, "{\"prompts\":[]}" },
+		[KILLICK_TOOLS] = { CAN_TOOLS, "{\"tools\":[]}" },
+		[KILLICK_RESOURCES] = { CAN_RESOURCES, "{\"resources\":[]}" },
+		[KILLICK_TEMPLATES] = { CAN_RESOURCES, "{\"resourceTemplates\":[]}" },
+		[KILLICK_PROMPTS] = { CAN_PROMPTS, "{\"prompts\":[]}" },
 	};
 
 	if (!is_list(call->op) || (call->client->can & lists[call->op].can))
@@ -338,89 +338,83 @@ void call_start(struct client_call *call)
 
 	call_go(call, CALL_STARTING);
 	if (empty)
-		call_later(call, CALL_OK, empty, NULL);
-	else if (call->op == OP_COMPLETE && !(call->client->can & CAN_COMPLETE))
-		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer completion");
-	else if (call->op == OP_LOG_LEVEL)
+		call_later(call, KILLICK_OK, empty, NULL);
+	else if (call->op == KILLICK_COMPLETE && !(call->client->can & CAN_COMPLETE))
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL,
+			   "the server does not offer completion");
+	else if (call->op == KILLICK_LOG_LEVEL)
 		level_start(call);
-	else if (call->op == OP_SUBSCRIBE)
+	else if (call->op == KILLICK_SUBSCRIBE)
 		subscriptions_subscribe(call);
-	else if (call->op == OP_UNSUBSCRIBE)
+	else if (call->op == KILLICK_UNSUBSCRIBE)
 		subscriptions_unsubscribe(call);
 	else
 		call_send(call);
 }
 
 /* Is what the request points to needed after client_call has returned? */
-static bool is_kept(const struct client *c, enum client_op op)
+static bool is_kept(const struct client *c, enum killick_op op)
 {
-	return c->state != CLIENT_READY || c->era == ERA_MODERN || op == OP_SUBSCRIBE;
+	return c->state != CLIENT_READY || c->era == ERA_MODERN || op == KILLICK_SUBSCRIBE;
 }
 
-static struct client_call *call_new(struct client *c, const struct client_request *rq)
+/* Keep what the call points to. */
+static void call_keep(struct client_call *call)
 {
-	bool kept = is_kept(c, rq->op);
-	size_t name_len = rq->name ? strlen(rq->name) + 1 : 0;
-	struct client_call *call = kept ? mem_grow(NULL, 1, sizeof(*call) + name_len + rq->args.len)
-					: spare_take(&c->spare, sizeof(*call));
+	size_t name_len = call->name ? strlen(call->name) + 1 : 0;
 
-	*call = (struct client_call){
-		.client = c,
-		.op = rq->op,
-		.wants_progress = rq->wants_progress,
-		.progress_extends = rq->progress_extends,
-		.timeout_ms = rq->timeout_ms,
-		.ctx = rq->ctx,
-		.on_progress = rq->on_progress,
-		.on_done = rq->on_done,
-		.name = rq->name,
-		.args = rq->args,
-		.level = LEVEL_NONE,
-		.old_level = LEVEL_UNSET,
-	};
-	call->kept_all = kept;
-	if (kept && rq->name)
-		call->name = memcpy(call->kept, rq->name, name_len);
-	if (kept && rq->args.at)
-		call->args.at = memcpy(call->kept + name_len, rq->args.at, rq->args.len);
-	return call;
+	call->kept = mem_grow(NULL, name_len + call->args.len, 1);
+	if (call->name)
+		call->name = memcpy(call->kept, call->name, name_len);
+	if (call->args.at)
+		call->args.at = memcpy(call->kept + name_len, call->args.at, call->args.len);
 }
 
-struct client_call *client_call(struct client *c, const struct client_request *rq)
+static void call_open(struct client *c, struct client_call *call, int level)
 {
-	struct client_call *call = call_new(c, rq);
+	assert(call->state == CALL_IDLE);
+	call->client = c;
+	call->state = CALL_STARTING;
+	call->level = level;
+	call->old_level = LEVEL_UNSET;
+	if (is_kept(c, call->op))
+		call_keep(call);
+	rpc_open(&c->rpc, &call->rq, &call_handler, call->timeout_ms);
+}
 
-	assert(rq->on_done);
-	call->owner = party_get(c, rq->owner);
-	call->owner->open++;
+void client_call(struct client *c, struct client_call *call)
+{
+	assert(call->on_done);
+	call_open(c, call, LEVEL_NONE);
+	call->party = party_get(c, call->owner);
+	call->party->open++;
 	c->open++;
-	peer_ring_add(&call->owner->calls, &call->of_owner);
-	peer_open(&c->peer, &call->rq, &call_handler, rq->timeout_ms);
-	if (c->state == CLIENT_OVER)
-		call_later(call, CALL_FAILED, NULL, NULL);
-	else if (c->spec->max_in_flight && c->open > c->spec->max_in_flight)
-		call_later(call, CALL_BUSY, NULL, "%u requests are in flight, which is the limit",
-			   c->spec->max_in_flight);
-	else if (c->state == CLIENT_READY)
+	ring_add(&call->party->calls, &call->of_owner);
+	if (c->state == CLIENT_OVER) {
+		call->over = true;
+		call_later(call, c->over_code, NULL, NULL);
+	} else if (c->spec->max_in_flight && c->open > c->spec->max_in_flight) {
+		call_later(call, KILLICK_ERR_BUSY, NULL,
+			   "%u requests are in flight, which is the limit", c->spec->max_in_flight);
+	} else if (c->state == CLIENT_READY) {
 		call_start(call);
-	else
+	} else {
 		call_go(call, CALL_WAITING);
-	if (!call->kept_all) { /* they were the caller's */
+	}
+	if (!call->kept) { /* they were the caller's */
 		call->name = NULL;
 		call->args = JSON_NONE;
 	}
-	return call;
 }
 
-void call_own(struct client *c, enum client_op op, const char *name, int level)
+void call_own(struct client *c, enum killick_op op, const char *name, int level)
 {
-	struct client_request rq = { .op = op, .name = name, .timeout_ms = OWN_TIMEOUT_MS };
 	struct client_call *call;
 
 	if (c->state != CLIENT_READY)
 		return;
-	call = call_new(c, &rq);
-	call->level = level;
-	peer_open(&c->peer, &call->rq, &call_handler, rq.timeout_ms);
+	call = mem_grow(NULL, 1, sizeof(*call));
+	*call = (struct client_call){ .op = op, .name = name, .timeout_ms = OWN_TIMEOUT_MS };
+	call_open(c, call, level);
 	call_send(call);
 }

@@ -18,8 +18,8 @@ struct party *party_find(const struct client *c, const void *key)
 {
 	if (c->last_owner && c->last_owner->key == key)
 		return c->last_owner;
-	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
-		struct party *o = PEER_OF(n, struct party, node);
+	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
+		struct party *o = RING_OF(n, struct party, node);
 
 		if (o->key == key)
 			return o;
@@ -34,26 +34,26 @@ struct party *party_get(struct client *c, void *key)
 	if (!o) {
 		o = mem_grow(NULL, 1, sizeof(*o));
 		*o = (struct party){ .key = key, .level = LEVEL_NONE };
-		peer_ring_init(&o->calls);
-		peer_ring_add(&c->owners, &o->node);
+		ring_init(&o->calls);
+		ring_add(&c->owners, &o->node);
 	}
 	c->last_owner = o;
 	return o;
 }
 
-static void party_free(struct client *c, struct party *o)
+static void party_free(struct party *o)
 {
-	assert(peer_ring_is_empty(&o->calls) && o->open == 0 && o->wire == 0);
-	peer_ring_remove(&c->owners, &o->node);
+	assert(ring_is_empty(&o->calls) && o->open == 0 && o->wire == 0);
+	ring_remove(&o->node);
 	free(o);
 }
 
 /* What it left behind in the server may still ask; that is nobody's from now on. */
 static void orphan_late(struct client *c, const struct party *o)
 {
-	for (size_t i = 0; i < c->peer.late_count; i++)
-		if (c->peer.late[i].tag == o)
-			c->peer.late[i].tag = c;
+	for (size_t i = 0; i < c->rpc.late_count; i++)
+		if (c->rpc.late[i].tag == o)
+			c->rpc.late[i].tag = c;
 }
 
 void client_forget(struct client *c, void *key, const char *why)
@@ -64,17 +64,17 @@ void client_forget(struct client *c, void *key, const char *why)
 		return;
 	/* A handler may call again for the same owner: that is another one then. */
 	c->last_owner = NULL;
-	peer_ring_remove(&c->owners, &o->node);
+	ring_remove(&o->node);
 	o->level = LEVEL_NONE;
 	ask_forget(c, o, why);
-	while (!peer_ring_is_empty(&o->calls)) {
-		struct client_call *call = PEER_OF(o->calls.next, struct client_call, of_owner);
+	while (!ring_is_empty(&o->calls)) {
+		struct client_call *call = RING_OF(o->calls.next, struct client_call, of_owner);
 
-		call_abandon(call, CALL_CANCELLED, "the client has left", why);
+		call_abandon(call, KILLICK_ERR_CANCELLED, "the client has left", why);
 	}
 	subscriptions_forget(c, o);
 	orphan_late(c, o);
-	party_free(c, o);
+	party_free(o);
 	if (c->state == CLIENT_READY)
 		level_forget(c);
 }
@@ -93,8 +93,8 @@ static void keep_json(struct client *c, char **at, struct json v, const char *wh
 	free(*at);
 	*at = NULL;
 	if (v.len > FACT_MAX)
-		peer_warn(&c->peer, ODD_FACTS, "the server's %s has %zu bytes and is not kept",
-			  what, v.len);
+		odd_warn(c, ODD_FACTS, "the server's %s has %zu bytes and is not kept", what,
+			 v.len);
 	else if (json_type(v) == JSON_OBJECT)
 		*at = mem_try_text(v.at, v.len);
 }
@@ -137,9 +137,8 @@ void facts_read(struct client *c, const char *version, struct json info, struct 
 	free(c->instructions);
 	c->instructions = NULL;
 	if (instructions.len > FACT_MAX)
-		peer_warn(&c->peer, ODD_FACTS,
-			  "the server's instructions have %zu bytes and are not kept",
-			  instructions.len);
+		odd_warn(c, ODD_FACTS, "the server's instructions have %zu bytes and are not kept",
+			 instructions.len);
 	else
 		json_string(instructions, &c->instructions);
 }
@@ -160,17 +159,12 @@ void client_facts(const struct client *c, struct client_facts *out)
 
 int client_notify(struct client *c, const char *method, struct json params)
 {
-	int r;
-
-	if (c->state != CLIENT_READY)
-		return -EAGAIN;
-	r = message_notification(peer_line(&c->peer), method, params.at, params.len);
-	return r < 0 ? r : peer_send(&c->peer);
+	return c->state == CLIENT_READY ? rpc_notify(&c->rpc, method, params) : -EAGAIN;
 }
 
 int client_roots_changed(struct client *c)
 {
-	const unsigned both = ANSWER_ROOTS | ANSWER_ROOTS_CHANGE;
+	const unsigned both = KILLICK_ROOTS | KILLICK_ROOTS_CHANGE;
 	int r;
 
 	if (c->state != CLIENT_READY || c->era != ERA_LEGACY || (c->spec->answers & both) != both)
@@ -183,7 +177,7 @@ int client_roots_changed(struct client *c)
 
 static void on_later(struct loop_timer *t)
 {
-	call_run_later(PEER_OF(t, struct client, later_timer));
+	call_run_later(RING_OF(t, struct client, later_timer));
 }
 
 void call_set_later(struct client *c)
@@ -200,10 +194,18 @@ struct client *client_new(struct loop *loop, struct link *link, const struct cli
 	*c = (struct client){
 		.loop = loop, .spec = spec, .ev = ev, .ctx = ctx, .wire_level = LEVEL_NONE
 	};
-	peer_init(&c->peer, loop, link, spec->message_limit, &incoming_events, c);
-	peer_ring_init(&c->owners);
-	peer_ring_init(&c->later);
-	peer_ring_init(&c->watches);
+	lines_init(&c->lines, &c->rpc, link, spec->message_limit);
+	rpc_init(&c->rpc, &(struct rpc_spec){ .loop = loop,
+					      .transport = &lines_transport,
+					      .transport_ctx = &c->lines,
+					      .role = &incoming_role,
+					      .ctx = c,
+					      .message_limit = spec->message_limit });
+	ring_init(&c->owners);
+	ring_init(&c->later);
+	ring_init(&c->telling);
+	ring_init(&c->watches);
+	ring_init(&c->asks);
 	handshake_begin(c);
 	return c;
 }
@@ -217,20 +219,20 @@ const char *const client_state_names[] = {
 void client_go(struct client *c, enum client_state to, const char *why)
 {
 	assert(to == CLIENT_OVER ? c->state != CLIENT_OVER : c->state < CLIENT_READY);
-	TRACE(TRACE_CLIENT, "link=%s tree=%s: %s -> %s (%s)", c->peer.link->id, c->peer.link->tree,
-	      client_state_names[c->state], client_state_names[to], why);
+	TRACE(TRACE_CLIENT, "link=%s tree=%s: %s -> %s (%s)", c->lines.link->id,
+	      c->lines.link->tree, client_state_names[c->state], client_state_names[to], why);
 	c->state = to;
 }
 
 void client_feed(struct client *c, const char *bytes, size_t len)
 {
-	peer_feed(&c->peer, bytes, len);
+	lines_feed(&c->lines, bytes, len);
 }
 
 void client_fail(struct client *c, int code, const char *text)
 {
-	struct peer_node *open = &c->peer.open;
-	struct client_result r = { .outcome = CALL_FAILED, .code = code };
+	struct ring *open = &c->rpc.open;
+	struct client_result r = { .code = code, .over = true };
 
 	if (c->state == CLIENT_OVER)
 		return;
@@ -238,13 +240,13 @@ void client_fail(struct client *c, int code, const char *text)
 	c->over_code = code;
 	c->over_text = mem_text(text, strlen(text));
 	r.text = c->over_text;
-	peer_stop(&c->peer);
+	rpc_stop(&c->rpc);
 	handshake_done(c);
 	listen_done(c);
 	ask_done(c);
-	while (!peer_ring_is_empty(open)) {
-		struct peer_request *rq = PEER_OF(open->next, struct peer_request, node);
-		struct client_call *call = PEER_OF(rq, struct client_call, rq);
+	while (!ring_is_empty(open)) {
+		struct rpc_request *rq = RING_OF(open->next, struct rpc_request, node);
+		struct client_call *call = RING_OF(rq, struct client_call, rq);
 
 		assert(rq->handler == &call_handler);
 		call_finish(call, &r);
@@ -255,18 +257,17 @@ void client_free(struct client *c)
 {
 	assert(c->state == CLIENT_OVER);
 	call_run_later(c);
-	assert(peer_ring_is_empty(&c->later) && c->open == 0);
+	assert(ring_is_empty(&c->later) && c->open == 0);
 	loop_timer_stop(c->loop, &c->later_timer);
 	subscriptions_done(c);
-	while (!peer_ring_is_empty(&c->owners))
-		party_free(c, PEER_OF(c->owners.next, struct party, node));
-	peer_done(&c->peer);
-	spare_done(&c->spare);
+	while (!ring_is_empty(&c->owners))
+		party_free(RING_OF(c->owners.next, struct party, node));
+	rpc_done(&c->rpc);
+	lines_done(&c->lines);
 	free(c->meta);
 	free(c->info);
 	free(c->capabilities);
 	free(c->instructions);
-	free(c->asks);
 	free(c->over_text);
 	free(c);
 }

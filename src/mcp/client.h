@@ -30,69 +30,83 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/loop.h"
+#include "killick/killick.h"
 #include "link/link.h"
+#include "rpc/rpc.h"
 
 struct client;
-struct client_call;
 
 enum client_era { ERA_LEGACY, ERA_MODERN, ERA_AUTO };
 
-/* How a call ended; the codes of killick.h have the same meaning. */
-enum client_outcome {
-	CALL_OK,
-	CALL_ANSWER, /* the server answered with an error: json is it */
-	CALL_TIMEOUT,
-	CALL_CANCELLED, /* by our side; also: what the server asked for it was declined */
-	CALL_PROTOCOL,  /* the answer cannot be understood, or there will be none: the server does
-			   not offer it */
-	CALL_BUSY,      /* the server does not read, or too much is in flight */
-	CALL_FAILED,    /* client_fail: text is its text, code its code */
-};
-
-struct client_result { /* borrowed for the time of on_done */
-	enum client_outcome outcome;
-	int code;         /* CALL_FAILED: the code given to client_fail */
+/* How a call ended. Borrowed for the time of on_done. */
+struct client_result {
+	/* KILLICK_OK; KILLICK_ERR_ANSWER: the server answered with an error, json is it;
+	 * _TIMEOUT; _CANCELLED: by our side, or what the server asked for it was declined;
+	 * _PROTOCOL: the answer cannot be understood, or the server does not offer it; _BUSY: the
+	 * server does not read, or too much is in flight; with `over` the code of client_fail */
+	int code;
+	bool over;        /* client_fail: code and text are those that it was given */
 	struct json json; /* the result or error as written; for lists one object that has all
 			     pages' items */
-	const char *text; /* a sentence, when the outcome is not CALL_OK */
+	const char *text; /* a sentence, when the code is not KILLICK_OK */
 	int64_t ttl_ms;   /* of a list: how long it is good, as the server says; 0: not known */
 };
 
-enum client_op {
-	OP_TOOLS,
-	OP_RESOURCES,
-	OP_TEMPLATES,
-	OP_PROMPTS, /* all pages */
-	OP_CALL,
-	OP_READ,
-	OP_PROMPT,
-	OP_COMPLETE,
-	OP_PING,
-	OP_LOG_LEVEL,
-	OP_SUBSCRIBE,
-	OP_UNSUBSCRIBE,
-	OP_RAW, /* name: the method; args: its params */
+enum call_state {
+	CALL_IDLE, /* zero: not begun */
+	CALL_STARTING,
+	CALL_WAITING,   /* for the handshake */
+	CALL_SENT,      /* on the wire */
+	CALL_ASKING,    /* for input that the server wants, of our side */
+	CALL_LISTENING, /* for a listen stream to be acknowledged */
+	CALL_LATER,     /* decided; on_done comes from the loop */
+	CALL_OVER,      /* on_done was called */
 };
 
-struct client_request { /* borrowed for the time of client_call */
-	enum client_op op;
-	const char *name; /* tool, uri, prompt, level */
-	struct json args; /* an object, or JSON_NONE */
+/* A request, embedded in its maker, who fills in the first part and leaves the rest zero. */
+struct client_call {
+	enum killick_op op;
+	const char
+		*name; /* tool, uri, prompt, level, method; borrowed for the time of client_call */
+	struct json args; /* an object, or JSON_NONE; borrowed for the same time */
 	void *owner;
 	int64_t timeout_ms; /* -1: none */
 	bool progress_extends;
-	bool wants_progress;
-	void *ctx;
-	void (*on_progress)(void *ctx, double progress, double total, const char *message);
-	void (*on_done)(void *ctx, const struct client_result *r);
+	void (*on_progress)(struct client_call *call,
+			    const struct killick_progress *p); /* or NULL */
+	/* Exactly once. The memory of the call is its maker's again. */
+	void (*on_done)(struct client_call *call, const struct client_result *r);
+
+	/* private */
+	struct rpc_request rq;
+	struct ring of_owner;
+	struct client *client;
+	struct party *party; /* NULL: our own, nobody waits for it */
+	enum call_state state;
+	uint64_t last_id; /* that it had on the wire; for traces */
+	bool retried;     /* with another protocol version */
+	bool over;        /* CALL_LATER: the client has failed */
+	char *kept;       /* the memory of name and args, if they are needed later */
+	struct pages *pages;
+	struct rounds *rounds;
+	int level, old_level; /* KILLICK_LOG_LEVEL: on the wire; of the owner before */
+	uint64_t generation;  /* CALL_LISTENING: of the set that has it */
+	int code;             /* CALL_LATER */
+	const char *json;     /* static */
+	char *text;
 };
 
-enum client_note { NOTE_LOG, NOTE_TOOLS, NOTE_RESOURCES, NOTE_PROMPTS, NOTE_UPDATED };
+/* Is it with the client? */
+static inline bool client_call_is_open(const struct client_call *call)
+{
+	return call->state != CALL_IDLE && call->state != CALL_OVER;
+}
 
 struct client_events { /* owner NULL: cannot be attributed, or concerns all */
 	/* The handshake is over; e is NULL when it succeeded. Once. */
 	void (*on_ready)(void *ctx, const struct err *e);
-	void (*on_note)(void *ctx, enum client_note note, void *owner, struct json params);
+	/* KILLICK_EVENT_LOG, _TOOLS, _RESOURCES, _PROMPTS, _UPDATED */
+	void (*on_note)(void *ctx, enum killick_event_kind kind, void *owner, struct json params);
 	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: it will
 	 * be answered through client_answer or client_decline with this id. False: declined at
 	 * once. */
@@ -129,10 +143,10 @@ bool client_is_probing(const struct client *c);
 void client_facts(const struct client *c, struct client_facts *out);
 unsigned client_in_flight(const struct client *c, const void *owner); /* owner NULL: all */
 
-/* Begin a request; also before on_ready, when it waits for it. Never NULL. Valid until on_done has
- * returned. */
-struct client_call *client_call(struct client *c, const struct client_request *rq);
-/* The server is told; on_done with CALL_CANCELLED comes at once, the late answer is dropped. */
+/* Begin a request; also before on_ready, when it waits for it. */
+void client_call(struct client *c, struct client_call *call);
+/* The server is told; on_done with KILLICK_ERR_CANCELLED comes at once, the late answer is dropped.
+ */
 void client_cancel(struct client_call *call);
 /* An owner leaves: its calls are cancelled, its subscriptions ended, its asks declined. */
 void client_forget(struct client *c, void *owner, const char *why);

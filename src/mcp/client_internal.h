@@ -6,8 +6,9 @@
  *	modern.c         server/discover; results that ask for input (rounds)
  *	call.c           a request from client_call to on_done
  *	pages.c          lists, page after page
- *	params.c         the lines we write
+ *	params.c         the params we write
  *	incoming.c       notifications; requests of the server (asks), and whose they are
+ *	odd.c            what the server should not do: warnings
  *	subscriptions.c  which owner watches which resource
  *	listen.c         the modern stream that brings what is watched
  */
@@ -15,30 +16,29 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/spare.h"
 #include "base/trace.h"
 #include "mcp/client.h"
-#include "rpc/peer.h"
-
-/* Bits of client_spec.answers: enum killick_answers. */
-enum { ANSWER_SAMPLING = 1, ANSWER_ELICITATION = 2, ANSWER_ROOTS = 4, ANSWER_ROOTS_CHANGE = 8 };
-
-#define CODE_METHOD_NOT_FOUND   (-32601)
-#define CODE_INTERNAL           (-32603)
-#define CODE_REJECTED           (-1) /* a person said no to sampling */
-#define CODE_MISSING_CAPABILITY (-32021)
-#define CODE_HEADER_MISMATCH    (-32020)
-#define CODE_VERSION            (-32022)
+#include "rpc/lines.h"
+#include "rpc/reply.h"
+#include "rpc/rpc.h"
 
 #define META(name) "io.modelcontextprotocol/" name
 
-enum { /* kinds of warnings beside the peer's own */
-       ODD_PROGRESS = PEER_USER,
-       ODD_NOTE,
-       ODD_ASK,
-       ODD_ANSWER,
-       ODD_LISTEN,
-       ODD_FACTS,
+enum odd { /* kinds of warnings */
+	   ODD_NOT_JSON,
+	   ODD_NOT_RPC,
+	   ODD_TOO_LONG,
+	   ODD_UNKNOWN_ID,
+	   ODD_TWICE,
+	   ODD_BATCH,
+	   ODD_UNSENT,
+	   ODD_PROGRESS,
+	   ODD_NOTE,
+	   ODD_ASK,
+	   ODD_ANSWER,
+	   ODD_LISTEN,
+	   ODD_FACTS,
+	   ODDITIES,
 };
 
 enum client_can { /* what the server offers */
@@ -57,62 +57,28 @@ enum client_can { /* what the server offers */
 #define LEVEL_UNSET (-2)
 
 struct party { /* one that made a request; until client_forget */
-	struct peer_node node, calls;
+	struct ring node, calls;
 	void *key;
 	unsigned open; /* calls */
 	unsigned wire; /* of these, on the wire */
 	int level;     /* of its log */
 };
 
-enum call_state {
-	CALL_STARTING,
-	CALL_WAITING,   /* for the handshake */
-	CALL_SENT,      /* on the wire */
-	CALL_ASKING,    /* for input that the server wants, of our side */
-	CALL_LISTENING, /* for a listen stream to be acknowledged */
-	CALL_LATER,     /* decided; on_done comes from the loop */
-	CALL_OVER,      /* on_done runs */
-};
 extern const char *const call_state_names[];
 
-struct client_call {
-	struct peer_request rq;
-	struct peer_node of_owner;
-	struct client *client;
-	struct party *owner; /* NULL: our own, nobody waits for it */
-	enum client_op op;
-	enum call_state state;
-	uint64_t last_id; /* that it had on the wire; for traces */
-	bool wants_progress, progress_extends;
-	bool retried;  /* with another protocol version */
-	bool kept_all; /* name and args are ours */
-	int64_t timeout_ms;
-	void *ctx;
-	void (*on_progress)(void *ctx, double progress, double total, const char *message);
-	void (*on_done)(void *ctx, const struct client_result *r);
-	const char *name; /* our copy behind the struct, or borrowed while client_call runs */
-	struct json args;
-	struct pages *pages;
-	struct rounds *rounds;
-	int level, old_level;        /* OP_LOG_LEVEL: on the wire; of the owner before */
-	uint64_t generation;         /* CALL_LISTENING: of the set that has it */
-	enum client_outcome outcome; /* CALL_LATER */
-	const char *json;            /* static */
-	char *text;
-	char kept[];
-};
-
 struct ask { /* a request that the server made */
+	struct ring node;
+	struct client *client;
 	uint64_t number;
 	unsigned kind;            /* ANSWER_ bit */
 	struct party *owner;      /* NULL: nobody in particular */
 	struct client_call *call; /* it is part of that call, or */
 	size_t slot;
-	char *id; /* a request on the wire: its id as written */
+	struct answer *answer; /* a request on the wire */
 };
 
 struct listen {
-	struct peer_request rq; /* standing */
+	struct rpc_request rq; /* standing */
 	struct client *client;
 	uint64_t generation;
 	bool acknowledged;
@@ -130,20 +96,20 @@ enum client_state { CLIENT_PROBING, CLIENT_INITIALIZING, CLIENT_READY, CLIENT_FA
 extern const char *const client_state_names[];
 
 struct client {
-	struct peer peer;
+	struct rpc rpc;
+	struct lines lines;
 	struct loop *loop;
 	const struct client_spec *spec;
 	const struct client_events *ev;
 	void *ctx;
 
-	struct spare spare; /* struct client_call without room behind it */
 	enum client_state state;
 	enum client_era era; /* LEGACY or MODERN: of what is being tried, or was settled */
 	const char *version; /* static; of the same */
 	unsigned tries;      /* of versions */
 	bool answered;       /* the server has answered something of the handshake */
 	const char *found;   /* a modern version that the server has, while initialize is open */
-	struct peer_request discover, initialize;
+	struct rpc_request discover, initialize;
 	bool ready_due;   /* on_ready with `error` comes from the loop */
 	struct err error; /* of the handshake, as far as it failed */
 	char *meta;       /* modern: members of every request's _meta */
@@ -151,26 +117,28 @@ struct client {
 	char *info, *capabilities, *instructions; /* NULL: none */
 	unsigned can;                             /* enum client_can */
 
-	struct peer_node owners;
+	struct ring owners;
 	struct party *last_owner; /* found last */
 	unsigned open;            /* calls of all owners */
-	struct peer_node later;   /* calls in CALL_LATER */
+	struct ring later;        /* calls in CALL_LATER, */
+	struct ring telling;      /* and those of them whose turn it is */
 	struct loop_timer later_timer;
 
-	struct ask *asks;
-	size_t ask_count, ask_room;
+	struct ring asks;
+	size_t ask_count;
 	uint64_t last_ask;
 	struct client_call *asking; /* rounds_begin runs for it; NULL when it ended */
 
-	struct peer_node watches; /* subscriptions.c */
-	int wire_level;           /* legacy: what the server was told */
+	struct ring watches; /* subscriptions.c */
+	int wire_level;      /* legacy: what the server was told */
 
 	struct listen listens[LISTEN_MAX];
 	uint64_t generation; /* of the set that is to be listened to */
 	int64_t listen_delay_ms;
 	struct loop_timer listen_timer;
 
-	int over_code; /* client_fail */
+	uint64_t odd[ODDITIES]; /* how often */
+	int over_code;          /* client_fail */
 	char *over_text;
 };
 
@@ -179,8 +147,8 @@ static inline void call_go(struct client_call *call, enum call_state to)
 {
 	if (to == call->state)
 		return;
-	TRACE(TRACE_CALL, "link=%s tree=%s id=%llu: %s -> %s", call->client->peer.link->id,
-	      call->client->peer.link->tree, (unsigned long long)call->last_id,
+	TRACE(TRACE_CALL, "link=%s tree=%s id=%llu: %s -> %s", call->client->lines.link->id,
+	      call->client->lines.link->tree, (unsigned long long)call->last_id,
 	      call_state_names[call->state], call_state_names[to]);
 	call->state = to;
 }
@@ -206,24 +174,24 @@ void handshake_initialize(struct client *c, const char *version);
 void handshake_offer(struct client *c, struct json versions);
 void handshake_done(struct client *c); /* close what is open of it */
 /* One of the two questions was answered, however badly: it is closed. */
-void handshake_answered(struct client *c, struct peer_request *rq);
+void handshake_answered(struct client *c, struct rpc_request *rq);
 /* The first of ours (NULL at the end) that is in their list; NULL: none. */
 const char *handshake_choose(const char *const *ours, struct json theirs);
 /* No modern server, or none that could be understood: go on with initialize if that may be. */
 void handshake_not_modern(struct client *c, const char *why);
 
 /* legacy.c */
-extern const struct peer_handler legacy_initialize_handler;
+extern const struct rpc_handler legacy_initialize_handler;
 const char *legacy_version(struct json v); /* our own name of it; NULL: not ours */
 const char *legacy_choose(struct json versions);
 const char *log_level_name(int level);
 int level_of(struct json name);
 void level_start(struct client_call *call);
-void level_settle(struct client_call *call, enum client_outcome outcome);
+void level_settle(struct client_call *call, int code);
 void level_forget(struct client *c);
 
 /* modern.c */
-extern const struct peer_handler modern_discover_handler;
+extern const struct rpc_handler modern_discover_handler;
 const char *modern_choose(struct json versions); /* the best that both have; NULL: none */
 /* A request was refused because of its version: true when another one is in use now. */
 bool modern_retry(struct client_call *call, struct json error);
@@ -247,23 +215,22 @@ void rounds_answer(struct client_call *call, size_t slot, const char *json, size
 void rounds_free(struct rounds *r);
 
 /* call.c */
-extern const struct peer_handler call_handler;
+extern const struct rpc_handler call_handler;
 /* Put it on the wire, for the first time or again. When that cannot be done it ends, later. */
 void call_send(struct client_call *call);
 void call_start(struct client_call *call); /* the handshake is over */
 /* End it now. The call is gone after this. */
 void call_finish(struct client_call *call, const struct client_result *r);
-void call_fail(struct client_call *call, enum client_outcome outcome, const char *fmt, ...)
+void call_fail(struct client_call *call, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* End it from the loop: json is static, NULL without; fmt NULL for no text. It may not be on the
  * wire. */
-void call_later(struct client_call *call, enum client_outcome outcome, const char *json,
-		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void call_later(struct client_call *call, int code, const char *json, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 /* Give it up: tell the server, end it now. */
-void call_abandon(struct client_call *call, enum client_outcome outcome, const char *reason,
-		  const char *text);
+void call_abandon(struct client_call *call, int code, const char *reason, const char *text);
 /* A request of our own whose answer does not matter. */
-void call_own(struct client *c, enum client_op op, const char *name, int level);
+void call_own(struct client *c, enum killick_op op, const char *name, int level);
 void call_run_later(struct client *c);
 void call_set_later(struct client *c); /* make the loop run them */
 /* Tell the server that a request is of no interest any more. */
@@ -275,17 +242,16 @@ void pages_add(struct client_call *call, struct json result);
 struct json pages_cursor(const struct pages *p); /* JSON_NONE: of the first page */
 void pages_free(struct pages *p);
 
-/* params.c: each appends a line; 0 or -EMSGSIZE */
-int params_call(struct buf *b, const struct client_call *call, uint64_t id);
-int params_initialize(struct buf *b, const struct client *c, uint64_t id);
-int params_discover(struct buf *b, const struct client *c, uint64_t id);
-int params_listen(struct buf *b, const struct client *c, uint64_t id);
-int params_cancelled(struct buf *b, uint64_t id, const char *reason);
-int params_initialized(struct buf *b);
+/* params.c: each writes the members of the params of a request */
+void params_call(struct emit *j, const struct client_call *call);
+void params_initialize(struct emit *j, const struct client *c);
+void params_discover(struct emit *j, const struct client *c);
+void params_listen(struct emit *j, const struct client *c);
+const char *params_method(const struct client_call *call);
 char *params_meta(const struct client *c); /* for client.meta */
 
 /* incoming.c */
-extern const struct peer_events incoming_events;
+extern const struct rpc_role incoming_role;
 unsigned ask_kind(struct json method); /* ANSWER_ bit; 0: nothing that can be asked */
 const char *ask_method(unsigned kind);
 /* Ask our side on behalf of a call. The call may be over when this returns. */
@@ -294,15 +260,21 @@ void ask_drop_of(struct client *c, const struct client_call *call); /* silently 
 void ask_forget(struct client *c, const struct party *owner, const char *why);
 void ask_done(struct client *c);
 
+/* odd.c */
+void odd_on_rpc(void *ctx, const struct rpc_odd *odd);
+/* Warn of something: the first three of a kind, then each power of ten. */
+void odd_warn(struct client *c, enum odd kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* subscriptions.c */
 void subscriptions_subscribe(struct client_call *call);
 void subscriptions_unsubscribe(struct client_call *call);
-void subscriptions_settle(struct client_call *call, enum client_outcome outcome);
+void subscriptions_settle(struct client_call *call, int code);
 void subscriptions_forget(struct client *c, struct party *owner);
 void subscriptions_updated(struct client *c, struct json params);
 void subscriptions_done(struct client *c);
 /* Every uri once; start with *at NULL. */
-const char *subscriptions_each(const struct client *c, const struct peer_node **at);
+const char *subscriptions_each(const struct client *c, const struct ring **at);
 
 /* listen.c */
 void listen_changed(struct client *c);                     /* another set from now on */

@@ -18,12 +18,11 @@
 #define MODERN_OFFER "2026-07-28"
 #define MAX_TRIES    3 /* of versions, so that nobody keeps us bargaining */
 
-static void withdraw(struct client *c, struct peer_request *rq)
+static void withdraw(struct client *c, struct rpc_request *rq)
 {
-	if (rq->id)
-		peer_withdraw(&c->peer, rq, NULL);
-	if (rq->handler)
-		peer_close(&c->peer, rq);
+	if (rpc_id(rq))
+		rpc_withdraw(&c->rpc, rq, NULL);
+	rpc_close(rq);
 }
 
 /* initialize is never cancelled: what is left open is merely not waited for. */
@@ -33,10 +32,10 @@ void handshake_done(struct client *c)
 	withdraw(c, &c->initialize);
 }
 
-void handshake_answered(struct client *c, struct peer_request *rq)
+void handshake_answered(struct client *c, struct rpc_request *rq)
 {
 	c->answered = true;
-	peer_close(&c->peer, rq);
+	rpc_close(rq);
 }
 
 const char *handshake_choose(const char *const *ours, struct json theirs)
@@ -72,7 +71,7 @@ void handshake_fail(struct client *c, const char *fmt, ...)
 	c->error.code = -EPROTO;
 	vsnprintf(c->error.text, sizeof(c->error.text), fmt, ap);
 	va_end(ap);
-	if (c->discover.id && c->state == CLIENT_INITIALIZING)
+	if (rpc_id(&c->discover) && c->state == CLIENT_INITIALIZING)
 		return; /* the other question is still open */
 	conclude_failed(c);
 }
@@ -101,14 +100,14 @@ static void use_version(struct client *c, enum client_era era, const char *versi
 
 static void start_waiting(struct client *c)
 {
-	struct peer_node *next;
+	struct ring *next;
 
-	for (struct peer_node *n = c->peer.open.next; n != &c->peer.open; n = next) {
-		struct peer_request *rq = PEER_OF(n, struct peer_request, node);
+	for (struct ring *n = c->rpc.open.next; n != &c->rpc.open; n = next) {
+		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
 
 		next = n->next; /* a call that starts may leave the ring, no other does */
 		if (rq->handler == &call_handler)
-			call_start(PEER_OF(rq, struct client_call, rq));
+			call_start(RING_OF(rq, struct client_call, rq));
 	}
 }
 
@@ -117,11 +116,10 @@ void handshake_ready(struct client *c, enum client_era era, const char *version)
 	assert(c->state < CLIENT_READY);
 	handshake_done(c);
 	use_version(c, era, version);
-	c->peer.batches = era == ERA_LEGACY && strcmp(version, "2025-03-26") == 0;
+	c->rpc.batches = era == ERA_LEGACY && strcmp(version, "2025-03-26") == 0;
 	if (era == ERA_LEGACY) {
-		int r = params_initialized(peer_line(&c->peer));
+		int r = rpc_notify(&c->rpc, "notifications/initialized", JSON_NONE);
 
-		r = r ? r : peer_send(&c->peer);
 		if (r < 0) {
 			fail_later(c, r);
 			return;
@@ -137,24 +135,25 @@ void handshake_ready(struct client *c, enum client_era era, const char *version)
 void handshake_discovered(struct client *c, const char *version)
 {
 	c->found = version;
-	if (c->initialize.id)
-		peer_extend(&c->peer, &c->initialize, c->spec->probe_ms);
+	if (rpc_id(&c->initialize))
+		rpc_extend(&c->rpc, &c->initialize, c->spec->probe_ms);
 	else
 		handshake_ready(c, ERA_MODERN, version);
 }
 
-static void ask(struct client *c, struct peer_request *rq, const struct peer_handler *h,
+static void ask(struct client *c, struct rpc_request *rq, const struct rpc_handler *h,
 		int64_t timeout_ms)
 {
-	int (*build)(struct buf *, const struct client *, uint64_t) =
-		rq == &c->discover ? params_discover : params_initialize;
-	uint64_t id;
+	bool discovers = rq == &c->discover;
+	struct emit j;
 	int r;
 
-	peer_open(&c->peer, rq, h, timeout_ms);
-	id = peer_assign(&c->peer, rq);
-	r = build(peer_line(&c->peer), c, id);
-	r = r ? r : peer_send(&c->peer);
+	rpc_open(&c->rpc, rq, h, timeout_ms);
+	r = rpc_begin(&c->rpc, rq, discovers ? "server/discover" : "initialize", &j);
+	if (r == 0) {
+		(discovers ? params_discover : params_initialize)(&j, c);
+		r = rpc_send(&c->rpc, rq, &j);
+	}
 	if (r < 0)
 		fail_later(c, r);
 }
@@ -199,7 +198,7 @@ void handshake_offer(struct client *c, struct json versions)
 		handshake_fail(c,
 			       "the server refuses every protocol version, also those it names: %s",
 			       names);
-	else if (modern && may_be_modern && !c->discover.handler)
+	else if (modern && may_be_modern && !rpc_is_open(&c->discover))
 		discover(c, modern);
 	else if (legacy && may_be_legacy)
 		handshake_initialize(c, legacy);
@@ -217,7 +216,7 @@ void handshake_offer(struct client *c, struct json versions)
 /* Is a modern answer late, because initialize was asked meanwhile? Then that one decides. */
 void handshake_not_modern(struct client *c, const char *why)
 {
-	if (c->state == CLIENT_INITIALIZING && !c->initialize.handler)
+	if (c->state == CLIENT_INITIALIZING && !rpc_is_open(&c->initialize))
 		conclude_failed(c); /* it was refused as well */
 	else if (c->state == CLIENT_PROBING && c->spec->era == ERA_AUTO)
 		handshake_initialize(c, NULL);

@@ -17,6 +17,8 @@
 #define ASKS_MAX      256              /* requests of the server that are open at once */
 #define LATE_COUNT_US (60 * 1000000LL) /* how long a request that was given up may still ask */
 #define DECLINE       "{\"action\":\"decline\"}"
+#define WHEN_READY    0x100u /* flag of a notification: ignored before the handshake is over */
+#define NOTE_MASK     0xffu  /* its enum killick_event_kind */
 
 /* --- whose --- */
 
@@ -28,16 +30,16 @@ static enum who who_is(struct client *c, struct party **out)
 	struct party *one = NULL;
 	bool several = false, gone = false;
 
-	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
-		struct party *o = PEER_OF(n, struct party, node);
+	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
+		struct party *o = RING_OF(n, struct party, node);
 
 		if (!o->wire)
 			continue;
 		several |= one != NULL;
 		one = o;
 	}
-	for (size_t i = 0; i < c->peer.late_count; i++) {
-		const struct peer_late *late = &c->peer.late[i];
+	for (size_t i = 0; i < c->rpc.late_count; i++) {
+		const struct rpc_late *late = &c->rpc.late[i];
 
 		if (!late->tag || late->at_us < since)
 			continue;
@@ -57,32 +59,34 @@ static enum who who_is(struct client *c, struct party **out)
 static void report_progress(struct client_call *call, struct json params)
 {
 	AUTO(mem_drop) char *message = NULL;
-	double progress = 0, total = 0;
+	struct killick_progress p = { .progress = 0 };
 
-	json_double(json_get(params, "progress"), &progress);
-	json_double(json_get(params, "total"), &total);
+	json_double(json_get(params, "progress"), &p.progress);
+	json_double(json_get(params, "total"), &p.total);
 	json_string(json_get(params, "message"), &message);
-	call->on_progress(call->ctx, progress, total, message ? message : "");
+	p.message = message ? message : "";
+	call->on_progress(call, &p);
 }
 
-static void on_progress(struct client *c, struct json params)
+static void on_progress(void *ctx, const struct reply *r, struct json params)
 {
-	struct peer_request *rq;
+	struct client *c = ctx;
+	struct rpc_request *rq;
 	struct client_call *call;
 	int64_t token;
 
+	(void)r;
 	if (!json_int(json_get(params, "progressToken"), &token) || token <= 0) {
-		peer_warn(&c->peer, ODD_PROGRESS,
-			  "the server reported progress of nothing that was asked");
+		odd_warn(c, ODD_PROGRESS, "the server reported progress of nothing that was asked");
 		return;
 	}
-	rq = peer_find(&c->peer, (uint64_t)token);
+	rq = rpc_find(&c->rpc, (uint64_t)token);
 	if (!rq || rq->handler != &call_handler)
 		return; /* it crossed the answer, or a cancellation */
-	call = PEER_OF(rq, struct client_call, rq);
+	call = RING_OF(rq, struct client_call, rq);
 	if (call->progress_extends)
-		peer_extend(&c->peer, rq, call->timeout_ms);
-	if (call->wants_progress && call->on_progress)
+		rpc_extend(&c->rpc, rq, call->timeout_ms);
+	if (call->on_progress)
 		report_progress(call, params);
 }
 
@@ -97,172 +101,183 @@ static bool hears(const struct party *o, int level)
 
 static bool has_levels(const struct client *c)
 {
-	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next)
-		if (PEER_OF(n, struct party, node)->level != LEVEL_NONE)
+	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next)
+		if (RING_OF(n, struct party, node)->level != LEVEL_NONE)
 			return true;
 	return false;
 }
 
 /* While nobody chose a level the server's own choice counts. What it says while it works for
  * several may be about any of them, and is no other's to read. */
-static void on_log(struct client *c, struct json params)
+static void on_log(void *ctx, const struct reply *r, struct json params)
 {
+	struct client *c = ctx;
 	int level = level_of(json_get(params, "level"));
 	struct party *one;
 	enum who who = who_is(c, &one);
 
+	(void)r;
 	if (who == WHO_ONE) {
 		if (!has_levels(c) || hears(one, level))
-			c->ev->on_note(c->ctx, NOTE_LOG, one->key, params);
+			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, one->key, params);
 		return;
 	}
 	if (who == WHO_SEVERAL || !has_levels(c)) {
-		c->ev->on_note(c->ctx, NOTE_LOG, NULL, params);
+		c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, NULL, params);
 		return;
 	}
-	for (struct peer_node *n = c->owners.next, *next; n != &c->owners; n = next) {
-		struct party *o = PEER_OF(n, struct party, node);
+	for (struct ring *n = c->owners.next, *next; n != &c->owners; n = next) {
+		struct party *o = RING_OF(n, struct party, node);
 
 		next = n->next;
 		if (hears(o, level))
-			c->ev->on_note(c->ctx, NOTE_LOG, o->key, params);
+			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, o->key, params);
 	}
 }
 
-static void ask_remove(struct client *c, struct ask *a)
+static void ask_remove(struct ask *a)
 {
-	free(a->id);
-	*a = c->asks[--c->ask_count];
+	struct client *c = a->client;
+
+	ring_remove(&a->node);
+	c->ask_count--;
+	if (a->answer)
+		answer_free(a->answer);
+	free(a);
 }
 
 /* The server gives up a request of its own, or ends a stream. */
-static void on_cancelled(struct client *c, struct json params)
+static void on_cancelled(void *ctx, const struct reply *r, struct json params)
 {
+	struct client *c = ctx;
 	struct json id = json_get(params, "requestId");
 
-	if (!id.at || listen_cancelled(c, id))
-		return;
-	for (size_t i = 0; i < c->ask_count; i++) {
-		struct ask *a = &c->asks[i];
+	(void)r;
+	if (id.at && !listen_cancelled(c, id))
+		reply_cancel(&c->rpc, id);
+}
 
-		if (a->id && strlen(a->id) == id.len && memcmp(a->id, id.at, id.len) == 0) {
-			ask_remove(c, a);
-			return;
-		}
-	}
+static void on_acknowledged(void *ctx, const struct reply *r, struct json params)
+{
+	(void)r;
+	listen_acknowledged(ctx, params);
 }
 
 /* What is told on a stream in the modern era, and just so in the others. */
-static void on_change(struct client *c, const struct message *m)
+static bool is_told(struct client *c, struct json params)
 {
-	static const struct {
-		const char *method;
-		enum client_note note;
-	} lists[] = {
-		{ "notifications/tools/list_changed", NOTE_TOOLS },
-		{ "notifications/resources/list_changed", NOTE_RESOURCES },
-		{ "notifications/prompts/list_changed", NOTE_PROMPTS },
-	};
-
-	if (c->era == ERA_MODERN && !listen_is_open(c, m->params))
-		return;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		if (json_is(m->method, lists[i].method)) {
-			c->ev->on_note(c->ctx, lists[i].note, NULL, m->params);
-			return;
-		}
-	}
-	if (json_is(m->method, "notifications/resources/updated"))
-		subscriptions_updated(c, m->params);
+	return c->era != ERA_MODERN || listen_is_open(c, params);
 }
 
-static void on_notification(void *ctx, const struct message *m)
+static void on_list_changed(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
 
-	if (json_is(m->method, "notifications/progress"))
-		on_progress(c, m->params);
-	else if (json_is(m->method, "notifications/message"))
-		on_log(c, m->params);
-	else if (c->state != CLIENT_READY)
-		return;
-	else if (json_is(m->method, "notifications/cancelled"))
-		on_cancelled(c, m->params);
-	else if (json_is(m->method, "notifications/subscriptions/acknowledged"))
-		listen_acknowledged(c, m->params);
-	else
-		on_change(c, m);
+	if (is_told(c, params))
+		c->ev->on_note(c->ctx, (enum killick_event_kind)(r->method->flags & NOTE_MASK),
+			       NULL, params);
 }
+
+static void on_updated(void *ctx, const struct reply *r, struct json params)
+{
+	(void)r;
+	if (is_told(ctx, params))
+		subscriptions_updated(ctx, params);
+}
+
+static const struct rpc_method notifications[] = {
+	{ "notifications/progress", 0, on_progress },
+	{ "notifications/message", 0, on_log },
+	{ "notifications/cancelled", WHEN_READY, on_cancelled },
+	{ "notifications/subscriptions/acknowledged", WHEN_READY, on_acknowledged },
+	{ "notifications/tools/list_changed", WHEN_READY | KILLICK_EVENT_TOOLS, on_list_changed },
+	{ "notifications/resources/list_changed", WHEN_READY | KILLICK_EVENT_RESOURCES,
+	  on_list_changed },
+	{ "notifications/prompts/list_changed", WHEN_READY | KILLICK_EVENT_PROMPTS,
+	  on_list_changed },
+	{ "notifications/resources/updated", WHEN_READY, on_updated },
+	{ NULL, 0, NULL },
+};
 
 /* --- asks --- */
 
-static const struct {
-	unsigned kind;
-	const char *method;
-} asks[] = {
-	{ ANSWER_SAMPLING, "sampling/createMessage" },
-	{ ANSWER_ELICITATION, "elicitation/create" },
-	{ ANSWER_ROOTS, "roots/list" },
+static void on_ping(void *ctx, const struct reply *r, struct json params)
+{
+	(void)ctx;
+	(void)params;
+	reply_json(r, "{}", 2);
+}
+
+static void on_ask(void *ctx, const struct reply *r, struct json params);
+
+static const struct rpc_method requests[] = {
+	/* the flag of an ask is its kind */
+	{ "ping", 0, on_ping },
+	{ "sampling/createMessage", KILLICK_SAMPLING, on_ask },
+	{ "elicitation/create", KILLICK_ELICITATION, on_ask },
+	{ "roots/list", KILLICK_ROOTS, on_ask },
+	{ NULL, 0, NULL },
 };
-#define ASK_KINDS (sizeof(asks) / sizeof(asks[0]))
 
 unsigned ask_kind(struct json method)
 {
-	for (size_t i = 0; i < ASK_KINDS; i++)
-		if (json_is(method, asks[i].method))
-			return asks[i].kind;
+	for (const struct rpc_method *m = requests; m->name; m++)
+		if (json_is(method, m->name))
+			return m->flags;
 	return 0;
 }
 
 const char *ask_method(unsigned kind)
 {
-	size_t i = 0;
+	const struct rpc_method *m = requests;
 
-	while (i < ASK_KINDS - 1 && asks[i].kind != kind)
-		i++;
-	assert(asks[i].kind == kind);
-	return asks[i].method;
+	while (m->name && m->flags != kind)
+		m++;
+	assert(m->name);
+	return m->name;
 }
 
 static struct ask *ask_find(struct client *c, uint64_t number)
 {
-	for (size_t i = 0; i < c->ask_count; i++)
-		if (c->asks[i].number == number)
-			return &c->asks[i];
+	RING_EACH(n, &c->asks) {
+		struct ask *a = RING_OF(n, struct ask, node);
+
+		if (a->number == number)
+			return a;
+	}
 	return NULL;
 }
 
 static struct ask *ask_add(struct client *c, unsigned kind, struct party *owner)
 {
-	if (c->ask_count == c->ask_room) {
-		c->ask_room = c->ask_room ? 2 * c->ask_room : 4;
-		c->asks = mem_grow(c->asks, c->ask_room, sizeof(*c->asks));
-	}
-	c->asks[c->ask_count] =
-		(struct ask){ .number = ++c->last_ask, .kind = kind, .owner = owner };
-	return &c->asks[c->ask_count++];
+	struct ask *a = mem_grow(NULL, 1, sizeof(*a));
+
+	*a = (struct ask){ .client = c, .number = ++c->last_ask, .kind = kind, .owner = owner };
+	ring_add(&c->asks, &a->node);
+	c->ask_count++;
+	return a;
 }
 
 /* Say no in the way that fits the question. */
-static void ask_decline(struct client *c, struct ask *a, const char *reason)
+static void ask_decline(struct ask *a, const char *reason)
 {
 	struct client_call *call = a->call;
-	struct json id = { a->id, a->id ? strlen(a->id) : 0 };
 	const char *method = ask_method(a->kind);
 	size_t slot = a->slot;
-	bool elicitation = a->kind == ANSWER_ELICITATION;
+	bool elicitation = a->kind == KILLICK_ELICITATION;
 
 	if (!call && elicitation)
-		peer_answer(&c->peer, id, DECLINE, sizeof(DECLINE) - 1);
+		reply_json(&a->answer->reply, DECLINE, sizeof(DECLINE) - 1);
 	else if (!call)
-		peer_refuse(&c->peer, id,
-			    a->kind == ANSWER_SAMPLING ? CODE_REJECTED : CODE_INTERNAL, reason);
-	ask_remove(c, a);
+		reply_error(&a->answer->reply,
+			    a->kind == KILLICK_SAMPLING ? RPC_REJECTED : RPC_INTERNAL, "%s",
+			    reason);
+	ask_remove(a);
 	if (call && elicitation)
 		rounds_answer(call, slot, DECLINE, sizeof(DECLINE) - 1);
 	else if (call)
-		call_later(call, CALL_CANCELLED, NULL, "the server's %s was declined: %.200s",
-			   method, reason);
+		call_later(call, KILLICK_ERR_CANCELLED, NULL,
+			   "the server's %s was declined: %.200s", method, reason);
 }
 
 /* Hand it to our side; whatever that does, the ask may be gone after it. */
@@ -275,7 +290,7 @@ static void ask_put(struct client *c, struct ask *a, struct json params)
 		return;
 	a = ask_find(c, number);
 	if (a)
-		ask_decline(c, a, "nobody is there to answer");
+		ask_decline(a, "nobody is there to answer");
 }
 
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params)
@@ -284,64 +299,65 @@ void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct js
 	struct ask *a;
 
 	if (c->ask_count >= ASKS_MAX) {
-		call_later(call, CALL_PROTOCOL, NULL, "the server asks too much at once");
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL, "the server asks too much at once");
 		return;
 	}
-	a = ask_add(c, kind, call->owner);
+	a = ask_add(c, kind, call->party);
 	a->call = call;
 	a->slot = slot;
 	ask_put(c, a, params);
 }
 
-static void ask_of_server(struct client *c, unsigned kind, const struct message *m)
+/* The server does not want to know any more. */
+static void ask_on_gone(void *ctx)
 {
+	ask_remove(ctx);
+}
+
+static void on_ask(void *ctx, const struct reply *r, struct json params)
+{
+	struct client *c = ctx;
 	struct party *one;
 	enum who who = who_is(c, &one);
 	struct ask *a;
-	char *id;
 
 	if (c->ask_count >= ASKS_MAX) {
-		peer_warn(&c->peer, ODD_ASK, "the server has more than %d requests open", ASKS_MAX);
-		peer_refuse(&c->peer, m->id, CODE_INTERNAL, "too many requests are open");
+		odd_warn(c, ODD_ASK, "the server has more than %d requests open", ASKS_MAX);
+		reply_error(r, RPC_INTERNAL, "too many requests are open");
 		return;
 	}
-	id = mem_try_text(m->id.at, m->id.len);
-	if (!id) {
-		peer_warn(&c->peer, ODD_ASK, "there is no memory for a request of the server");
+	a = ask_add(c, r->method->flags, one);
+	a->answer = answer_new(r, ask_on_gone, a);
+	if (!a->answer) {
+		odd_warn(c, ODD_ASK, "there is no memory for a request of the server");
+		ask_remove(a);
 		return;
 	}
-	a = ask_add(c, kind, one);
-	a->id = id;
 	if (who == WHO_GONE)
-		ask_decline(c, a, "whoever this belongs to may have left");
+		ask_decline(a, "whoever this belongs to may have left");
 	else
-		ask_put(c, a, m->params);
+		ask_put(c, a, params);
 }
 
-static void on_request(void *ctx, const struct message *m)
+static bool incoming_admit(void *ctx, const struct reply *r, const struct message *m)
 {
-	struct client *c = ctx;
-	unsigned kind = ask_kind(m->method);
+	const struct client *c = ctx;
+	unsigned flags = r->method ? r->method->flags : 0;
 
-	if (json_is(m->method, "ping"))
-		peer_answer(&c->peer, m->id, "{}", 2);
-	else if (kind & c->spec->answers && c->state == CLIENT_READY && c->era == ERA_LEGACY)
-		ask_of_server(c, kind, m);
-	else
-		peer_refuse(&c->peer, m->id, CODE_METHOD_NOT_FOUND, "Method not found");
+	if (m->kind == MESSAGE_NOTIFICATION)
+		return c->state == CLIENT_READY || !(flags & WHEN_READY);
+	if (!flags ||
+	    (flags & c->spec->answers && c->state == CLIENT_READY && c->era == ERA_LEGACY))
+		return true;
+	reply_error(r, RPC_UNKNOWN_METHOD, "Method not found"); /* it was not offered */
+	return false;
 }
 
-static void on_warning(void *ctx, const char *text)
-{
-	struct client *c = ctx;
-
-	c->ev->on_warning(c->ctx, text);
-}
-
-const struct peer_events incoming_events = {
-	.on_request = on_request,
-	.on_notification = on_notification,
-	.on_warning = on_warning,
+const struct rpc_role incoming_role = {
+	.requests = requests,
+	.notifications = notifications,
+	.admit = incoming_admit,
+	.on_odd = odd_on_rpc,
 };
 
 /* --- answers --- */
@@ -356,17 +372,16 @@ void client_answer(struct client *c, uint64_t number, const char *json, size_t l
 	if (!a)
 		return; /* what it belonged to is over */
 	if (json_check(json, len, 0, &v, NULL) < 0 || json_type(v) != JSON_OBJECT) {
-		peer_warn(&c->peer, ODD_ANSWER,
-			  "the answer to %s is no JSON object: it was declined",
-			  ask_method(a->kind));
-		ask_decline(c, a, "the answer could not be used");
+		odd_warn(c, ODD_ANSWER, "the answer to %s is no JSON object: it was declined",
+			 ask_method(a->kind));
+		ask_decline(a, "the answer could not be used");
 		return;
 	}
 	call = a->call;
 	slot = a->slot;
 	if (!call)
-		peer_answer(&c->peer, (struct json){ a->id, strlen(a->id) }, v.at, v.len);
-	ask_remove(c, a);
+		reply_json(&a->answer->reply, v.at, v.len);
+	ask_remove(a);
 	if (call)
 		rounds_answer(call, slot, v.at, v.len);
 }
@@ -376,25 +391,31 @@ void client_decline(struct client *c, uint64_t number, const char *reason)
 	struct ask *a = ask_find(c, number);
 
 	if (a)
-		ask_decline(c, a, reason ? reason : "declined");
+		ask_decline(a, reason ? reason : "declined");
 }
 
 void ask_drop_of(struct client *c, const struct client_call *call)
 {
-	for (size_t i = c->ask_count; i-- > 0;)
-		if (c->asks[i].call == call)
-			ask_remove(c, &c->asks[i]);
+	RING_EACH(n, &c->asks) {
+		struct ask *a = RING_OF(n, struct ask, node);
+
+		if (a->call == call)
+			ask_remove(a);
+	}
 }
 
 void ask_forget(struct client *c, const struct party *owner, const char *why)
 {
-	for (size_t i = c->ask_count; i-- > 0;)
-		if (c->asks[i].owner == owner && !c->asks[i].call)
-			ask_decline(c, &c->asks[i], why);
+	RING_EACH(n, &c->asks) {
+		struct ask *a = RING_OF(n, struct ask, node);
+
+		if (a->owner == owner && !a->call)
+			ask_decline(a, why);
+	}
 }
 
 void ask_done(struct client *c)
 {
-	while (c->ask_count)
-		ask_remove(c, &c->asks[c->ask_count - 1]);
+	RING_EACH(n, &c->asks)
+		ask_remove(RING_OF(n, struct ask, node));
 }

@@ -58,14 +58,14 @@ static void on_error(struct client *c, struct json error)
 	json_int(json_get(error, "code"), &code);
 	json_string_into(json_get(error, "message"), text, sizeof(text));
 	handshake_fail(c, "the server refused initialize: %s (%lld)%s", text, (long long)code,
-		       code == CODE_METHOD_NOT_FOUND
+		       code == RPC_UNKNOWN_METHOD
 			       ? "; if it is a modern one, set \"era\" to \"auto\""
 			       : "");
 }
 
-static void on_initialized(struct peer_request *rq, const struct message *m)
+static void on_initialized(struct rpc_request *rq, const struct message *m)
 {
-	struct client *c = PEER_OF(rq, struct client, initialize);
+	struct client *c = RING_OF(rq, struct client, initialize);
 
 	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
@@ -74,25 +74,25 @@ static void on_initialized(struct peer_request *rq, const struct message *m)
 		on_error(c, m->error);
 }
 
-static void on_spoiled(struct peer_request *rq, const char *why)
+static void on_lost(struct rpc_request *rq, const char *why)
 {
-	struct client *c = PEER_OF(rq, struct client, initialize);
+	struct client *c = RING_OF(rq, struct client, initialize);
 
 	handshake_answered(c, rq);
 	handshake_fail(c, "the server was asked to initialize: %s", why);
 }
 
 /* It has a deadline only when the server is known to be modern. */
-static void on_silent(struct peer_request *rq)
+static void on_silent(struct rpc_request *rq)
 {
-	struct client *c = PEER_OF(rq, struct client, initialize);
+	struct client *c = RING_OF(rq, struct client, initialize);
 
 	handshake_ready(c, ERA_MODERN, c->found);
 }
 
-const struct peer_handler legacy_initialize_handler = {
+const struct rpc_handler legacy_initialize_handler = {
 	.on_answer = on_initialized,
-	.on_spoiled = on_spoiled,
+	.on_lost = on_lost,
 	.on_deadline = on_silent,
 };
 
@@ -131,8 +131,8 @@ static int most_verbose(const struct client *c)
 {
 	int level = LEVEL_NONE;
 
-	for (struct peer_node *n = c->owners.next; n != &c->owners; n = n->next) {
-		const struct party *o = PEER_OF(n, struct party, node);
+	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
+		const struct party *o = RING_OF(n, struct party, node);
 
 		if (o->level != LEVEL_NONE && (level == LEVEL_NONE || o->level < level))
 			level = o->level;
@@ -145,32 +145,32 @@ void level_start(struct client_call *call)
 	struct client *c = call->client;
 	int level = find_level(call->name);
 
-	call->old_level = call->owner->level;
+	call->old_level = call->party->level;
 	if (level == LEVEL_NONE) {
-		call_later(call, CALL_PROTOCOL, NULL, "'%.40s' is no log level",
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL, "'%.40s' is no log level",
 			   call->name ? call->name : "");
 		return;
 	}
 	if (!(c->can & CAN_LOG)) {
-		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer logging");
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL, "the server does not offer logging");
 		return;
 	}
-	call->owner->level = level;
+	call->party->level = level;
 	call->level = most_verbose(c);
 	if (c->era == ERA_MODERN || (call->level != level && call->level == c->wire_level))
-		call_later(call, CALL_OK, "{}", NULL);
+		call_later(call, KILLICK_OK, "{}", NULL);
 	else
 		call_send(call);
 }
 
-void level_settle(struct client_call *call, enum client_outcome outcome)
+void level_settle(struct client_call *call, int code)
 {
 	struct client *c = call->client;
 
-	if (outcome == CALL_OK && c->era == ERA_LEGACY)
+	if (code == KILLICK_OK && c->era == ERA_LEGACY)
 		c->wire_level = call->level;
-	else if (outcome != CALL_OK && call->old_level != LEVEL_UNSET)
-		call->owner->level = call->old_level;
+	else if (code != KILLICK_OK && call->old_level != LEVEL_UNSET)
+		call->party->level = call->old_level;
 }
 
 /* An owner has left: what only it wanted is not needed any more. */
@@ -181,5 +181,5 @@ void level_forget(struct client *c)
 	if (c->era != ERA_LEGACY || level == LEVEL_NONE || level <= c->wire_level)
 		return;
 	c->wire_level = level;
-	call_own(c, OP_LOG_LEVEL, NULL, level);
+	call_own(c, KILLICK_LOG_LEVEL, NULL, level);
 }

@@ -19,7 +19,7 @@ static void on_listen_time(struct loop_timer *t);
 
 bool listen_has(const struct client *c)
 {
-	const struct peer_node *at = NULL;
+	const struct ring *at = NULL;
 
 	return (c->can & (CAN_TOOLS_CHANGE | CAN_PROMPTS_CHANGE | CAN_RESOURCES_CHANGE)) ||
 	       subscriptions_each(c, &at);
@@ -43,16 +43,15 @@ static void leave(struct listen *l)
 {
 	struct client *c = l->client;
 
-	if (l->rq.id)
-		call_cancelled(c, peer_withdraw(&c->peer, &l->rq, NULL), "there is a newer one");
-	if (l->rq.handler)
-		peer_close(&c->peer, &l->rq);
+	if (rpc_id(&l->rq))
+		call_cancelled(c, rpc_withdraw(&c->rpc, &l->rq, NULL), "there is a newer one");
+	rpc_close(&l->rq);
 }
 
 static void leave_before(struct client *c, uint64_t generation)
 {
 	for (int i = 0; i < LISTEN_MAX; i++)
-		if (c->listens[i].rq.handler && c->listens[i].generation < generation)
+		if (rpc_is_open(&c->listens[i].rq) && c->listens[i].generation < generation)
 			leave(&c->listens[i]);
 }
 
@@ -62,7 +61,7 @@ static struct listen *find_place(struct client *c)
 	struct listen *oldest = &c->listens[0];
 
 	for (int i = 0; i < LISTEN_MAX; i++) {
-		if (!c->listens[i].rq.handler)
+		if (!rpc_is_open(&c->listens[i].rq))
 			return &c->listens[i];
 		if (c->listens[i].generation < oldest->generation)
 			oldest = &c->listens[i];
@@ -78,7 +77,7 @@ static struct listen *find_by_id(struct client *c, struct json id)
 	if (!json_int(id, &number) || number <= 0)
 		return NULL;
 	for (int i = 0; i < LISTEN_MAX; i++)
-		if (c->listens[i].rq.handler && c->listens[i].rq.id == (uint64_t)number)
+		if (rpc_is_open(&c->listens[i].rq) && rpc_id(&c->listens[i].rq) == (uint64_t)number)
 			return &c->listens[i];
 	return NULL;
 }
@@ -95,9 +94,9 @@ bool listen_is_open(struct client *c, struct json params)
 /* A call that waits for a stream of this generation; NULL when there is none left. */
 static struct client_call *find_waiting(struct client *c, uint64_t generation)
 {
-	for (struct peer_node *n = c->peer.open.next; n != &c->peer.open; n = n->next) {
-		struct peer_request *rq = PEER_OF(n, struct peer_request, node);
-		struct client_call *call = PEER_OF(rq, struct client_call, rq);
+	for (struct ring *n = c->rpc.open.next; n != &c->rpc.open; n = n->next) {
+		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
+		struct client_call *call = RING_OF(rq, struct client_call, rq);
 
 		if (rq->handler == &call_handler && call->state == CALL_LISTENING &&
 		    call->generation <= generation)
@@ -109,7 +108,7 @@ static struct client_call *find_waiting(struct client *c, uint64_t generation)
 static bool has_newer(const struct client *c, uint64_t generation)
 {
 	for (int i = 0; i < LISTEN_MAX; i++)
-		if (c->listens[i].rq.handler && c->listens[i].generation > generation)
+		if (rpc_is_open(&c->listens[i].rq) && c->listens[i].generation > generation)
 			return true;
 	return false;
 }
@@ -119,7 +118,7 @@ static void ended(struct listen *l)
 {
 	struct client *c = l->client;
 
-	peer_close(&c->peer, &l->rq);
+	rpc_close(&l->rq);
 	if (has_newer(c, l->generation) || c->listen_timer.slot)
 		return;
 	if (loop_now_us() - l->since_us > DELAY_MAX_MS * 1000)
@@ -134,21 +133,21 @@ static void ended(struct listen *l)
 static void refused(struct listen *l, const struct message *m)
 {
 	struct client *c = l->client;
-	struct client_result r = { .outcome = CALL_ANSWER,
+	struct client_result r = { .code = KILLICK_ERR_ANSWER,
 				   .json = m->error,
 				   .text = "the server refused the subscription" };
 	char text[160] = "";
 
-	peer_close(&c->peer, &l->rq);
+	rpc_close(&l->rq);
 	json_string_into(json_get(m->error, "message"), text, sizeof(text));
-	peer_warn(&c->peer, ODD_LISTEN, "the server does not tell of changes: %s", text);
+	odd_warn(c, ODD_LISTEN, "the server does not tell of changes: %s", text);
 	for (struct client_call *call; (call = find_waiting(c, l->generation)) != NULL;)
 		call_finish(call, &r);
 }
 
-static void on_answer(struct peer_request *rq, const struct message *m)
+static void on_answer(struct rpc_request *rq, const struct message *m)
 {
-	struct listen *l = PEER_OF(rq, struct listen, rq);
+	struct listen *l = RING_OF(rq, struct listen, rq);
 
 	if (m->kind == MESSAGE_ERROR)
 		refused(l, m);
@@ -156,39 +155,40 @@ static void on_answer(struct peer_request *rq, const struct message *m)
 		ended(l);
 }
 
-static void on_spoiled(struct peer_request *rq, const char *why)
+static void on_lost(struct rpc_request *rq, const char *why)
 {
 	(void)why;
-	ended(PEER_OF(rq, struct listen, rq));
+	ended(RING_OF(rq, struct listen, rq));
 }
 
-static const struct peer_handler listen_handler = {
+static const struct rpc_handler listen_handler = {
 	.on_answer = on_answer,
-	.on_spoiled = on_spoiled,
+	.on_lost = on_lost,
 };
 
 static void issue(struct client *c)
 {
 	struct listen *l = find_place(c);
+	struct emit j;
 	int r;
 
 	*l = (struct listen){ .client = c,
 			      .generation = c->generation,
 			      .since_us = loop_now_us(),
 			      .rq.standing = true };
-	peer_open(&c->peer, &l->rq, &listen_handler, -1);
-	r = params_listen(peer_line(&c->peer), c, peer_assign(&c->peer, &l->rq));
-	if (r == 0)
-		r = peer_send(&c->peer);
-	if (r < 0) { /* it does not read; later then */
-		peer_unassign(&c->peer, &l->rq);
-		ended(l);
+	rpc_open(&c->rpc, &l->rq, &listen_handler, -1);
+	r = rpc_begin(&c->rpc, &l->rq, "subscriptions/listen", &j);
+	if (r == 0) {
+		params_listen(&j, c);
+		r = rpc_send(&c->rpc, &l->rq, &j);
 	}
+	if (r < 0) /* it does not read; later then */
+		ended(l);
 }
 
 static void on_listen_time(struct loop_timer *t)
 {
-	struct client *c = PEER_OF(t, struct client, listen_timer);
+	struct client *c = RING_OF(t, struct client, listen_timer);
 
 	if (listen_has(c))
 		issue(c);
@@ -213,12 +213,11 @@ void listen_acknowledged(struct client *c, struct json params)
 	struct json filter = json_get(params, "notifications");
 	struct listen *l =
 		find_by_id(c, json_get(json_get(params, "_meta"), META("subscriptionId")));
-	struct client_result r = { .outcome = CALL_OK, .json = { "{}", 2 } };
+	struct client_result r = { .code = KILLICK_OK, .json = { "{}", 2 } };
 	uint64_t generation;
 
 	if (!l || l->acknowledged) {
-		peer_warn(&c->peer, ODD_LISTEN,
-			  "the server acknowledged a subscription that is not open");
+		odd_warn(c, ODD_LISTEN, "the server acknowledged a subscription that is not open");
 		return;
 	}
 	l->acknowledged = true;
@@ -228,7 +227,7 @@ void listen_acknowledged(struct client *c, struct json params)
 		if (is_accepted(call->name, filter))
 			call_finish(call, &r);
 		else
-			call_fail(call, CALL_PROTOCOL,
+			call_fail(call, KILLICK_ERR_PROTOCOL,
 				  "the server did not accept the subscription");
 	}
 }
@@ -239,7 +238,7 @@ bool listen_cancelled(struct client *c, struct json id)
 
 	if (!l)
 		return false;
-	peer_withdraw(&c->peer, &l->rq, NULL); /* its result may follow */
+	rpc_withdraw(&c->rpc, &l->rq, NULL); /* its result may follow */
 	ended(l);
 	return true;
 }
@@ -250,9 +249,8 @@ void listen_done(struct client *c)
 	for (int i = 0; i < LISTEN_MAX; i++) {
 		struct listen *l = &c->listens[i];
 
-		if (l->rq.id)
-			peer_withdraw(&c->peer, &l->rq, NULL);
-		if (l->rq.handler)
-			peer_close(&c->peer, &l->rq);
+		if (rpc_id(&l->rq))
+			rpc_withdraw(&c->rpc, &l->rq, NULL);
+		rpc_close(&l->rq);
 	}
 }

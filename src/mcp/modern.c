@@ -30,7 +30,7 @@ bool modern_retry(struct client_call *call, struct json error)
 	int64_t code;
 
 	if (call->retried || !version || !json_int(json_get(error, "code"), &code) ||
-	    code != CODE_VERSION)
+	    code != RPC_VERSION)
 		return false;
 	call->retried = true;
 	if (version != c->version) {
@@ -71,18 +71,18 @@ static void on_error(struct client *c, struct json error)
 	json_int(json_get(error, "code"), &code);
 	json_string_into(json_get(error, "message"), text, sizeof(text));
 	snprintf(why, sizeof(why), "it refused: %s (%lld)", text, (long long)code);
-	if (c->state == CLIENT_PROBING && code == CODE_VERSION)
+	if (c->state == CLIENT_PROBING && code == RPC_VERSION)
 		handshake_offer(c, json_find(error, "data.supported"));
 	else if (c->state == CLIENT_PROBING &&
-		 (code == CODE_MISSING_CAPABILITY || code == CODE_HEADER_MISMATCH))
+		 (code == RPC_MISSING_CAPABILITY || code == RPC_HEADER_MISMATCH))
 		handshake_fail(c, "the server was asked for server/discover: %s", why);
 	else
 		handshake_not_modern(c, why);
 }
 
-static void on_discovered(struct peer_request *rq, const struct message *m)
+static void on_discovered(struct rpc_request *rq, const struct message *m)
 {
-	struct client *c = PEER_OF(rq, struct client, discover);
+	struct client *c = RING_OF(rq, struct client, discover);
 
 	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
@@ -91,26 +91,26 @@ static void on_discovered(struct peer_request *rq, const struct message *m)
 		on_error(c, m->error);
 }
 
-static void on_spoiled(struct peer_request *rq, const char *why)
+static void on_lost(struct rpc_request *rq, const char *why)
 {
-	struct client *c = PEER_OF(rq, struct client, discover);
+	struct client *c = RING_OF(rq, struct client, discover);
 
 	handshake_answered(c, rq);
 	handshake_not_modern(c, why);
 }
 
 /* Silence. The question stays open. */
-static void on_silent(struct peer_request *rq)
+static void on_silent(struct rpc_request *rq)
 {
-	struct client *c = PEER_OF(rq, struct client, discover);
+	struct client *c = RING_OF(rq, struct client, discover);
 
 	if (c->state == CLIENT_PROBING)
 		handshake_initialize(c, NULL);
 }
 
-const struct peer_handler modern_discover_handler = {
+const struct rpc_handler modern_discover_handler = {
 	.on_answer = on_discovered,
-	.on_spoiled = on_spoiled,
+	.on_lost = on_lost,
 	.on_deadline = on_silent,
 };
 
@@ -202,7 +202,7 @@ void rounds_begin(struct client_call *call, struct json result)
 	struct json_iter it = json_iter(json_get(result, "inputRequests"));
 
 	if (bad) {
-		call_fail(call, CALL_PROTOCOL, "the server wants %s", bad);
+		call_fail(call, KILLICK_ERR_PROTOCOL, "the server wants %s", bad);
 		return;
 	}
 	call_go(call, CALL_ASKING);

@@ -14,11 +14,11 @@
 #define PAGES_MAX 10000
 
 const char *const pages_key[] = {
-	[OP_TOOLS] = "tools",
-	[OP_RESOURCES] = "resources",
-	[OP_TEMPLATES] = "resourceTemplates",
-	[OP_PROMPTS] = "prompts",
-	[OP_UNSUBSCRIBE] = NULL,
+	[KILLICK_TOOLS] = "tools",
+	[KILLICK_RESOURCES] = "resources",
+	[KILLICK_TEMPLATES] = "resourceTemplates",
+	[KILLICK_PROMPTS] = "prompts",
+	[KILLICK_UNSUBSCRIBE] = NULL,
 };
 
 struct pages {
@@ -107,11 +107,11 @@ static void next_page(struct client_call *call, struct json cursor)
 	struct pages *p = call->pages;
 
 	if (was_seen(p, digest(cursor))) {
-		call_fail(call, CALL_PROTOCOL,
+		call_fail(call, KILLICK_ERR_PROTOCOL,
 			  "the list goes in circles: a cursor came twice, after %zu pages",
 			  p->count);
 	} else if (p->count >= PAGES_MAX) {
-		call_fail(call, CALL_PROTOCOL, "the list has more than %d pages", PAGES_MAX);
+		call_fail(call, KILLICK_ERR_PROTOCOL, "the list has more than %d pages", PAGES_MAX);
 	} else {
 		free(p->cursor);
 		p->cursor = mem_try_text(cursor.at, cursor.len);
@@ -119,7 +119,7 @@ static void next_page(struct client_call *call, struct json cursor)
 		if (p->cursor)
 			call_send(call);
 		else
-			call_fail(call, CALL_PROTOCOL, "there is no memory for a cursor");
+			call_fail(call, KILLICK_ERR_PROTOCOL, "there is no memory for a cursor");
 	}
 }
 
@@ -135,16 +135,16 @@ void pages_add(struct client_call *call, struct json result)
 	const char *key = pages_key[call->op];
 	struct json list = json_get(result, key), cursor = json_get(result, "nextCursor");
 	enum json_type more = json_type(cursor);
-	struct client_result r = { .outcome = CALL_OK, .json = result, .ttl_ms = ttl_of(result) };
+	struct client_result r = { .code = KILLICK_OK, .json = result, .ttl_ms = ttl_of(result) };
 	int e;
 
 	assert(key);
 	if (json_type(list) != JSON_ARRAY) {
-		call_fail(call, CALL_PROTOCOL, "the result has no list '%s'", key);
+		call_fail(call, KILLICK_ERR_PROTOCOL, "the result has no list '%s'", key);
 		return;
 	}
 	if (more != JSON_STRING && more != JSON_NULL && more != JSON_ABSENT) {
-		call_fail(call, CALL_PROTOCOL, "the result's nextCursor is no string");
+		call_fail(call, KILLICK_ERR_PROTOCOL, "the result's nextCursor is no string");
 		return;
 	}
 	if (more != JSON_STRING && !call->pages) {
@@ -166,9 +166,9 @@ void pages_add(struct client_call *call, struct json result)
 	e |= buf_add(&call->pages->text, "]}", 2);
 	r.json = (struct json){ call->pages->text.data, call->pages->text.len };
 	if (e == -ENOMEM)
-		call_fail(call, CALL_PROTOCOL, "there is no memory for the list");
+		call_fail(call, KILLICK_ERR_PROTOCOL, "there is no memory for the list");
 	else if (e)
-		call_fail(call, CALL_PROTOCOL, "the list is longer than %zu bytes",
+		call_fail(call, KILLICK_ERR_PROTOCOL, "the list is longer than %zu bytes",
 			  call->client->spec->message_limit);
 	else
 		call_finish(call, &r);

@@ -12,20 +12,20 @@
 #include "mcp/client_internal.h"
 
 struct watch { /* one owner and one resource */
-	struct peer_node node;
+	struct ring node;
 	struct party *owner;
 	bool settled; /* the server has agreed */
 	char uri[];
 };
 
-static struct watch *watch_of(struct peer_node *n)
+static struct watch *watch_of(struct ring *n)
 {
-	return PEER_OF(n, struct watch, node);
+	return RING_OF(n, struct watch, node);
 }
 
 static struct watch *find(struct client *c, const struct party *owner, const char *uri)
 {
-	for (struct peer_node *n = c->watches.next; n != &c->watches; n = n->next)
+	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next)
 		if (watch_of(n)->owner == owner && strcmp(watch_of(n)->uri, uri) == 0)
 			return watch_of(n);
 	return NULL;
@@ -34,7 +34,7 @@ static struct watch *find(struct client *c, const struct party *owner, const cha
 /* Does anybody watch it, and did the server agree to that? */
 static bool is_watched(struct client *c, const char *uri, bool settled)
 {
-	for (struct peer_node *n = c->watches.next; n != &c->watches; n = n->next)
+	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next)
 		if (strcmp(watch_of(n)->uri, uri) == 0 && (watch_of(n)->settled || !settled))
 			return true;
 	return false;
@@ -47,12 +47,12 @@ static void add(struct client *c, struct party *owner, const char *uri)
 
 	*w = (struct watch){ .owner = owner };
 	memcpy(w->uri, uri, len);
-	peer_ring_add(&c->watches, &w->node);
+	ring_add(&c->watches, &w->node);
 }
 
-static void drop(struct client *c, struct watch *w)
+static void drop(struct watch *w)
 {
-	peer_ring_remove(&c->watches, &w->node);
+	ring_remove(&w->node);
 	free(w);
 }
 
@@ -64,7 +64,7 @@ static void tell_end(struct client *c, const char *uri)
 	if (c->era == ERA_MODERN)
 		listen_changed(c);
 	else
-		call_own(c, OP_UNSUBSCRIBE, uri, LEVEL_NONE);
+		call_own(c, KILLICK_UNSUBSCRIBE, uri, LEVEL_NONE);
 }
 
 void subscriptions_subscribe(struct client_call *call)
@@ -73,14 +73,15 @@ void subscriptions_subscribe(struct client_call *call)
 	bool watched;
 
 	if (!(c->can & CAN_SUBSCRIBE) || !call->name) {
-		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer subscriptions");
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL,
+			   "the server does not offer subscriptions");
 		return;
 	}
 	watched = is_watched(c, call->name, true);
-	if (!find(c, call->owner, call->name))
-		add(c, call->owner, call->name);
+	if (!find(c, call->party, call->name))
+		add(c, call->party, call->name);
 	if (watched) {
-		call_later(call, CALL_OK, "{}", NULL);
+		call_later(call, KILLICK_OK, "{}", NULL);
 	} else if (c->era == ERA_MODERN) {
 		listen_changed(c);
 		call_go(call, CALL_LISTENING);
@@ -91,17 +92,18 @@ void subscriptions_subscribe(struct client_call *call)
 }
 
 /* The end of a subscribe, whatever its outcome. */
-void subscriptions_settle(struct client_call *call, enum client_outcome outcome)
+void subscriptions_settle(struct client_call *call, int code)
 {
 	struct client *c = call->client;
-	struct watch *w = call->name ? find(c, call->owner, call->name) : NULL;
+	struct watch *w = call->name ? find(c, call->party, call->name) : NULL;
 
-	if (w && outcome == CALL_OK) {
+	if (w && code == KILLICK_OK) {
 		w->settled = true;
 	} else if (w && !w->settled) {
-		drop(c, w);
+		drop(w);
 		/* given up: the server may have agreed meanwhile */
-		if (outcome == CALL_TIMEOUT || outcome == CALL_CANCELLED || c->era == ERA_MODERN)
+		if (code == KILLICK_ERR_TIMEOUT || code == KILLICK_ERR_CANCELLED ||
+		    c->era == ERA_MODERN)
 			tell_end(c, call->name);
 	}
 }
@@ -109,27 +111,28 @@ void subscriptions_settle(struct client_call *call, enum client_outcome outcome)
 void subscriptions_unsubscribe(struct client_call *call)
 {
 	struct client *c = call->client;
-	struct watch *w = call->name ? find(c, call->owner, call->name) : NULL;
+	struct watch *w = call->name ? find(c, call->party, call->name) : NULL;
 
 	if (!(c->can & CAN_SUBSCRIBE) || !call->name) {
-		call_later(call, CALL_PROTOCOL, NULL, "the server does not offer subscriptions");
+		call_later(call, KILLICK_ERR_PROTOCOL, NULL,
+			   "the server does not offer subscriptions");
 		return;
 	}
 	if (w)
-		drop(c, w);
+		drop(w);
 	if (c->era == ERA_MODERN && w)
 		tell_end(c, call->name);
 	if (c->era == ERA_MODERN || is_watched(c, call->name, false))
-		call_later(call, CALL_OK, "{}", NULL);
+		call_later(call, KILLICK_OK, "{}", NULL);
 	else
 		call_send(call);
 }
 
 void subscriptions_forget(struct client *c, struct party *owner)
 {
-	struct peer_node *next;
+	struct ring *next;
 
-	for (struct peer_node *n = c->watches.next; n != &c->watches; n = next) {
+	for (struct ring *n = c->watches.next; n != &c->watches; n = next) {
 		struct watch *w = watch_of(n);
 		AUTO(mem_drop) char *uri = NULL;
 
@@ -137,7 +140,7 @@ void subscriptions_forget(struct client *c, struct party *owner)
 		if (w->owner != owner)
 			continue;
 		uri = mem_dup(w->uri);
-		drop(c, w);
+		drop(w);
 		tell_end(c, uri);
 	}
 }
@@ -160,36 +163,34 @@ void subscriptions_updated(struct client *c, struct json params)
 	bool told = false;
 
 	if (!json_string(json_get(params, "uri"), &uri)) {
-		peer_warn(&c->peer, ODD_NOTE,
-			  "the server told that a resource changed, and not which");
+		odd_warn(c, ODD_NOTE, "the server told that a resource changed, and not which");
 		return;
 	}
-	for (struct peer_node *o = c->owners.next, *next; o != &c->owners; o = next) {
-		struct party *owner = PEER_OF(o, struct party, node);
+	for (struct ring *o = c->owners.next, *next; o != &c->owners; o = next) {
+		struct party *owner = RING_OF(o, struct party, node);
 		bool concerned = false;
 
 		next = o->next;
-		for (struct peer_node *n = c->watches.next; n != &c->watches && !concerned;
-		     n = n->next)
+		for (struct ring *n = c->watches.next; n != &c->watches && !concerned; n = n->next)
 			concerned = watch_of(n)->owner == owner && is_part(uri, watch_of(n)->uri);
 		if (concerned)
-			c->ev->on_note(c->ctx, NOTE_UPDATED, owner->key, params);
+			c->ev->on_note(c->ctx, KILLICK_EVENT_UPDATED, owner->key, params);
 		told |= concerned;
 	}
 	if (!told)
-		peer_warn(&c->peer, ODD_NOTE,
-			  "the server told of a change that nobody asked for: %.100s", uri);
+		odd_warn(c, ODD_NOTE, "the server told of a change that nobody asked for: %.100s",
+			 uri);
 }
 
-const char *subscriptions_each(const struct client *c, const struct peer_node **at)
+const char *subscriptions_each(const struct client *c, const struct ring **at)
 {
-	const struct peer_node *n = *at ? *at : &c->watches;
+	const struct ring *n = *at ? *at : &c->watches;
 
 	while ((n = n->next) != &c->watches) {
-		const char *uri = PEER_OF(n, struct watch, node)->uri;
-		const struct peer_node *first = c->watches.next;
+		const char *uri = RING_OF(n, struct watch, node)->uri;
+		const struct ring *first = c->watches.next;
 
-		while (strcmp(PEER_OF(first, struct watch, node)->uri, uri) != 0)
+		while (strcmp(RING_OF(first, struct watch, node)->uri, uri) != 0)
 			first = first->next;
 		*at = n;
 		if (first == n)
@@ -200,6 +201,6 @@ const char *subscriptions_each(const struct client *c, const struct peer_node **
 
 void subscriptions_done(struct client *c)
 {
-	while (!peer_ring_is_empty(&c->watches))
-		drop(c, watch_of(c->watches.next));
+	while (!ring_is_empty(&c->watches))
+		drop(watch_of(c->watches.next));
 }

@@ -155,6 +155,7 @@ static void destroy(struct environment *env)
 	free(env->label);
 	free(env->session_id);
 	buf_done(&env->decoded);
+	rpc_done(&env->rpc);
 	free(env);
 	if (on_freed)
 		on_freed(ctx);
@@ -180,7 +181,7 @@ static void end_all(struct environment *env)
 	stop_recovering(env);
 	free(env->session_id);
 	env->session_id = NULL;
-	pending_drop_all(&env->pendings);
+	rpc_lost(&env->rpc);
 	if (env->state != ENVIRONMENT_IDLE)
 		environment_go(env, ENVIRONMENT_IDLE, e.text);
 	ring_init(&doomed);
@@ -322,7 +323,7 @@ static void on_closed(void *ctx, const struct err *why)
 		as = CLOSE_FATAL; /* it would say the same again */
 	channel_free(env->channel);
 	env->channel = NULL;
-	pending_drop_all(&env->pendings);
+	rpc_lost(&env->rpc);
 	if (env->freeing) {
 		end_all(env);
 		destroy(env);
@@ -529,6 +530,7 @@ struct environment *environment_new(struct loop *loop, const struct environment_
 		env->unusable.code = -EINVAL;
 	ring_init(&env->remotes);
 	ring_init(&env->lists);
+	environment_talk_init(env);
 	return env;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/ring.h"
 #include "remote/environment.h"
-#include "remote/pending.h"
+#include "rpc/rpc.h"
 #include "wire/wire.h"
 #include "net/channel.h"
 #include "net/url.h"
@@ -46,8 +46,8 @@ struct environment {
 	int64_t probe_us; /* an answer to what was sent then is waited for; 0: none */
 	unsigned paused;  /* links that do not want to read */
 
-	struct pendings pendings;
-	struct pending greeting, probe;
+	struct rpc rpc; /* for one connection after the other */
+	struct rpc_request greeting, probe;
 	struct ring remotes; /* that have something to do there yet */
 	struct ring lists;
 	size_t users; /* links that were not freed, lists that were not answered */
@@ -63,6 +63,7 @@ struct environment {
 
 /* --- of environment_talk.c --- */
 
+void environment_talk_init(struct environment *env);
 void environment_greet(struct environment *env); /* then environment_attach, or environment_drop */
 void environment_hear(struct environment *env, const char *text, size_t len);
 void environment_beat(struct environment *env); /* begin to look whether it is there */
@@ -75,9 +76,9 @@ bool environment_is_attached(const struct environment *env);
 /* Is the connection gone, and perhaps to come back? */
 bool environment_is_lost(const struct environment *env);
 /* Begin a request: j is open inside its params. False: it cannot be sent now. */
-bool environment_begin(struct environment *env, struct emit *j, struct pending *p,
-		       const char *method,
-		       void (*on_answer)(struct pending *p, const struct message *m));
+bool environment_begin(struct environment *env, struct emit *j, struct rpc_request *rq,
+		       const char *method, const struct rpc_handler *h);
+extern const struct rpc_handler environment_ignores; /* whatever the answer is */
 /* Send it. When that fails the connection is lost; that is told later, from the loop. */
 void environment_commit(struct environment *env, struct emit *j);
 /* May what can wait be sent now? If not, remote_pump is called when it may. */

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "remote/environment_internal.h"
 #include "remote/remote.h"
+#include "rpc/reply.h"
 
 #define BEAT_MIN_MS    100
 #define SESSION_ID_MAX 256
@@ -32,31 +33,23 @@ void environment_error_text(const struct message *m, char out[ENVIRONMENT_TEXT])
 
 /* --- sending --- */
 
-static bool begin(struct environment *env, struct emit *j, struct pending *p, const char *method,
-		  void (*on_answer)(struct pending *p, const struct message *m))
+static bool begin(struct environment *env, struct emit *j, struct rpc_request *rq,
+		  const char *method, const struct rpc_handler *h)
 {
-	struct buf *b = channel_begin(env->channel);
-
-	if (!b)
-		return false;
-	pending_add(&env->pendings, p, on_answer);
-	wire_request(b, j, p->id, method);
-	return true;
+	rq->handler = h;
+	return rpc_begin(&env->rpc, rq, method, j) == 0;
 }
 
-bool environment_begin(struct environment *env, struct emit *j, struct pending *p,
-		       const char *method,
-		       void (*on_answer)(struct pending *p, const struct message *m))
+bool environment_begin(struct environment *env, struct emit *j, struct rpc_request *rq,
+		       const char *method, const struct rpc_handler *h)
 {
-	return env->state == ENVIRONMENT_ATTACHED && begin(env, j, p, method, on_answer);
+	return env->state == ENVIRONMENT_ATTACHED && begin(env, j, rq, method, h);
 }
 
 void environment_commit(struct environment *env, struct emit *j)
 {
-	int r = wire_end(j);
+	int r = rpc_send(&env->rpc, NULL, j);
 
-	if (r == 0)
-		r = channel_commit(env->channel);
 	env->sent_us = loop_now_us();
 	if (r < 0)
 		environment_drop(env, CLOSE_LOST, r, "the executor does not read");
@@ -69,33 +62,21 @@ bool environment_has_room(const struct environment *env)
 
 static void notify(struct environment *env, const char *method)
 {
-	struct buf *b = channel_begin(env->channel);
 	struct emit j;
 
-	if (!b)
-		return;
-	wire_notification(b, &j, method);
-	environment_commit(env, &j);
-}
-
-static void refuse(struct environment *env, struct json id)
-{
-	struct buf *b = channel_begin(env->channel);
-
-	if (!b)
-		return;
-	wire_error(b, id, WIRE_UNKNOWN_METHOD, "killick does not answer requests");
-	if (channel_commit(env->channel) < 0)
-		environment_drop(env, CLOSE_LOST, -ENOBUFS, "the executor does not read");
+	if (rpc_begin(&env->rpc, NULL, method, &j) == 0)
+		environment_commit(env, &j);
 }
 
 /* --- heartbeat --- */
 
-static void on_probed(struct pending *p, const struct message *m)
+static void environment_ignore(struct rpc_request *rq, const struct message *m)
 {
-	(void)p; /* that it was heard is all we want to know */
+	(void)rq;
 	(void)m;
 }
+
+const struct rpc_handler environment_ignores = { .on_answer = environment_ignore };
 
 /* Have something said. An executor that is not ours may handle one request after the other, and one
  * of them may wait for a server that does not read: its WebSocket answers nevertheless. */
@@ -108,8 +89,8 @@ static void probe(struct environment *env)
 		channel_ping(env->channel);
 		return;
 	}
-	pending_drop(&env->pendings, &env->probe);
-	if (environment_begin(env, &j, &env->probe, "environment/status", on_probed))
+	rpc_drop(&env->rpc, &env->probe);
+	if (environment_begin(env, &j, &env->probe, "environment/status", &environment_ignores))
 		environment_commit(env, &j);
 }
 
@@ -177,7 +158,7 @@ static const char *read_greeting(struct environment *env, struct json result)
 	return NULL;
 }
 
-static void on_greeted(struct pending *p, const struct message *m)
+static void on_greeted(struct rpc_request *p, const struct message *m)
 {
 	struct environment *env = RING_OF(p, struct environment, greeting);
 	char text[ENVIRONMENT_TEXT];
@@ -186,8 +167,8 @@ static void on_greeted(struct pending *p, const struct message *m)
 	if (m->kind == MESSAGE_ERROR) {
 		environment_error_text(m, text);
 		environment_drop(env,
-				 environment_error_code(m) == WIRE_STILL_ATTACHED ? CLOSE_LOST
-										  : CLOSE_FATAL,
+				 environment_error_code(m) == RPC_STILL_ATTACHED ? CLOSE_LOST
+										 : CLOSE_FATAL,
 				 -ECONNABORTED, "the executor refused the session: %s", text);
 		return;
 	}
@@ -201,11 +182,13 @@ static void on_greeted(struct pending *p, const struct message *m)
 		environment_attach(env);
 }
 
+static const struct rpc_handler greeting_handler = { .on_answer = on_greeted };
+
 void environment_greet(struct environment *env)
 {
 	struct emit j;
 
-	if (!begin(env, &j, &env->greeting, "initialize", on_greeted))
+	if (!begin(env, &j, &env->greeting, "initialize", &greeting_handler))
 		return;
 	/* If it hears this but we do not hear it, its lease begins anew. */
 	if (env->recovering)
@@ -225,62 +208,85 @@ static void malformed(struct environment *env, const char *what, const char *rea
 	environment_drop(env, CLOSE_FATAL, -EPROTO, "%s: %s", what, reason);
 }
 
-static void take_notification(struct environment *env, const struct message *m)
+static void on_push(void *ctx, const struct reply *r, struct json params)
 {
-	const char *wrong = NULL;
+	struct environment *env = ctx;
+	const char *wrong = remote_push(env, (enum remote_push)r->method->flags, params);
 
-	if (env->state != ENVIRONMENT_ATTACHED) /* what is missed now is fetched later */
-		return;
-	if (json_is(m->method, "process/output"))
-		wrong = remote_push(env, PUSH_OUTPUT, m->params);
-	else if (json_is(m->method, "process/exited"))
-		wrong = remote_push(env, PUSH_EXITED, m->params);
-	else if (json_is(m->method, "process/closed"))
-		wrong = remote_push(env, PUSH_CLOSED, m->params);
 	buf_reset(&env->decoded, KEEP);
 	if (wrong)
 		malformed(env, "the executor sent an invalid notification", wrong);
 }
 
-static void take_answer(struct environment *env, const struct message *m)
+static bool environment_admit(void *ctx, const struct reply *r, const struct message *m)
 {
-	struct pending *p = m->ours ? pending_take(&env->pendings, m->number) : NULL;
+	const struct environment *env = ctx;
+
+	if (m->kind == MESSAGE_REQUEST)
+		reply_error(r, RPC_UNKNOWN_METHOD, "killick does not answer requests");
+	/* what is missed now is fetched later */
+	return m->kind == MESSAGE_NOTIFICATION && env->state == ENVIRONMENT_ATTACHED;
+}
+
+/* An answer to a request that was dropped is the only thing that may be odd. */
+static void environment_on_odd(void *ctx, const struct rpc_odd *odd)
+{
+	struct environment *env = ctx;
 	char text[ENVIRONMENT_TEXT];
 
-	if (p) {
-		p->on_answer(p, m);
-	} else if (!m->ours && m->kind == MESSAGE_ERROR) {
-		environment_error_text(m, text);
+	if (odd->kind == RPC_TWICE)
+		return;
+	if (odd->kind == RPC_UNSENT) {
+		environment_drop(env, CLOSE_LOST, odd->error, "the executor does not read");
+	} else if (odd->kind == RPC_BROKEN) {
+		malformed(env, "the executor sent an invalid message", odd->reason);
+	} else if (!odd->m->ours && odd->m->kind == MESSAGE_ERROR) {
+		environment_error_text(odd->m, text);
 		malformed(env, "the executor could not read a message", text);
-	} else if (!m->ours || m->number > env->pendings.last_id) {
+	} else {
 		malformed(env, "the executor sent an invalid answer", "no such request");
 	}
 }
 
+static struct buf *environment_begin_message(void *ctx)
+{
+	struct environment *env = ctx;
+
+	return env->channel ? channel_begin(env->channel) : NULL;
+}
+
+static int environment_send_message(void *ctx, struct buf *b)
+{
+	struct environment *env = ctx;
+
+	(void)b; /* is the channel's own */
+	return channel_commit(env->channel);
+}
+
+void environment_talk_init(struct environment *env)
+{
+	static const struct rpc_transport transport = { environment_begin_message,
+							environment_send_message };
+	static const struct rpc_method notifications[] = {
+		{ "process/output", PUSH_OUTPUT, on_push },
+		{ "process/exited", PUSH_EXITED, on_push },
+		{ "process/closed", PUSH_CLOSED, on_push },
+		{ NULL, 0, NULL },
+	};
+	static const struct rpc_role role = { .notifications = notifications,
+					      .admit = environment_admit,
+					      .on_odd = environment_on_odd };
+
+	rpc_init(&env->rpc, &(struct rpc_spec){ .loop = env->loop,
+						.transport = &transport,
+						.transport_ctx = env,
+						.role = &role,
+						.ctx = env,
+						.bare = true });
+}
+
 void environment_hear(struct environment *env, const char *text, size_t len)
 {
-	const char *reason = "";
-	struct message m;
-
-	if (env->state != ENVIRONMENT_GREETING && env->state != ENVIRONMENT_ATTACHED)
-		return;
-	if (message_parse_bare(text, len, &m, &reason) < 0) {
-		malformed(env, "the executor sent an invalid message", reason);
-		return;
-	}
-	switch (m.kind) {
-	case MESSAGE_REQUEST:
-		refuse(env, m.id);
-		break;
-	case MESSAGE_NOTIFICATION:
-		take_notification(env, &m);
-		break;
-	case MESSAGE_RESULT:
-	case MESSAGE_ERROR:
-		take_answer(env, &m);
-		break;
-	case MESSAGE_BATCH: /* message_parse_bare knows none */
-	default:
-		break;
-	}
+	if (env->state == ENVIRONMENT_GREETING || env->state == ENVIRONMENT_ATTACHED)
+		rpc_feed(&env->rpc, text, len);
 }

@@ -8,7 +8,7 @@
 
 struct list {
 	struct ring in_env;
-	struct pending pending;
+	struct rpc_request rq;
 	struct environment *env;
 	environment_list_fn done;
 	void *ctx;
@@ -19,16 +19,16 @@ static void finish(struct list *l, const char *result, size_t len, const struct 
 	struct environment *env = l->env;
 
 	ring_remove(&l->in_env);
-	pending_drop(&env->pendings, &l->pending);
+	rpc_drop(&env->rpc, &l->rq);
 	env->users--;
 	l->done(l->ctx, result, len, e);
 	free(l);
 	environment_review(env);
 }
 
-static void on_answer(struct pending *p, const struct message *m)
+static void on_answer(struct rpc_request *p, const struct message *m)
 {
-	struct list *l = RING_OF(p, struct list, pending);
+	struct list *l = RING_OF(p, struct list, rq);
 	char text[ENVIRONMENT_TEXT];
 	struct err e;
 
@@ -36,7 +36,7 @@ static void on_answer(struct pending *p, const struct message *m)
 		finish(l, m->result.at, m->result.len, NULL);
 		return;
 	}
-	if (environment_error_code(m) == WIRE_UNKNOWN_METHOD) {
+	if (environment_error_code(m) == RPC_UNKNOWN_METHOD) {
 		err_set(&e, -ENOTSUP, "%s cannot list its processes: its executor is not killick's",
 			l->env->title);
 	} else {
@@ -46,11 +46,13 @@ static void on_answer(struct pending *p, const struct message *m)
 	finish(l, NULL, 0, &e);
 }
 
+static const struct rpc_handler list_handler = { .on_answer = on_answer };
+
 static void ask(struct list *l)
 {
 	struct emit j;
 
-	if (!l->pending.id && environment_begin(l->env, &j, &l->pending, "process/list", on_answer))
+	if (!rpc_id(&l->rq) && environment_begin(l->env, &j, &l->rq, "process/list", &list_handler))
 		environment_commit(l->env, &j);
 }
 

@@ -81,9 +81,9 @@ static void finish(struct remote *r)
 	ring_remove(&r->in_env);
 	loop_timer_stop(env->loop, &r->late);
 	loop_timer_stop(env->loop, &r->settle);
-	pending_drop(&env->pendings, &r->start);
-	pending_drop(&env->pendings, &r->terminate);
-	pending_drop(&env->pendings, &r->signal);
+	rpc_drop(&env->rpc, &r->start);
+	rpc_drop(&env->rpc, &r->terminate);
+	rpc_drop(&env->rpc, &r->signal);
 	recipe_done(&r->recipe);
 	remote_in_done(r);
 	remote_out_done(r);
@@ -244,7 +244,7 @@ static void on_settle(struct loop_timer *t)
 
 	/* Codex's executor handles one request after the other, and one of them may wait for a
 	 * server that does not read. Only another connection brings it back. */
-	if (r->terminate.id && !r->env->program)
+	if (rpc_id(&r->terminate) && !r->env->program)
 		environment_drop(r->env, CLOSE_LOST, -ETIMEDOUT, "no answer within %d s",
 				 STUCK_MS / 1000);
 	else if (r->exited)
@@ -266,7 +266,7 @@ void remote_exited(struct remote *r, int code)
 
 /* --- stopping --- */
 
-static void on_terminated(struct pending *p, const struct message *m)
+static void on_terminated(struct rpc_request *p, const struct message *m)
 {
 	struct remote *r = REMOTE_OF(p, terminate);
 	bool running = false;
@@ -278,14 +278,16 @@ static void on_terminated(struct pending *p, const struct message *m)
 		remote_read(r);
 }
 
+static const struct rpc_handler terminate_handler = { .on_answer = on_terminated };
+
 static void send_terminate(struct remote *r)
 {
 	struct emit j;
 
 	if (r->state != REMOTE_STARTING && r->state != REMOTE_RUNNING)
 		return;
-	pending_drop(&r->env->pendings, &r->terminate);
-	if (!environment_begin(r->env, &j, &r->terminate, "process/terminate", on_terminated))
+	rpc_drop(&r->env->rpc, &r->terminate);
+	if (!environment_begin(r->env, &j, &r->terminate, "process/terminate", &terminate_handler))
 		return;
 	emit_str(&j, "processId", r->id);
 	if (r->how != LINK_STOP_KILL && r->env->killick)
@@ -334,19 +336,13 @@ void remote_break(struct remote *r, const char *text)
 		stop(r, LINK_STOP_KILL);
 }
 
-static void on_signalled(struct pending *p, const struct message *m)
-{
-	(void)p;
-	(void)m;
-}
-
 static void remote_interrupt(struct link *link)
 {
 	struct remote *r = REMOTE_OF(link, link);
 	struct emit j;
 
-	if (r->state != REMOTE_RUNNING || r->signal.id ||
-	    !environment_begin(r->env, &j, &r->signal, "process/signal", on_signalled))
+	if (r->state != REMOTE_RUNNING || rpc_id(&r->signal) ||
+	    !environment_begin(r->env, &j, &r->signal, "process/signal", &environment_ignores))
 		return;
 	emit_str(&j, "processId", r->id);
 	emit_str(&j, "signal", "interrupt");
@@ -384,7 +380,7 @@ static void on_start_failed(struct remote *r, const struct message *m)
 	}
 }
 
-static void on_start_answered(struct pending *p, const struct message *m)
+static void on_start_answered(struct rpc_request *p, const struct message *m)
 {
 	struct remote *r = REMOTE_OF(p, start);
 	char level[16] = "group";
@@ -410,11 +406,13 @@ static void on_start_answered(struct pending *p, const struct message *m)
 	remote_in_begin(r);
 }
 
+static const struct rpc_handler start_handler = { .on_answer = on_start_answered };
+
 static void send_start(struct remote *r)
 {
 	struct emit j;
 
-	if (!environment_begin(r->env, &j, &r->start, "process/start", on_start_answered))
+	if (!environment_begin(r->env, &j, &r->start, "process/start", &start_handler))
 		return;
 	remote_go(r, REMOTE_STARTING, "process/start was sent");
 	emit_str(&j, "processId", r->id);
@@ -481,7 +479,7 @@ void remote_resume(struct remote *r)
 		return; /* the sweep has a link of its own */
 	r->in.resyncing = true;
 	r->in.rounds = 0;
-	if (r->stopping && !r->terminate.id)
+	if (r->stopping && !rpc_id(&r->terminate))
 		send_terminate(r);
 	remote_read(r);
 	remote_out_resume(r);

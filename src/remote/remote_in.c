@@ -52,7 +52,7 @@ void remote_in_done(struct remote *r)
 {
 	for (struct early *e; (e = next_early(r)) != NULL;)
 		free(e);
-	pending_drop(&r->env->pendings, &r->in.read);
+	rpc_drop(&r->env->rpc, &r->in.read);
 	loop_timer_stop(r->env->loop, &r->in.retry);
 }
 
@@ -149,7 +149,7 @@ void remote_event(struct remote *r, const struct event *ev)
 		return;
 	if (r->state == REMOTE_STARTING || ev->seq != r->in.last + 1) {
 		keep(r, ev);
-		if (r->state != REMOTE_STARTING && !r->in.read.id)
+		if (r->state != REMOTE_STARTING && !rpc_id(&r->in.read))
 			remote_read(r);
 		return;
 	}
@@ -320,7 +320,7 @@ static void read_on(struct remote *r, enum progress found)
 	}
 }
 
-static void on_read(struct pending *p, const struct message *m)
+static void on_read(struct rpc_request *p, const struct message *m)
 {
 	struct remote *r = RING_OF(p, struct remote, in.read);
 	struct environment *env = r->env;
@@ -328,7 +328,7 @@ static void on_read(struct pending *p, const struct message *m)
 	enum progress found;
 
 	if (m->kind == MESSAGE_ERROR) {
-		if (environment_error_code(m) == WIRE_UNKNOWN_METHOD && !r->denied)
+		if (environment_error_code(m) == RPC_UNKNOWN_METHOD && !r->denied)
 			remote_break(r, "its executor cannot send the output of the server");
 		else
 			remote_vanished(r);
@@ -351,16 +351,18 @@ static void on_read(struct pending *p, const struct message *m)
 		read_on(r, found);
 }
 
+static const struct rpc_handler read_handler = { .on_answer = on_read };
+
 void remote_read(struct remote *r)
 {
 	struct emit j;
 
-	if (r->in.read.id) {
+	if (rpc_id(&r->in.read)) {
 		r->in.again = true;
 		return;
 	}
 	loop_timer_stop(r->env->loop, &r->in.retry);
-	if (!environment_begin(r->env, &j, &r->in.read, "process/read", on_read))
+	if (!environment_begin(r->env, &j, &r->in.read, "process/read", &read_handler))
 		return;
 	emit_str(&j, "processId", r->id);
 	emit_int(&j, "afterSeq", (long long)r->in.last);

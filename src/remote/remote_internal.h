@@ -33,7 +33,7 @@ struct event { /* borrowed */
 };
 
 struct remote_chunk { /* of input; sent, and not known to have arrived in order */
-	struct pending pending;
+	struct rpc_request rq;
 	struct remote *remote;
 	size_t len;
 	bool accepted;
@@ -56,7 +56,7 @@ struct remote_in {
 	struct ring early;
 	unsigned early_count;
 	size_t early_bytes;
-	struct pending read;
+	struct rpc_request read;
 	bool again;      /* read once more when that is answered */
 	bool resyncing;  /* on_back is due when a read brings nothing new */
 	unsigned rounds; /* reads in a row */
@@ -85,7 +85,7 @@ struct remote {
 	enum link_stop how;
 	int64_t stop_us;
 	bool denied; /* terminate was answered: it does not run */
-	struct pending start, terminate, signal;
+	struct rpc_request start, terminate, signal;
 	struct loop_timer late;   /* then on_ended, whatever is known */
 	struct loop_timer settle; /* exited, but not closed; or stuck */
 

@@ -28,7 +28,7 @@ static void forget(struct remote *r)
 	struct remote_out *out = &r->out;
 
 	for (unsigned i = 0; i < out->count; i++)
-		pending_drop(&r->env->pendings, &chunk_at(out, i)->pending);
+		rpc_drop(&r->env->rpc, &chunk_at(out, i)->rq);
 	out->first_id += out->count;
 	out->count = 0;
 	out->gone = out->sent = 0;
@@ -66,9 +66,9 @@ static void on_retry(struct loop_timer *t)
 	send_again(RING_OF(t, struct remote, out.retry));
 }
 
-static void on_written(struct pending *p, const struct message *m)
+static void on_written(struct rpc_request *p, const struct message *m)
 {
-	struct remote_chunk *c = RING_OF(p, struct remote_chunk, pending);
+	struct remote_chunk *c = RING_OF(p, struct remote_chunk, rq);
 	struct remote *r = c->remote;
 	struct remote_out *out = &r->out;
 	struct json status = json_get(m->result, "status");
@@ -94,6 +94,8 @@ static void on_written(struct pending *p, const struct message *m)
 	remote_pump(r);
 }
 
+static const struct rpc_handler write_handler = { .on_answer = on_written };
+
 /* False: not now. */
 static bool send_chunk(struct remote *r, unsigned i, size_t at)
 {
@@ -101,7 +103,7 @@ static bool send_chunk(struct remote *r, unsigned i, size_t at)
 	char write_id[24];
 	struct emit j;
 
-	if (!environment_begin(r->env, &j, &c->pending, "process/write", on_written))
+	if (!environment_begin(r->env, &j, &c->rq, "process/write", &write_handler))
 		return false;
 	snprintf(write_id, sizeof(write_id), "%llu", (unsigned long long)r->out.first_id + i);
 	emit_str(&j, "processId", r->id);
@@ -119,7 +121,7 @@ static void send_again(struct remote *r)
 	for (unsigned i = 0; i < out->count; i++) {
 		struct remote_chunk *c = chunk_at(out, i);
 
-		if (!c->accepted && !c->pending.id && !send_chunk(r, i, at))
+		if (!c->accepted && !rpc_id(&c->rq) && !send_chunk(r, i, at))
 			return;
 		at += c->len;
 	}

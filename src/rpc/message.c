@@ -5,46 +5,54 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/emit.h"
-
 struct parts { /* the message while its members come in */
 	struct message m;
 	struct json version;
 };
 
-#define KNOWN(name, member)                                                                        \
-	{                                                                                          \
-		name, sizeof(name) - 1, offsetof(struct parts, member)                             \
-	}
-static const struct known {
-	const char *name;
-	size_t len, offset;
-} known[] = {
-	KNOWN("jsonrpc", version), KNOWN("id", m.id),         KNOWN("method", m.method),
-	KNOWN("params", m.params), KNOWN("result", m.result), KNOWN("error", m.error),
-};
-#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
+#define IS(name, literal) (memcmp(name, literal, sizeof(literal) - 1) == 0)
 
-/* The one of the known keys that this is, if any. */
-static const struct known *find_known(struct json key)
+/* The place for the member of this name; NULL: it is none of those that are known. */
+static struct json *find_place(struct parts *p, const char *name, size_t len)
 {
-	for (const struct known *k = known; k < known + KNOWN_COUNT; k++)
-		if (key.len == k->len + 2 && memcmp(key.at + 1, k->name, k->len) == 0)
-			return k;
-	if (!memchr(key.at, '\\', key.len))
+	switch (len) {
+	case 2:
+		return IS(name, "id") ? &p->m.id : NULL;
+	case 5:
+		return IS(name, "error") ? &p->m.error : NULL;
+	case 6:
+		return IS(name, "result")   ? &p->m.result
+		       : IS(name, "method") ? &p->m.method
+		       : IS(name, "params") ? &p->m.params
+					    : NULL;
+	case 7:
+		return IS(name, "jsonrpc") ? &p->version : NULL;
+	default:
 		return NULL;
-	for (const struct known *k = known; k < known + KNOWN_COUNT; k++)
-		if (json_is(key, k->name))
-			return k;
+	}
+}
+
+/* The same for a name with escapes in it. */
+static struct json *find_escaped(struct parts *p, struct json key)
+{
+	static const char *const names[] = {
+		"jsonrpc", "id", "method", "params", "result", "error"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (json_is(key, names[i]))
+			return find_place(p, names[i], strlen(names[i]));
 	return NULL;
 }
 
 static void take_member(void *ctx, struct json key, struct json value)
 {
-	const struct known *k = find_known(key);
+	struct json *place = find_place(ctx, key.at + 1, key.len - 2);
 
-	if (k)
-		*(struct json *)((char *)ctx + k->offset) = value;
+	if (!place && memchr(key.at, '\\', key.len))
+		place = find_escaped(ctx, key);
+	if (place)
+		*place = value;
 }
 
 /* Is this an id that we wrote, and which? */
@@ -76,7 +84,7 @@ static int refuse(const char **reason, const char *why)
 
 static void drop_null(struct json *v)
 {
-	if (json_type(*v) == JSON_NULL)
+	if (v->at && *v->at == 'n')
 		*v = JSON_NONE;
 }
 
@@ -133,7 +141,9 @@ static int classify(struct parts *p, struct message *out, const char **reason)
 
 static int classify_versioned(struct parts *p, struct message *out, const char **reason)
 {
-	if (!json_is(p->version, "2.0"))
+	bool plain = p->version.len == 5 && memcmp(p->version.at, "\"2.0\"", 5) == 0;
+
+	if (!plain && !json_is(p->version, "2.0"))
 		return refuse(reason, "jsonrpc is not \"2.0\"");
 	return classify(p, out, reason);
 }
@@ -195,117 +205,94 @@ int message_of(struct json v, struct message *out, const char **reason)
 	return classify_versioned(&p, out, reason);
 }
 
-/* Add JSON text to a line. Newlines in it are space between tokens: in a string they are escaped.
- */
-static int add_json(struct buf *b, const char *text, size_t len)
-{
-	size_t before = b->len;
-	int r = buf_add(b, text, len);
-	char *p, *end;
+/* --- writing --- */
 
-	if (r < 0)
-		return r;
-	end = b->data + b->len;
-	for (p = b->data + before; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
-		*p = ' ';
-	for (p = b->data + before; (p = memchr(p, '\r', (size_t)(end - p))) != NULL; p++)
-		*p = ' ';
-	return 0;
+#define PUT(j, literal) emit_bytes(j, literal, sizeof(literal) - 1)
+
+/* j is open inside the object, behind its first members. */
+static void message_begin(struct emit *j, struct buf *b, bool bare)
+{
+	*j = (struct emit){ .out = b, .start = b->len, .depth = 1, .kind = "{" };
+	if (bare)
+		PUT(j, "{");
+	else
+		PUT(j, "{\"jsonrpc\":\"2.0\",");
 }
 
-static int add_number(struct buf *b, uint64_t n)
+static void message_method(struct emit *j, const char *method)
 {
-	char digits[20], *p = digits + sizeof(digits);
-
-	do {
-		*--p = (char)('0' + n % 10);
-		n /= 10;
-	} while (n);
-	return buf_add(b, p, (size_t)(digits + sizeof(digits) - p));
+	PUT(j, "\"method\":");
+	if (j->failed == 0)
+		j->failed = emit_quoted(j->out, method, strlen(method));
+	j->filled = true;
 }
 
-/* The method and what follows it. */
-static int add_call(struct buf *b, const char *method, const char *params, size_t params_len)
+void message_request(struct emit *j, struct buf *b, bool bare, uint64_t id, const char *method)
 {
-	int r = buf_adds(b, "\"method\":");
-
-	if (r == 0)
-		r = emit_quoted(b, method, strlen(method));
-	if (r == 0 && params)
-		r = buf_adds(b, ",\"params\":");
-	if (r == 0 && params)
-		r = add_json(b, params, params_len);
-	return r;
+	message_begin(j, b, bare);
+	PUT(j, "\"id\":");
+	emit_digits(j, id);
+	PUT(j, ",");
+	message_method(j, method);
 }
 
-static int add_id(struct buf *b, struct json id)
+void message_notification(struct emit *j, struct buf *b, bool bare, const char *method)
 {
-	int r = buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":");
-
-	if (r == 0)
-		r = id.at ? buf_add(b, id.at, id.len) : buf_adds(b, "null");
-	return r;
+	message_begin(j, b, bare);
+	message_method(j, method);
 }
 
-/* The end of the line; or of the attempt, when r says that there is no room. */
-static int end_message(struct buf *b, size_t before, int r)
+static void message_id(struct emit *j, bool bare, struct json id)
 {
-	if (r == 0)
-		r = buf_add(b, "}\n", 2);
-	if (r < 0 && b->data) {
-		b->len = before;
-		b->data[before] = '\0';
+	if (id.at)
+		emit_raw(j, "id", id.at, id.len);
+	else if (bare)
+		emit_int(j, "id", -1);
+	else
+		emit_null(j, "id");
+}
+
+void message_result(struct emit *j, struct buf *b, bool bare, struct json id)
+{
+	message_begin(j, b, bare);
+	message_id(j, bare, id);
+}
+
+void message_error(struct emit *j, struct buf *b, bool bare, struct json id, int code,
+		   const char *text)
+{
+	message_begin(j, b, bare);
+	if (!bare)
+		message_id(j, bare, id);
+	emit_open(j, "error", '{');
+	emit_int(j, "code", code);
+	emit_text(j, "message", text, strlen(text));
+}
+
+int message_end_error(struct emit *j, bool bare, struct json id)
+{
+	emit_close(j);
+	if (bare)
+		message_id(j, bare, id);
+	return message_end(j);
+}
+
+void message_params(struct emit *j)
+{
+	assert(j->depth == 1 && j->filled);
+	PUT(j, ",\"params\":{");
+	j->kind[j->depth++] = '{';
+	j->filled = false;
+}
+
+int message_end(struct emit *j)
+{
+	if (j->depth == 2 && j->kind[1] == '{') { /* the params of nearly every request */
+		PUT(j, "}}");
+		j->depth = 0;
+		j->filled = true;
 	}
-	return r;
-}
-
-int message_request(struct buf *b, uint64_t id, const char *method, const char *params,
-		    size_t params_len)
-{
-	size_t before = b->len;
-	int r = buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":");
-
-	if (r == 0)
-		r = add_number(b, id);
-	if (r == 0)
-		r = buf_add(b, ",", 1);
-	if (r == 0)
-		r = add_call(b, method, params, params_len);
-	return end_message(b, before, r);
-}
-
-int message_notification(struct buf *b, const char *method, const char *params, size_t params_len)
-{
-	size_t before = b->len;
-	int r = buf_adds(b, "{\"jsonrpc\":\"2.0\",");
-
-	if (r == 0)
-		r = add_call(b, method, params, params_len);
-	return end_message(b, before, r);
-}
-
-int message_result(struct buf *b, struct json id, const char *result, size_t result_len)
-{
-	size_t before = b->len;
-	int r = add_id(b, id);
-
-	if (r == 0)
-		r = buf_adds(b, ",\"result\":");
-	if (r == 0)
-		r = result ? add_json(b, result, result_len) : buf_adds(b, "{}");
-	return end_message(b, before, r);
-}
-
-int message_error(struct buf *b, struct json id, int code, const char *text)
-{
-	size_t before = b->len;
-	int r = add_id(b, id);
-
-	if (r == 0)
-		r = buf_addf(b, ",\"error\":{\"code\":%d,\"message\":", code);
-	if (r == 0)
-		r = emit_quoted(b, text, strlen(text));
-	if (r == 0)
-		r = buf_add(b, "}", 1);
-	return end_message(b, before, r);
+	while (j->depth)
+		emit_close(j);
+	return emit_end(j);
 }

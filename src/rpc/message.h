@@ -22,7 +22,23 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/emit.h"
 #include "base/json.h"
+
+enum rpc_code { /* of errors */
+		RPC_INVALID_REQUEST = -32600,
+		RPC_UNKNOWN_METHOD = -32601,
+		RPC_BAD_PARAMS = -32602,
+		RPC_INTERNAL = -32603,
+		/* of the exec-server protocol */
+		RPC_NOT_FOUND = -32004,
+		RPC_STILL_ATTACHED = -32010,
+		/* of MCP */
+		RPC_REJECTED = -1, /* a person said no to sampling */
+		RPC_HEADER_MISMATCH = -32020,
+		RPC_MISSING_CAPABILITY = -32021,
+		RPC_VERSION = -32022,
+};
 
 enum message_kind {
 	MESSAGE_REQUEST,      /* id and method */
@@ -47,11 +63,19 @@ int message_parse_bare(const char *line, size_t len, struct message *out, const 
 /* The same for a value that was checked, such as an item of a batch: never MESSAGE_BATCH. */
 int message_of(struct json v, struct message *out, const char **reason);
 
-/* What we write. Each appends one line, newline included; 0, or -EMSGSIZE and nothing was added.
- * params and result are valid JSON text and go out as they are, but on one line; NULL: no params,
- * an empty result. An id that is JSON_NONE is written as null. */
-int message_request(struct buf *b, uint64_t id, const char *method, const char *params,
-		    size_t params_len);
-int message_notification(struct buf *b, const char *method, const char *params, size_t params_len);
-int message_result(struct buf *b, struct json id, const char *result, size_t result_len);
-int message_error(struct buf *b, struct json id, int code, const char *text);
+/* Writing: the beginning of a message is appended to b, and j is open inside its object, for params
+ * or result; message_end closes all that is open. bare: without the "jsonrpc" member. */
+void message_request(struct emit *j, struct buf *b, bool bare, uint64_t id, const char *method);
+void message_notification(struct emit *j, struct buf *b, bool bare, const char *method);
+/* Open the params of either; what is written into j goes there. */
+void message_params(struct emit *j);
+/* The id as it came, byte for byte. JSON_NONE, when it could not be read, is null; without
+ * "jsonrpc" it is -1. */
+void message_result(struct emit *j, struct buf *b, bool bare, struct json id);
+/* 0, or -EMSGSIZE and the buffer is as it was before the message. */
+int message_end(struct emit *j);
+/* An error: j is open inside of it, for "data". Without "jsonrpc" the id comes last, as the
+ * original of the exec-server protocol writes it; so an error has its own end. */
+void message_error(struct emit *j, struct buf *b, bool bare, struct json id, int code,
+		   const char *text);
+int message_end_error(struct emit *j, bool bare, struct json id);

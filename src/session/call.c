@@ -16,21 +16,6 @@
 #include "session/server.h"
 #include "session/session.h"
 
-static const enum client_op ops[] = {
-	[KILLICK_TOOLS] = OP_TOOLS,
-	[KILLICK_RESOURCES] = OP_RESOURCES,
-	[KILLICK_TEMPLATES] = OP_TEMPLATES,
-	[KILLICK_PROMPTS] = OP_PROMPTS,
-	[KILLICK_CALL] = OP_CALL,
-	[KILLICK_READ] = OP_READ,
-	[KILLICK_PROMPT] = OP_PROMPT,
-	[KILLICK_COMPLETE] = OP_COMPLETE,
-	[KILLICK_PING] = OP_PING,
-	[KILLICK_LOG_LEVEL] = OP_LOG_LEVEL,
-	[KILLICK_SUBSCRIBE] = OP_SUBSCRIBE,
-	[KILLICK_UNSUBSCRIBE] = OP_UNSUBSCRIBE,
-	[KILLICK_RAW] = OP_RAW,
-};
 #define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is no limit */
 
 /* --- its end --- */
@@ -103,26 +88,14 @@ static void finish_with(struct killick_call *c, int code, const char *server, co
 
 static int code_of(const struct part *p, const struct client_result *r)
 {
-	switch (r->outcome) {
-	case CALL_OK:
-		return KILLICK_OK;
-	case CALL_ANSWER:
-		return KILLICK_ERR_ANSWER;
-	case CALL_TIMEOUT:
-		return KILLICK_ERR_TIMEOUT;
-	case CALL_CANCELLED: /* by the host, or because its session leaves, or the way is lost */
-		if (p->call->cancelled)
-			return KILLICK_ERR_CANCELLED;
-		return p->lease->server->lost ? KILLICK_ERR_LOST : KILLICK_ERR_CLOSED;
-	case CALL_PROTOCOL:
-		return KILLICK_ERR_PROTOCOL;
-	case CALL_BUSY:
-		return p->lease->server->link->disowned ? KILLICK_ERR_SYSTEM : KILLICK_ERR_BUSY;
-	case CALL_FAILED:
+	if (r->over)
 		return r->code;
-	}
-	assert(false);
-	return KILLICK_ERR_PROTOCOL;
+	/* cancelled by the host, or because its session leaves, or the way is lost */
+	if (r->code == KILLICK_ERR_CANCELLED && !p->call->cancelled)
+		return p->lease->server->lost ? KILLICK_ERR_LOST : KILLICK_ERR_CLOSED;
+	if (r->code == KILLICK_ERR_BUSY && p->lease->server->link->disowned)
+		return KILLICK_ERR_SYSTEM;
+	return r->code;
 }
 
 /* A sentence that names the server; what a session or a server says of its end has all it needs. */
@@ -130,11 +103,11 @@ static const char *explain(const struct part *p, const struct client_result *r, 
 			   size_t size)
 {
 	const char *reason = r->text ? r->text : killick_code_name(code_of(p, r));
-	bool by_default = r->outcome == CALL_TIMEOUT && p->call->rq.timeout_ms == 0;
+	bool by_default = !r->over && r->code == KILLICK_ERR_TIMEOUT && p->call->rq.timeout_ms == 0;
 
 	if (code_of(p, r) == KILLICK_ERR_LOST)
 		return p->lease->server->error.text;
-	if (r->outcome == CALL_FAILED || (r->outcome == CALL_CANCELLED && !p->call->cancelled))
+	if (r->over || (r->code == KILLICK_ERR_CANCELLED && !p->call->cancelled))
 		return reason;
 	snprintf(text, size, "server '%s': %s%s", lease_name(p->lease), reason,
 		 by_default ? "; raise toolTimeoutSec if it needs longer" : "");
@@ -232,18 +205,17 @@ static void finish_all(struct killick_call *c)
 	}
 }
 
-static void on_done(void *ctx, const struct client_result *r)
+static void on_done(struct client_call *op, const struct client_result *r)
 {
-	struct part *p = ctx;
+	struct part *p = RING_OF(op, struct part, op);
 	struct killick_call *c = p->call;
 	struct lease *l = p->lease;
 	struct killick_result *result = translate(p, r);
 
-	assert(c->parts_left > 0 && p->op && !p->result);
-	p->op = NULL;
+	assert(c->parts_left > 0 && !p->result);
 	p->lease = NULL;
 	lease_count(l, -1);
-	if (r->outcome == CALL_BUSY)
+	if (r->code == KILLICK_ERR_BUSY)
 		server_check(l->server);
 	c->parts_left--;
 	if (c->parts == &c->one) {
@@ -260,22 +232,19 @@ static void on_done(void *ctx, const struct client_result *r)
 /* Hand a part to its client. */
 static void begin_part(struct killick_call *c, struct part *p, struct lease *l, int64_t timeout_ms)
 {
-	struct client_request rq = {
-		.op = ops[c->rq.op],
+	assert(server_has_client(l->server) && l->state == LEASE_HELD);
+	p->drops = l->server->tools.drops;
+	p->op = (struct client_call){
+		.op = c->rq.op,
 		.name = c->rq.name,
 		.args = c->args,
 		.owner = l,
 		.timeout_ms = timeout_ms,
 		.progress_extends = c->rq.progress_extends,
-		.wants_progress = c->rq.on_progress != NULL,
-		.ctx = p,
-		.on_progress = event_progress,
+		.on_progress = c->rq.on_progress ? event_progress : NULL,
 		.on_done = on_done,
 	};
-
-	assert(server_has_client(l->server) && l->state == LEASE_HELD && !p->op);
-	p->drops = l->server->tools.drops;
-	p->op = client_call(l->server->client, &rq);
+	client_call(l->server->client, &p->op);
 }
 
 static int64_t timeout_of(const struct killick_call *c, const struct lease *l)
@@ -337,7 +306,7 @@ void call_fail_parked(struct killick_call *c, int code, const char *text)
 {
 	struct lease *l = c->one.lease;
 
-	assert(ring_is_in(&c->in_park) && !c->one.op);
+	assert(ring_is_in(&c->in_park));
 	unpark(c);
 	c->one.lease = NULL;
 	c->parts_left = 0;

@@ -18,10 +18,10 @@
 struct lease;
 struct waiter;
 
-struct part { /* of a call, for one server */
+struct part {                  /* of a call, for one server */
+	struct client_call op; /* what its client does */
 	struct killick_call *call;
 	struct lease *lease;           /* NULL: it is over */
-	struct client_call *op;        /* NULL: parked, or over */
 	struct killick_result *result; /* of one of several */
 	uint64_t drops;                /* of the server's toolcache when this was begun */
 };

@@ -175,11 +175,11 @@ static void progress_done(struct outbox_item *i)
 	free(p);
 }
 
-void event_progress(void *ctx, double progress, double total, const char *message)
+void event_progress(struct client_call *op, const struct killick_progress *told)
 {
 	static const struct outbox_kind kind = { progress_is_wanted, progress_run, progress_done };
-	struct killick_call *c = ((struct part *)ctx)->call;
-	size_t len = message ? strlen(message) : 0;
+	struct killick_call *c = RING_OF(op, struct part, op)->call;
+	size_t len = strlen(told->message);
 	struct progress *p;
 
 	if (!event_room(c->session, len))
@@ -192,10 +192,10 @@ void event_progress(void *ctx, double progress, double total, const char *messag
 	*p = (struct progress){
 		.item = { .kind = &kind, .subject = c },
 		.call = c,
-		.p = { .progress = progress, .total = total, .message = (char *)(p + 1) },
+		.p = { told->progress, told->total, (char *)(p + 1) },
 		.bytes = len,
 	};
-	memcpy(p + 1, message ? message : "", len + 1);
+	memcpy(p + 1, told->message, len + 1);
 	c->session->events++;
 	c->session->event_bytes += len;
 	c->progress++;

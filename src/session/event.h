@@ -9,6 +9,7 @@
 #include "killick/killick.h"
 #include "base/json.h"
 
+struct client_call;
 struct lease;
 
 #define EVENTS_MAX      1024
@@ -23,5 +24,5 @@ void event_warning(struct killick_session *s, const struct lease *l, const char 
 bool event_room(struct killick_session *s, size_t bytes);
 void event_taken(struct killick_session *s, size_t bytes);
 
-/* Progress of a call: for client_request; ctx is a struct part. */
-void event_progress(void *ctx, double progress, double total, const char *message);
+/* Progress of a call: on_progress of a struct part. */
+void event_progress(struct client_call *op, const struct killick_progress *told);

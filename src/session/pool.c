@@ -355,8 +355,8 @@ static void lose_parts(struct killick_call *c, const struct lease *l)
 
 	c->held = true;
 	for (size_t i = 0; i < count; i++)
-		if (parts[i].lease == l && parts[i].op)
-			client_cancel(parts[i].op);
+		if (parts[i].lease == l)
+			client_cancel(&parts[i].op);
 	c->held = held;
 	call_free_if_forgotten(c);
 }

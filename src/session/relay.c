@@ -63,27 +63,18 @@ void relay_warning(void *ctx, const char *text)
 					      .text_len = strlen(text) });
 }
 
-void relay_note(void *ctx, enum client_note note, void *owner, struct json params)
+void relay_note(void *ctx, enum killick_event_kind kind, void *owner, struct json params)
 {
-	static const enum killick_event_kind kinds[] = {
-		[NOTE_LOG] = KILLICK_EVENT_LOG,
-		[NOTE_TOOLS] = KILLICK_EVENT_TOOLS,
-		[NOTE_RESOURCES] = KILLICK_EVENT_RESOURCES,
-		[NOTE_PROMPTS] = KILLICK_EVENT_PROMPTS,
-		[NOTE_UPDATED] = KILLICK_EVENT_UPDATED,
-	};
 	AUTO(mem_drop) char *uri = NULL;
-	struct killick_event ev = { .kind = kinds[note],
-				    .json = params.at,
-				    .json_len = params.len };
+	struct killick_event ev = { .kind = kind, .json = params.at, .json_len = params.len };
 
-	if (note == NOTE_TOOLS)
+	if (kind == KILLICK_EVENT_TOOLS)
 		toolcache_drop(&((struct server *)ctx)->tools);
-	if (note == NOTE_UPDATED && json_string(json_get(params, "uri"), &uri)) {
+	if (kind == KILLICK_EVENT_UPDATED && json_string(json_get(params, "uri"), &uri)) {
 		ev.text = uri;
 		ev.text_len = strlen(uri);
 	}
-	if (owner || note == NOTE_LOG || note == NOTE_UPDATED)
+	if (owner || kind == KILLICK_EVENT_LOG || kind == KILLICK_EVENT_UPDATED)
 		put(attribute(ctx, owner), &ev);
 	else
 		put_all(ctx, &ev);

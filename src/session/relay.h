@@ -19,7 +19,7 @@ struct site;
 void relay_state(struct server *sv);
 /* For client_events: ctx is the server, owner a lease. */
 void relay_warning(void *ctx, const char *text);
-void relay_note(void *ctx, enum client_note note, void *owner, struct json params);
+void relay_note(void *ctx, enum killick_event_kind kind, void *owner, struct json params);
 bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params);
 
 /* stderr: into the tail, the file, and in whole lines to who listens. */

@@ -10,68 +10,6 @@
 #include "base/hex.h"
 #include "base/mem.h"
 
-static void begin(struct buf *b, struct emit *j)
-{
-	*j = (struct emit)EMIT_INIT(b);
-	emit_open(j, NULL, '{');
-}
-
-void wire_request(struct buf *b, struct emit *j, uint64_t id, const char *method)
-{
-	begin(b, j);
-	emit_int(j, "id", (long long)id);
-	emit_str(j, "method", method);
-	emit_open(j, "params", '{');
-}
-
-void wire_notification(struct buf *b, struct emit *j, const char *method)
-{
-	begin(b, j);
-	emit_str(j, "method", method);
-	emit_open(j, "params", '{');
-}
-
-void wire_result(struct buf *b, struct emit *j, struct json id)
-{
-	begin(b, j);
-	emit_raw(j, "id", id.at, id.len);
-	emit_open(j, "result", '{');
-}
-
-int wire_end(struct emit *j)
-{
-	emit_close(j);
-	emit_close(j);
-	return emit_end(j);
-}
-
-int wire_error(struct buf *b, struct json id, int code, const char *text)
-{
-	return wire_error_status(b, id, code, text, 0);
-}
-
-int wire_error_status(struct buf *b, struct json id, int code, const char *text, int status)
-{
-	struct emit j;
-
-	begin(b, &j);
-	emit_open(&j, "error", '{');
-	emit_int(&j, "code", code);
-	emit_text(&j, "message", text, strlen(text));
-	if (status) {
-		emit_open(&j, "data", '{');
-		emit_int(&j, "exitStatus", status);
-		emit_close(&j);
-	}
-	emit_close(&j);
-	if (id.at)
-		emit_raw(&j, "id", id.at, id.len);
-	else
-		emit_int(&j, "id", -1);
-	emit_close(&j);
-	return emit_end(&j);
-}
-
 void wire_chunk(struct emit *j, const char *key, const void *bytes, size_t len)
 {
 	struct buf *b = j->out;

@@ -67,25 +67,22 @@ static void call(struct state *s, const char *how, size_t len)
 {
 	static const char *const names[] = { "u", "info", "debug", "t\xff\"" };
 	static const char args[] = "{\"a\":\n1,\"_meta\":{\"x\":2}}";
-	enum client_op op =
-		how[0] >= 'a' && how[0] <= 'l' ? (enum client_op)(how[0] - 'a') : OP_PING;
+	enum killick_op op =
+		how[0] >= 'a' && how[0] <= 'l' ? (enum killick_op)(how[0] - 'a') : KILLICK_PING;
 	unsigned n = len > 1 ? digit(how + 1) : 0;
-	struct client_request rq = {
+	struct client_call like = {
 		.op = op,
 		.name = names[n & 3],
 		.args = { args, sizeof(args) - 1 },
 		.owner = &s->owners[n & 1],
 		.timeout_ms = n == 9 ? -1 : 1000,
 		.progress_extends = n & 2,
-		.wants_progress = n & 4,
-		.ctx = &s->done[s->count],
-		.on_progress = world_progress,
-		.on_done = world_done,
+		.on_progress = n & 4 ? world_progress : NULL,
 	};
 
 	if (s->count == CALLS_MAX)
 		return;
-	s->calls[s->count] = client_call(s->w.client, &rq);
+	s->calls[s->count] = world_begin(&s->w, &s->done[s->count], &like);
 	assert(s->done[s->count].count == 0);
 	s->count++;
 }

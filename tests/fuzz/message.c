@@ -17,22 +17,28 @@ static void answer(const struct message *m)
 	struct buf b = BUF_INIT(BUF_ANY_SIZE);
 	struct message back;
 	const char *reason;
+	struct emit j;
 	size_t first;
 
-	assert(message_result(&b, m->id, m->params.at, m->params.len) == 0);
+	message_result(&j, &b, false, m->id);
+	if (m->params.at)
+		emit_json(&j, "result", m->params.at, m->params.len);
+	else
+		emit_open(&j, "result", '{');
+	assert(message_end(&j) == 0);
 	first = b.len;
-	assert(message_error(&b, m->id, -32601, "none") == 0);
-	assert(memchr(b.data, '\n', b.len) == b.data + first - 1);
-	assert(memchr(b.data + first, '\n', b.len - first) == b.data + b.len - 1);
+	message_error(&j, &b, false, m->id, RPC_UNKNOWN_METHOD, "none");
+	assert(message_end_error(&j, false, m->id) == 0);
+	assert(!memchr(b.data, '\n', b.len));
 	/* JSON_DEPTH may be exceeded by the level that the answer adds; nothing else may be wrong
 	 */
-	if (message_parse(b.data, first - 1, &back, &reason) == 0) {
+	if (message_parse(b.data, first, &back, &reason) == 0) {
 		assert(back.kind == MESSAGE_RESULT && back.id.len == m->id.len);
 		assert(memcmp(back.id.at, m->id.at, m->id.len) == 0);
 	} else {
 		assert(strcmp(reason, "nested too deep") == 0);
 	}
-	assert(message_parse(b.data + first, b.len - first - 1, &back, &reason) == 0);
+	assert(message_parse(b.data + first, b.len - first, &back, &reason) == 0);
 	assert(back.kind == MESSAGE_ERROR && back.id.len == m->id.len);
 	buf_done(&b);
 }

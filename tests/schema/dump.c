@@ -34,21 +34,19 @@ static unsigned last_id(void)
 #define ELICITED  "{\"action\":\"accept\",\n\"content\":{\"name\":\"x\",\"age\":7}}"
 #define ARGUMENTS "{\"path\":\"/tmp\",\n\t\"deep\":[1,2.5e3,null,{\"a\":\"\\u00e4\"}]}"
 
-static void call(struct world *w, enum client_op op, const char *name, const char *args,
+static void call(struct world *w, enum killick_op op, const char *name, const char *args,
 		 bool progress)
 {
 	static struct done done;
-	struct client_request rq = {
+	struct client_call like = {
 		.op = op,
 		.name = name,
 		.args = { args, args ? strlen(args) : 0 },
 		.timeout_ms = 1000,
-		.wants_progress = progress,
-		.ctx = &done,
-		.on_done = world_done,
+		.on_progress = progress ? world_progress : NULL,
 	};
 
-	client_call(w->client, &rq);
+	world_begin(w, &done, &like);
 	fake_pass(0);
 	dump(w, "-");
 	done_drop(&done);
@@ -66,26 +64,26 @@ static void every_request(struct world *w)
 	static const char complete[] = "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},"
 				       "\"argument\":{\"name\":\"a\",\"value\":\"v\"}}";
 
-	call(w, OP_CALL, "t\"\x01", ARGUMENTS, true);
+	call(w, KILLICK_CALL, "t\"\x01", ARGUMENTS, true);
 	answer(w);
-	call(w, OP_CALL, "t", NULL, false);
+	call(w, KILLICK_CALL, "t", NULL, false);
 	answer(w);
-	call(w, OP_READ, "file:///tmp/a", NULL, true);
+	call(w, KILLICK_READ, "file:///tmp/a", NULL, true);
 	answer(w);
-	call(w, OP_PROMPT, "p", "{\"a\":\"b\"}", true);
+	call(w, KILLICK_PROMPT, "p", "{\"a\":\"b\"}", true);
 	answer(w);
-	call(w, OP_PROMPT, "p", NULL, false);
+	call(w, KILLICK_PROMPT, "p", NULL, false);
 	answer(w);
-	call(w, OP_COMPLETE, NULL, complete, true);
+	call(w, KILLICK_COMPLETE, NULL, complete, true);
 	answer(w);
-	call(w, OP_PING, NULL, NULL, false);
+	call(w, KILLICK_PING, NULL, NULL, false);
 	answer(w);
-	call(w, OP_LOG_LEVEL, "debug", NULL, false);
+	call(w, KILLICK_LOG_LEVEL, "debug", NULL, false);
 	answer(w);
-	call(w, OP_CALL, "with-a-level", NULL, true);
+	call(w, KILLICK_CALL, "with-a-level", NULL, true);
 	fake_pass(2000); /* cancelled */
 	dump(w, "-");
-	for (enum client_op op = OP_TOOLS; op <= OP_PROMPTS; op++) {
+	for (enum killick_op op = KILLICK_TOOLS; op <= KILLICK_PROMPTS; op++) {
 		static const char *const keys[] = { "tools", "resources", "resourceTemplates",
 						    "prompts" };
 
@@ -123,9 +121,9 @@ static void legacy(const char *version)
 	world_greet(&w, version);
 	dump(&w, "-");
 	every_request(&w);
-	call(&w, OP_SUBSCRIBE, "file:///tmp/a", NULL, true);
+	call(&w, KILLICK_SUBSCRIBE, "file:///tmp/a", NULL, true);
 	answer(&w);
-	call(&w, OP_UNSUBSCRIBE, "file:///tmp/a", NULL, false);
+	call(&w, KILLICK_UNSUBSCRIBE, "file:///tmp/a", NULL, false);
 	answer(&w);
 	ask(&w, "sampling/createMessage", MESSAGE, "CreateMessageResult");
 	ask(&w, "sampling/createMessage", NULL, "-");
@@ -154,7 +152,7 @@ static void modern(void)
 	fake_pass(0);
 	dump(&w, "-");
 	every_request(&w);
-	call(&w, OP_SUBSCRIBE, "file:///tmp/a", NULL, true);
+	call(&w, KILLICK_SUBSCRIBE, "file:///tmp/a", NULL, true);
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
 		  "acknowledged\",\"params\":{"
@@ -163,8 +161,8 @@ static void modern(void)
 		  "[\"file:///tmp/a\"]}}}",
 		  last_id());
 	dump(&w, "-");
-	call(&w, OP_UNSUBSCRIBE, "file:///tmp/a", NULL, false);
-	call(&w, OP_CALL, "asks", ARGUMENTS, true);
+	call(&w, KILLICK_UNSUBSCRIBE, "file:///tmp/a", NULL, false);
+	call(&w, KILLICK_CALL, "asks", ARGUMENTS, true);
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_required\","
 		  "\"requestState\":\"x\","

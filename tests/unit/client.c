@@ -210,35 +210,36 @@ TEST(ping_is_answered_before_the_handshake_and_after)
 TEST(every_kind_of_request_is_written_as_it_should_be)
 {
 	static const struct {
-		enum client_op op;
+		enum killick_op op;
 		const char *name, *args, *line;
 	} cases[] = {
-		{ OP_CALL, "t\"x", "{\"a\":\r\n[1, 2]}",
+		{ KILLICK_CALL, "t\"x", "{\"a\":\r\n[1, 2]}",
 		  "tools/call\",\"params\":{\"name\":\"t\\\"x\",\"arguments\":{\"a\":  [1, 2]}}}" },
-		{ OP_CALL, "t", NULL,
+		{ KILLICK_CALL, "t", NULL,
 		  "tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{}}}" },
-		{ OP_READ, "file:///a b", NULL,
+		{ KILLICK_READ, "file:///a b", NULL,
 		  "resources/read\",\"params\":{\"uri\":\"file:///a b\"}}" },
-		{ OP_PROMPT, "p", "{\"x\":\"1\"}",
+		{ KILLICK_PROMPT, "p", "{\"x\":\"1\"}",
 		  "prompts/get\",\"params\":{\"name\":\"p\",\"arguments\":{\"x\":\"1\"}}}" },
-		{ OP_PROMPT, "p", NULL, "prompts/get\",\"params\":{\"name\":\"p\"}}" },
-		{ OP_COMPLETE, NULL,
+		{ KILLICK_PROMPT, "p", NULL, "prompts/get\",\"params\":{\"name\":\"p\"}}" },
+		{ KILLICK_COMPLETE, NULL,
 		  "{\"ref\":{\"type\":\"ref/"
 		  "prompt\",\"name\":\"p\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}}",
 		  "completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/"
 		  "prompt\",\"name\":\"p\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}}}" },
-		{ OP_COMPLETE, NULL, "{\"_meta\":{\"x\":1},\"ref\":1}",
+		{ KILLICK_COMPLETE, NULL, "{\"_meta\":{\"x\":1},\"ref\":1}",
 		  "completion/complete\",\"params\":{\"ref\":1,\"_meta\":{\"x\":1}}}" },
-		{ OP_PING, NULL, NULL, "ping\",\"params\":{}}" },
-		{ OP_LOG_LEVEL, "warning", NULL,
+		{ KILLICK_PING, NULL, NULL, "ping\",\"params\":{}}" },
+		{ KILLICK_LOG_LEVEL, "warning", NULL,
 		  "logging/setLevel\",\"params\":{\"level\":\"warning\"}}" },
-		{ OP_SUBSCRIBE, "u", NULL, "resources/subscribe\",\"params\":{\"uri\":\"u\"}}" },
-		{ OP_UNSUBSCRIBE, "v", NULL,
+		{ KILLICK_SUBSCRIBE, "u", NULL,
+		  "resources/subscribe\",\"params\":{\"uri\":\"u\"}}" },
+		{ KILLICK_UNSUBSCRIBE, "v", NULL,
 		  "resources/unsubscribe\",\"params\":{\"uri\":\"v\"}}" },
-		{ OP_TOOLS, NULL, NULL, "tools/list\",\"params\":{}}" },
-		{ OP_RESOURCES, NULL, NULL, "resources/list\",\"params\":{}}" },
-		{ OP_TEMPLATES, NULL, NULL, "resources/templates/list\",\"params\":{}}" },
-		{ OP_PROMPTS, NULL, NULL, "prompts/list\",\"params\":{}}" },
+		{ KILLICK_TOOLS, NULL, NULL, "tools/list\",\"params\":{}}" },
+		{ KILLICK_RESOURCES, NULL, NULL, "resources/list\",\"params\":{}}" },
+		{ KILLICK_TEMPLATES, NULL, NULL, "resources/templates/list\",\"params\":{}}" },
+		{ KILLICK_PROMPTS, NULL, NULL, "prompts/list\",\"params\":{}}" },
 	};
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -257,7 +258,7 @@ TEST(every_kind_of_request_is_written_as_it_should_be)
 			"\"resourceTemplates\":[],\"prompts\":[], \"x\" : %u}}",
 			i + 2, i);
 		EQ(d.count, i + 1);
-		EQ(d.outcome, CALL_OK);
+		EQ(d.code, KILLICK_OK);
 		OK(strstr(d.json, "\"x\" : ")); /* byte for byte */
 		OK(!d.text);
 	}
@@ -277,16 +278,16 @@ TEST(calls_before_the_handshake_wait_in_order)
 
 	world_open(&w, &legacy);
 	world_sent(&w);
-	world_call(&w, &a, OP_CALL, name, args);
-	second = world_call(&w, &b, OP_CALL, "second", NULL);
-	world_call(&w, &c, OP_CALL, "third", NULL);
+	world_call(&w, &a, KILLICK_CALL, name, args);
+	second = world_call(&w, &b, KILLICK_CALL, "second", NULL);
+	world_call(&w, &c, KILLICK_CALL, "third", NULL);
 	memset(name, 'X', 5);
 	memset(args, 'X', 7);
 	STREQ(world_sent(&w), "");
 	EQ(client_in_flight(w.client, NULL), 3);
 	client_cancel(second);
 	EQ(b.count, 1);
-	EQ(b.outcome, CALL_CANCELLED);
+	EQ(b.code, KILLICK_ERR_CANCELLED);
 	STREQ(world_sent(&w), "");
 	world_greet(&w, "2025-11-25");
 	world_sent(&w);
@@ -294,7 +295,7 @@ TEST(calls_before_the_handshake_wait_in_order)
 			      "\"name\":\"first\",\"arguments\":{\"x\":1}}}");
 	OK(strstr(world_sent(&w), "third"));
 	fake_pass(1000);
-	EQ(a.outcome, CALL_TIMEOUT);
+	EQ(a.code, KILLICK_ERR_TIMEOUT);
 	EQ(c.count, 1);
 	world_close(&w);
 }
@@ -306,11 +307,11 @@ TEST(a_call_that_waits_for_the_handshake_has_a_deadline)
 
 	world_open(&w, &legacy);
 	world_sent(&w);
-	world_call(&w, &a, OP_CALL, "t", NULL);
+	world_call(&w, &a, KILLICK_CALL, "t", NULL);
 	fake_pass(999);
 	EQ(a.count, 0);
 	fake_pass(1);
-	EQ(a.outcome, CALL_TIMEOUT);
+	EQ(a.code, KILLICK_ERR_TIMEOUT);
 	OK(strstr(a.text, "ready"));
 	STREQ(world_sent(&w), ""); /* nothing to cancel */
 	world_close(&w);
@@ -322,33 +323,33 @@ TEST(answers_with_errors)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602, \"message\":\"bad "
 		      "\\u00e4\"}}");
-	EQ(d.outcome, CALL_ANSWER);
+	EQ(d.code, KILLICK_ERR_ANSWER);
 	STREQ(d.json, "{\"code\":-32602, \"message\":\"bad \\u00e4\"}");
 	OK(strstr(d.text, "-32602: bad \xc3\xa4"));
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":\"oops\"}");
-	EQ(d.outcome, CALL_ANSWER);
+	EQ(d.code, KILLICK_ERR_ANSWER);
 	STREQ(d.json, "\"oops\"");
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{},\"error\":{\"code\":1,"
 		      "\"message\":\"both\"}}");
-	EQ(d.outcome, CALL_ANSWER);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	EQ(d.code, KILLICK_ERR_ANSWER);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":[1]}");
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6}");
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_PING, NULL, NULL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_PING, NULL, NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":null}");
-	EQ(d.outcome, CALL_OK);
-	world_call(&w, &d, OP_CALL, "t", NULL); /* resultType is nothing here */
+	EQ(d.code, KILLICK_OK);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL); /* resultType is nothing here */
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{\"resultType\":\"input_required\"}}");
-	EQ(d.outcome, CALL_OK);
+	EQ(d.code, KILLICK_OK);
 	EQ(d.count, 7);
 	world_close(&w);
 }
@@ -360,11 +361,11 @@ TEST(cancelling_tells_the_server_and_drops_the_late_answer)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	call = world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_skip(&w);
 	client_cancel(call);
 	EQ(d.count, 1);
-	EQ(d.outcome, CALL_CANCELLED);
+	EQ(d.code, KILLICK_ERR_CANCELLED);
 	STREQ(world_sent(&w),
 	      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
 	      "\"requestId\":2,\"reason\":\"the caller gave it up\"}}");
@@ -384,11 +385,11 @@ TEST(timeouts_tell_the_server)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_skip(&w);
 	fake_pass(1000);
 	EQ(d.count, 1);
-	EQ(d.outcome, CALL_TIMEOUT);
+	EQ(d.code, KILLICK_ERR_TIMEOUT);
 	OK(strstr(d.text, "1000 ms"));
 	STREQ(world_sent(&w),
 	      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
@@ -405,22 +406,19 @@ TEST(progress_goes_to_its_call_and_may_extend_it)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	AUTO(done_drop) struct done e = { .count = 0 };
-	struct client_request rq = {
-		.op = OP_CALL,
+	struct client_call like = {
+		.op = KILLICK_CALL,
 		.name = "t",
 		.timeout_ms = 1000,
-		.wants_progress = true,
 		.progress_extends = true,
-		.ctx = &d,
 		.on_progress = world_progress,
-		.on_done = world_done,
 	};
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	client_call(w.client, &rq);
+	world_begin(&w, &d, &like);
 	OK(strstr(world_sent(&w), "\"arguments\":{},\"_meta\":{\"progressToken\":2}}}"));
-	world_call(&w, &e, OP_CALL, "quiet", NULL);
+	world_call(&w, &e, KILLICK_CALL, "quiet", NULL);
 	OK(!strstr(world_sent(&w), "progressToken"));
 	fake_pass(900);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
@@ -430,7 +428,7 @@ TEST(progress_goes_to_its_call_and_may_extend_it)
 	OK(d.progress == 0.5 && d.total == 2);
 	STREQ(d.message, "half\n");
 	fake_pass(900);
-	EQ(e.outcome, CALL_TIMEOUT);
+	EQ(e.code, KILLICK_ERR_TIMEOUT);
 	EQ(d.count, 0);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "progress\",\"params\":{\"progressToken\":2,\"progress\":1}}");
@@ -449,39 +447,36 @@ TEST(progress_goes_to_its_call_and_may_extend_it)
 	EQ(w.warnings, 2);
 	EQ(d.progresses, 2);
 	fake_pass(1000);
-	EQ(d.outcome, CALL_TIMEOUT);
+	EQ(d.code, KILLICK_ERR_TIMEOUT);
 	world_close(&w);
 }
 
-static void cancel_on_progress(void *ctx, double progress, double total, const char *message)
+static void cancel_on_progress(struct client_call *call, const struct killick_progress *p)
 {
-	(void)progress, (void)total, (void)message;
-	client_cancel(*(struct client_call **)ctx);
+	(void)p;
+	client_cancel(call);
 }
 
 static unsigned cancelled;
-static void count_done(void *ctx, const struct client_result *r)
+static void count_done(struct client_call *call, const struct client_result *r)
 {
-	client_cancel(*(struct client_call **)ctx); /* harmless now */
-	cancelled += r->outcome == CALL_CANCELLED;
+	client_cancel(call); /* harmless now */
+	cancelled += r->code == KILLICK_ERR_CANCELLED;
 }
 
 TEST(a_call_may_be_cancelled_from_its_own_callbacks)
 {
-	struct client_call *call;
-	struct client_request rq = {
-		.op = OP_CALL,
+	struct client_call call = {
+		.op = KILLICK_CALL,
 		.name = "t",
 		.timeout_ms = -1,
-		.wants_progress = true,
-		.ctx = &call,
 		.on_progress = cancel_on_progress,
 		.on_done = count_done,
 	};
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	call = client_call(w.client, &rq);
+	client_call(w.client, &call);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "progress\",\"params\":{\"progressToken\":2,\"progress\":1}}");
 	EQ(cancelled, 1);
@@ -497,24 +492,24 @@ TEST(limits_make_calls_fail_as_busy)
 	struct world w;
 
 	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .max_in_flight = 2 });
-	world_call(&w, &a, OP_CALL, "t", NULL);
-	world_call(&w, &a, OP_CALL, "t", NULL);
-	world_call(&w, &b, OP_CALL, "t", NULL);
+	world_call(&w, &a, KILLICK_CALL, "t", NULL);
+	world_call(&w, &a, KILLICK_CALL, "t", NULL);
+	world_call(&w, &b, KILLICK_CALL, "t", NULL);
 	EQ(b.count, 0); /* never from inside client_call */
 	fake_pass(0);
-	EQ(b.outcome, CALL_BUSY);
+	EQ(b.code, KILLICK_ERR_BUSY);
 	OK(strstr(b.text, "2 requests"));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
 	w.link.error = -ENOBUFS;
-	world_call(&w, &c, OP_CALL, "t", NULL);
+	world_call(&w, &c, KILLICK_CALL, "t", NULL);
 	EQ(c.count, 0);
 	fake_pass(0);
-	EQ(c.outcome, CALL_BUSY);
+	EQ(c.code, KILLICK_ERR_BUSY);
 	OK(strstr(c.text, "read"));
 	w.link.error = -EPIPE;
-	world_call(&w, &c, OP_CALL, "t", NULL);
+	world_call(&w, &c, KILLICK_CALL, "t", NULL);
 	fake_pass(0);
-	EQ(c.outcome, CALL_BUSY);
+	EQ(c.code, KILLICK_ERR_BUSY);
 	OK(strstr(c.text, "stdin"));
 	EQ(c.count, 2);
 	w.link.error = 0;
@@ -533,12 +528,12 @@ TEST(a_request_that_is_too_long_fails)
 	memset(args, ' ', sizeof(args));
 	args[0] = '{';
 	memcpy(args + sizeof(args) - 2, "}", 2);
-	world_call(&w, &d, OP_CALL, "t", args);
+	world_call(&w, &d, KILLICK_CALL, "t", args);
 	STREQ(world_sent(&w), "");
 	fake_pass(0);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	OK(strstr(d.text, "2000 bytes"));
-	world_call(&w, &d, OP_CALL, "t", "{}");
+	world_call(&w, &d, KILLICK_CALL, "t", "{}");
 	OK(strstr(world_sent(&w), "\"id\":3"));
 	world_close(&w);
 }
@@ -551,63 +546,65 @@ TEST(failing_ends_everything_once_and_sends_nothing)
 
 	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
 	for (int i = 0; i < 100; i++)
-		world_call(&w, &d, i % 2 ? OP_CALL : OP_TOOLS, "t", NULL);
-	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
+		world_call(&w, &d, i % 2 ? KILLICK_CALL : KILLICK_TOOLS, "t", NULL);
+	world_call(&w, &d, KILLICK_SUBSCRIBE, "u", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"roots/list\"}");
 	EQ(w.ask_count, 1);
 	world_skip(&w);
 	client_fail(w.client, -5, "it exited with status 1");
 	EQ(d.count, 101);
-	EQ(d.outcome, CALL_FAILED);
+	OK(d.over);
 	EQ(d.code, -5);
 	STREQ(d.text, "it exited with status 1");
 	client_fail(w.client, -6, "again");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
 	client_answer(w.client, w.asks[0].number, "{\"roots\":[]}", 12);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	EQ(d.count, 101);
 	fake_pass(0);
 	EQ(d.count, 102);
 	EQ(d.code, -5);
-	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	call = world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	client_cancel(call);
 	EQ(d.count, 103);
-	EQ(d.outcome, CALL_CANCELLED);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	EQ(d.code, KILLICK_ERR_CANCELLED);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	STREQ(world_sent(&w), "");
 	EQ(w.warnings, 0);
 	world_close(&w);
 	EQ(d.count, 104);
-	EQ(d.outcome, CALL_FAILED);
+	OK(d.over);
 }
 
-static void fail_all(void *ctx, const struct client_result *r)
+static struct client *failing;
+static void fail_all(struct client_call *call, const struct client_result *r)
 {
-	struct world *w = ctx;
-
+	(void)call;
 	(void)r;
-	client_fail(w->client, -6, "from inside");
+	client_fail(failing, -6, "from inside");
 }
 
 TEST(a_handler_may_fail_the_client)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
-	struct client_request rq = {
-		.op = OP_CALL, .timeout_ms = 10, .ctx = &w, .on_done = fail_all
-	};
 
 	for (int how = 0; how < 2; how++) {
+		struct client_call call = { .op = KILLICK_CALL,
+					    .timeout_ms = 10,
+					    .on_done = fail_all };
+
 		world_open_legacy(&w, &legacy);
-		client_call(w.client, &rq);
-		world_call(&w, &d, OP_CALL, "t", NULL);
+		failing = w.client;
+		client_call(w.client, &call);
+		world_call(&w, &d, KILLICK_CALL, "t", NULL);
 		if (how == 0)
 			world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n{\"jsonrpc\":"
 				      "\"2.0\",\"id\":3,\"result\":{}}");
 		else
 			fake_pass(10);
 		EQ(d.count, how + 1);
-		EQ(d.outcome, CALL_FAILED);
+		OK(d.over);
 		world_close(&w);
 	}
 }

@@ -20,7 +20,7 @@ TEST(input_is_gathered_and_the_request_made_again)
 	char owner;
 
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
-	world_call_of(&w, &d, &owner, OP_CALL, "t");
+	world_call_of(&w, &d, &owner, KILLICK_CALL, "t");
 	world_skip(&w);
 	world_say(&w,
 		  INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"elicitation/"
@@ -50,7 +50,7 @@ TEST(input_is_gathered_and_the_request_made_again)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"resultType\":\"complete\","
 		      "\"content\":[]}}");
 	EQ(d.count, 1);
-	EQ(d.outcome, CALL_OK);
+	EQ(d.code, KILLICK_OK);
 	EQ(w.warnings, 0);
 	world_close(&w);
 }
@@ -62,7 +62,7 @@ TEST(input_may_be_given_at_once)
 
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	w.answer = "{\"roots\":[]}";
-	world_call(&w, &d, OP_READ, "u", NULL);
+	world_call(&w, &d, KILLICK_READ, "u", NULL);
 	world_skip(&w);
 	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
 			       "list\"},\"b\":{\"method\":\"roots/list\"}}}}");
@@ -79,12 +79,12 @@ TEST(rounds_are_bounded)
 	unsigned id = 3;
 
 	world_open_modern(&w, &modern);
-	for (world_call(&w, &d, OP_PROMPT, "p", NULL); d.count == 0 && id < 100; id++)
+	for (world_call(&w, &d, KILLICK_PROMPT, "p", NULL); d.count == 0 && id < 100; id++)
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_"
 			  "required\",\"requestState\":\"%u\"}}",
 			  id, id);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	EQ(id, 3 + 17); /* the first, and 16 more */
 	world_close(&w);
 }
@@ -106,14 +106,14 @@ TEST(input_that_cannot_be_asked_for)
 
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = 4 });
 	for (unsigned i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
-		world_call(&w, &d, OP_CALL, "t", NULL);
+		world_call(&w, &d, KILLICK_CALL, "t", NULL);
 		world_skip(&w);
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_"
 			  "required\",%s}}",
 			  i + 3, wants[i]);
 		EQ(d.count, i + 1);
-		EQ(d.outcome, CALL_PROTOCOL);
+		EQ(d.code, KILLICK_ERR_PROTOCOL);
 		STREQ(world_sent(&w), "");
 	}
 	EQ(w.ask_count, 0); /* nobody is asked in vain */
@@ -127,15 +127,15 @@ TEST(questions_are_bounded)
 	struct world w;
 
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	for (int i = 0; i < 65; i++)
 		buf_addf(&b, "%s\"%d\":{\"method\":\"roots/list\"}", i ? "," : "", i);
 	world_say(&w, INPUT(3) "\"inputRequests\":{%s}}}", b.data);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	EQ(w.ask_count, 0);
 	*strrchr(b.data, ',') = '\0'; /* 64 may be, of four calls */
 	for (unsigned id = 4; id < 9; id++) {
-		world_call(&w, &d, OP_CALL, "t", NULL);
+		world_call(&w, &d, KILLICK_CALL, "t", NULL);
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"resultType\":\"input_"
 			  "required\","
@@ -156,7 +156,7 @@ TEST(declining_an_input_request_may_end_the_call)
 	struct world w;
 
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
 			       "list\"},\"b\":{\"method\":\"sampling/createMessage\"}}}}");
 	world_skip(&w);
@@ -164,16 +164,16 @@ TEST(declining_an_input_request_may_end_the_call)
 	EQ(d.count, 0);
 	client_answer(w.client, w.asks[0].number, "{\"roots\":[]}", 12);
 	fake_pass(0);
-	EQ(d.outcome, CALL_CANCELLED);
+	EQ(d.code, KILLICK_ERR_CANCELLED);
 	OK(strstr(d.text, "too dear") && strstr(d.text, "sampling"));
 	w.refuse_asks = true; /* at once, the second is not even asked */
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_skip(&w);
 	world_say(&w, INPUT(4) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
 			       "list\"},\"b\":{\"method\":\"roots/list\"}}}}");
 	EQ(w.ask_count, 3);
 	fake_pass(0);
-	EQ(d.outcome, CALL_CANCELLED);
+	EQ(d.code, KILLICK_ERR_CANCELLED);
 	EQ(d.count, 2);
 	STREQ(world_sent(&w), "");
 	world_close(&w);
@@ -186,30 +186,30 @@ TEST(a_call_may_end_while_it_asks)
 	struct world w;
 
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
-	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	call = world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	w.cancel_on_ask = call; /* from inside */
 	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"roots/"
 			       "list\"},\"b\":{\"method\":\"roots/list\"}}}}");
-	EQ(d.outcome, CALL_CANCELLED);
+	EQ(d.code, KILLICK_ERR_CANCELLED);
 	EQ(w.ask_count, 1);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, INPUT(4) "\"inputRequests\":{\"a\":{\"method\":\"roots/list\"}}}}");
 	world_skip(&w);
 	fake_pass(1000);
-	EQ(d.outcome, CALL_TIMEOUT);
+	EQ(d.code, KILLICK_ERR_TIMEOUT);
 	EQ(d.count, 2);
 	client_answer(w.client, w.asks[1].number, "{}", 2);
 	STREQ(world_sent(&w), ""); /* nothing was on the wire */
-	call = world_call(&w, &d, OP_CALL, "t", NULL);
+	call = world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, INPUT(5) "\"inputRequests\":{\"a\":{\"method\":\"roots/list\"}}}}");
 	client_cancel(call);
 	EQ(d.count, 3);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, INPUT(6) "\"inputRequests\":{\"a\":{\"method\":\"roots/list\"}}}}");
 	w.link.error = -ENOBUFS; /* and when the retry cannot be sent */
 	client_answer(w.client, w.asks[3].number, "{}", 2);
 	fake_pass(0);
-	EQ(d.outcome, CALL_BUSY);
+	EQ(d.code, KILLICK_ERR_BUSY);
 	world_close(&w);
 }
 
@@ -222,8 +222,8 @@ TEST(subscriptions_change_the_stream)
 	struct world w;
 
 	world_open_modern(&w, &modern);
-	world_call(&w, &a, OP_SUBSCRIBE, "file:///a", NULL);
-	world_call(&w, &b, OP_SUBSCRIBE, "file:///\"b", NULL);
+	world_call(&w, &a, KILLICK_SUBSCRIBE, "file:///a", NULL);
+	world_call(&w, &b, KILLICK_SUBSCRIBE, "file:///\"b", NULL);
 	STREQ(world_sent(&w), "");
 	fake_pass(0); /* one stream for both */
 	OK(strstr(world_sent(&w),
@@ -235,9 +235,9 @@ TEST(subscriptions_change_the_stream)
 	STREQ(world_sent(&w),
 	      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
 	      "\"requestId\":2,\"reason\":\"there is a newer one\"}}");
-	EQ(a.outcome, CALL_OK);
+	EQ(a.code, KILLICK_OK);
 	STREQ(a.json, "{}");
-	EQ(b.outcome, CALL_PROTOCOL);
+	EQ(b.code, KILLICK_ERR_PROTOCOL);
 	fake_pass(0); /* without the one that was not accepted */
 	OK(strstr(world_sent(&w), "\"id\":4,"));
 	OK(!strstr(w.line, "\\\"b"));
@@ -247,17 +247,17 @@ TEST(subscriptions_change_the_stream)
 		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
 		  "\"uri\":\"file:///a\",\"_meta\":{\"" NS "subscriptionId\":4}}}");
 	EQ(w.note_count, 1);
-	EQ(w.notes[0].note, NOTE_UPDATED);
+	EQ(w.notes[0].note, KILLICK_EVENT_UPDATED);
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
 		  "\"uri\":\"file:///a\",\"_meta\":{\"" NS "subscriptionId\":3}}}");
 	EQ(w.note_count, 1); /* the same, on the stream that was left */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"complete\"}}");
 	EQ(w.warnings, 0);
-	world_call(&w, &a, OP_UNSUBSCRIBE, "file:///a", NULL);
+	world_call(&w, &a, KILLICK_UNSUBSCRIBE, "file:///a", NULL);
 	fake_pass(0);
 	EQ(a.count, 2);
-	EQ(a.outcome, CALL_OK);
+	EQ(a.code, KILLICK_OK);
 	OK(strstr(world_sent(&w), "\"id\":5,"));
 	OK(!strstr(w.line, "resourceSubscriptions"));
 	world_close(&w);
@@ -310,12 +310,12 @@ TEST(a_stream_that_is_refused_refuses_its_subscriptions)
 	struct world w;
 
 	world_open_modern(&w, &modern);
-	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
+	world_call(&w, &d, KILLICK_SUBSCRIBE, "u", NULL);
 	fake_pass(0);
 	world_skip(&w);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32602,\"message\":\"no "
 		      "such\"}}");
-	EQ(d.outcome, CALL_ANSWER);
+	EQ(d.code, KILLICK_ERR_ANSWER);
 	OK(strstr(d.json, "no such"));
 	fake_pass(0); /* and the rest is listened to again */
 	OK(strstr(world_sent(&w), "\"id\":4,\"method\":\"subscriptions/listen\""));
@@ -334,13 +334,13 @@ TEST(a_server_that_never_acknowledges)
 		char uri[16];
 
 		snprintf(uri, sizeof(uri), "u%d", i);
-		world_call(&w, &d, OP_SUBSCRIBE, uri, NULL);
+		world_call(&w, &d, KILLICK_SUBSCRIBE, uri, NULL);
 		fake_pass(1);
 	}
 	EQ(d.count, 0);
 	fake_pass(1000);
 	EQ(d.count, 50);
-	EQ(d.outcome, CALL_TIMEOUT);
+	EQ(d.code, KILLICK_ERR_TIMEOUT);
 	while (world_sent(&w)[0]) {
 		opened += strstr(w.line, "subscriptions/listen") != NULL;
 		left += strstr(w.line, "notifications/cancelled") != NULL;
@@ -365,12 +365,12 @@ TEST(no_stream_is_opened_without_subscriptions)
 	world_skip(&w);
 	fake_pass(100000);
 	STREQ(world_sent(&w), "");
-	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
+	world_call(&w, &d, KILLICK_SUBSCRIBE, "u", NULL);
 	fake_pass(0);
 	OK(strstr(world_sent(&w), "\"notifications\":{\"resourceSubscriptions\":[\"u\"]}"));
 	world_acknowledge(&w, 2, "null");
-	EQ(d.outcome, CALL_OK);
-	world_call(&w, &d, OP_UNSUBSCRIBE, "u", NULL);
+	EQ(d.code, KILLICK_OK);
+	world_call(&w, &d, KILLICK_UNSUBSCRIBE, "u", NULL);
 	fake_pass(0);
 	OK(strstr(world_sent(&w), "\"requestId\":2"));
 	STREQ(world_sent(&w), "");

@@ -293,20 +293,20 @@ TEST(auto_stays_legacy_when_initialize_was_answered)
 TEST(every_request_names_the_client)
 {
 	static const struct {
-		enum client_op op;
+		enum killick_op op;
 		const char *name, *args, *line;
 	} cases[] = {
-		{ OP_CALL, "t", "{\"a\":1}",
+		{ KILLICK_CALL, "t", "{\"a\":1}",
 		  "tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":1}," META_PLAIN
 		  "}}" },
-		{ OP_READ, "u", NULL,
+		{ KILLICK_READ, "u", NULL,
 		  "resources/read\",\"params\":{\"uri\":\"u\"," META_PLAIN "}}" },
-		{ OP_PROMPT, "p", NULL,
+		{ KILLICK_PROMPT, "p", NULL,
 		  "prompts/get\",\"params\":{\"name\":\"p\"," META_PLAIN "}}" },
-		{ OP_COMPLETE, NULL, "{\"ref\":1}",
+		{ KILLICK_COMPLETE, NULL, "{\"ref\":1}",
 		  "completion/complete\",\"params\":{\"ref\":1," META_PLAIN "}}" },
-		{ OP_PING, NULL, NULL, "server/discover\",\"params\":{" META_PLAIN "}}" },
-		{ OP_TOOLS, NULL, NULL, "tools/list\",\"params\":{" META_PLAIN "}}" },
+		{ KILLICK_PING, NULL, NULL, "server/discover\",\"params\":{" META_PLAIN "}}" },
+		{ KILLICK_TOOLS, NULL, NULL, "tools/list\",\"params\":{" META_PLAIN "}}" },
 	};
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -323,9 +323,9 @@ TEST(every_request_names_the_client)
 			  "\"tools\":[]}}",
 			  i + 3);
 		EQ(d.count, i + 1);
-		EQ(d.outcome, CALL_OK);
+		EQ(d.code, KILLICK_OK);
 	}
-	world_call(&w, &d, OP_COMPLETE, NULL,
+	world_call(&w, &d, KILLICK_COMPLETE, NULL,
 		   "{\"_meta\":{\"mine\":[1],\"progressToken\":7,\"" NS
 		   "logLevel\":\"debug\"},\"x\":1}");
 	OK(strstr(world_sent(&w), "\"params\":{\"x\":1,\"_meta\":{"));
@@ -337,26 +337,23 @@ TEST(every_request_names_the_client)
 TEST(log_levels_travel_with_requests)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
-	struct client_request rq = { .op = OP_CALL,
-				     .name = "t",
-				     .timeout_ms = -1,
-				     .wants_progress = true,
-				     .ctx = &d,
-				     .on_done = world_done };
+	struct client_call like = {
+		.op = KILLICK_CALL, .name = "t", .timeout_ms = -1, .on_progress = world_progress
+	};
 	struct world w;
 
 	world_open_modern(&w, &modern);
-	world_call(&w, &d, OP_LOG_LEVEL, "notice", NULL);
+	world_call(&w, &d, KILLICK_LOG_LEVEL, "notice", NULL);
 	EQ(d.count, 0);
 	fake_pass(0);
-	EQ(d.outcome, CALL_OK);
+	EQ(d.code, KILLICK_OK);
 	STREQ(d.json, "{}");
 	STREQ(world_sent(&w), "");
-	client_call(w.client, &rq);
+	world_begin(&w, &d, &like);
 	OK(strstr(world_sent(&w), "\"" NS "logLevel\":\"notice\",\"progressToken\":3}"));
-	world_call(&w, &d, OP_LOG_LEVEL, "loud", NULL);
+	world_call(&w, &d, KILLICK_LOG_LEVEL, "loud", NULL);
 	fake_pass(0);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	world_close(&w);
 }
 
@@ -366,19 +363,19 @@ TEST(results_of_unknown_types_are_errors)
 	struct world w;
 
 	world_open_modern(&w, &modern);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"task\"}}");
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"resultType\":\"input_required\","
 		      "\"requestState\":\"x\"}}");
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_CALL, "t", NULL); /* none: complete */
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL); /* none: complete */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[]}}");
-	EQ(d.outcome, CALL_OK);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	EQ(d.code, KILLICK_OK);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"resultType\":7}}");
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	world_close(&w);
 }
 
@@ -388,7 +385,7 @@ TEST(a_request_is_tried_again_once_when_its_version_was_refused)
 	struct world w;
 
 	world_open_modern(&w, &modern);
-	world_call(&w, &d, OP_CALL, "t", "{\"a\":1}");
+	world_call(&w, &d, KILLICK_CALL, "t", "{\"a\":1}");
 	world_skip(&w);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32022,\"message\":\"v\","
 		      "\"data\":{\"supported\":[\"2026-07-28\"]}}}");
@@ -397,11 +394,11 @@ TEST(a_request_is_tried_again_once_when_its_version_was_refused)
 	EQ(d.count, 0);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32022,\"message\":\"v\","
 		      "\"data\":{\"supported\":[\"2026-07-28\"]}}}");
-	EQ(d.outcome, CALL_ANSWER);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	EQ(d.code, KILLICK_ERR_ANSWER);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32022,\"message\":\"v\","
 		      "\"data\":{\"supported\":[\"2031-01-01\"]}}}");
-	EQ(d.outcome, CALL_ANSWER);
+	EQ(d.code, KILLICK_ERR_ANSWER);
 	EQ(d.count, 2);
 	world_close(&w);
 }

@@ -14,7 +14,7 @@ TEST(pages_are_joined_as_they_were_written)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL);
 	OK(strstr(world_sent(&w), "\"params\":{}}"));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[ {\"name\" : "
 		      "\"a\"},{\"n\":1e2} ],\"nextCursor\":\"\"}}");
@@ -27,14 +27,14 @@ TEST(pages_are_joined_as_they_were_written)
 	EQ(client_in_flight(w.client, NULL), 1);
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"tools\":[{}],\"nextCursor\":null}}");
-	EQ(d.outcome, CALL_OK);
+	EQ(d.code, KILLICK_OK);
 	STREQ(d.json, "{\"tools\":[{\"name\" : \"a\"},{\"n\":1e2},{}]}");
-	world_call(&w, &d, OP_TEMPLATES, NULL, NULL); /* pages without any item */
+	world_call(&w, &d, KILLICK_TEMPLATES, NULL, NULL); /* pages without any item */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"resourceTemplates\":[],"
 		      "\"nextCursor\":\"x\"}}");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"resourceTemplates\":[]}}");
 	STREQ(d.json, "{\"resourceTemplates\":[]}");
-	world_call(&w, &d, OP_PROMPTS, NULL, NULL); /* one page: as it is */
+	world_call(&w, &d, KILLICK_PROMPTS, NULL, NULL); /* one page: as it is */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{ \"prompts\":[1 ],\"_meta\":{}}}");
 	STREQ(d.json, "{ \"prompts\":[1 ],\"_meta\":{}}");
 	EQ(d.count, 3);
@@ -48,26 +48,26 @@ TEST(lists_that_go_wrong)
 	char big[500];
 
 	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .message_limit = 1000 });
-	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	OK(strstr(d.text, "'tools'"));
-	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"tools\":{}}}");
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"tools\":[],\"nextCursor\":7}}");
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL); /* in circles */
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL); /* in circles */
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"tools\":[],\"nextCursor\":\"a\"}}");
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"tools\":[],\"nextCursor\":\"b\"}}");
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"tools\":[],\"nextCursor\":\"a\"}}");
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	OK(strstr(d.text, "circles"));
-	world_call(&w, &d, OP_TOOLS, NULL, NULL); /* larger than a message may be */
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL); /* larger than a message may be */
 	memset(big, 'x', sizeof(big));
 	big[499] = '\0';
 	for (unsigned id = 8; id < 11; id++)
@@ -75,20 +75,20 @@ TEST(lists_that_go_wrong)
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"tools\":[\"%s\"],"
 			  "\"nextCursor\":\"%u\"}}",
 			  id, big, id);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	OK(strstr(d.text, "1000 bytes"));
 	EQ(d.count, 5);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL); /* an error, and the time, in the middle */
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL); /* an error, and the time, in the middle */
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":10,\"result\":{\"tools\":[],\"nextCursor\":\"a\"}}");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":11,\"error\":{\"code\":1,\"message\":\"m\"}}");
-	EQ(d.outcome, CALL_ANSWER);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL);
+	EQ(d.code, KILLICK_ERR_ANSWER);
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL);
 	fake_pass(600);
 	world_say(&w,
 		  "{\"jsonrpc\":\"2.0\",\"id\":12,\"result\":{\"tools\":[],\"nextCursor\":\"a\"}}");
 	fake_pass(400);
-	EQ(d.outcome, CALL_TIMEOUT);
+	EQ(d.code, KILLICK_ERR_TIMEOUT);
 	world_close(&w);
 }
 
@@ -99,12 +99,12 @@ TEST(a_list_that_never_ends_is_ended)
 	unsigned id = 2;
 
 	world_open_legacy(&w, &legacy);
-	for (world_call(&w, &d, OP_TOOLS, NULL, NULL); d.count == 0 && id < 20000; id++)
+	for (world_call(&w, &d, KILLICK_TOOLS, NULL, NULL); d.count == 0 && id < 20000; id++)
 		world_say(&w,
 			  "{\"jsonrpc\":\"2.0\",\"id\":%u,\"result\":{\"tools\":[],\"nextCursor\":"
 			  "\"%u\"}}",
 			  id, id);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	OK(strstr(d.text, "10000 pages"));
 	world_close(&w);
 }
@@ -112,19 +112,19 @@ TEST(a_list_that_never_ends_is_ended)
 TEST(requests_without_the_capability_fail_locally)
 {
 	static const struct {
-		enum client_op op;
+		enum killick_op op;
 		const char *json;
 	} lists[] = {
-		{ OP_TOOLS, "{\"tools\":[]}" },
-		{ OP_RESOURCES, "{\"resources\":[]}" },
-		{ OP_TEMPLATES, "{\"resourceTemplates\":[]}" },
-		{ OP_PROMPTS, "{\"prompts\":[]}" },
+		{ KILLICK_TOOLS, "{\"tools\":[]}" },
+		{ KILLICK_RESOURCES, "{\"resources\":[]}" },
+		{ KILLICK_TEMPLATES, "{\"resourceTemplates\":[]}" },
+		{ KILLICK_PROMPTS, "{\"prompts\":[]}" },
 	};
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
 
 	world_open(&w, &legacy);
-	world_call(&w, &d, OP_TOOLS, NULL, NULL); /* also when it waited */
+	world_call(&w, &d, KILLICK_TOOLS, NULL, NULL); /* also when it waited */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-"
 		      "25\",\"capabilities\":{}}}");
 	world_skip(&w);
@@ -134,22 +134,22 @@ TEST(requests_without_the_capability_fail_locally)
 	for (int i = 0; i < 4; i++) {
 		world_call(&w, &d, lists[i].op, NULL, NULL);
 		fake_pass(0);
-		EQ(d.outcome, CALL_OK);
+		EQ(d.code, KILLICK_OK);
 		STREQ(d.json, lists[i].json);
 	}
-	world_call(&w, &d, OP_COMPLETE, NULL, "{}");
+	world_call(&w, &d, KILLICK_COMPLETE, NULL, "{}");
 	fake_pass(0);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	OK(strstr(d.text, "completion"));
-	world_call(&w, &d, OP_SUBSCRIBE, "u", NULL);
+	world_call(&w, &d, KILLICK_SUBSCRIBE, "u", NULL);
 	fake_pass(0);
-	EQ(d.outcome, CALL_PROTOCOL);
-	world_call(&w, &d, OP_LOG_LEVEL, "info", NULL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
+	world_call(&w, &d, KILLICK_LOG_LEVEL, "info", NULL);
 	fake_pass(0);
-	EQ(d.outcome, CALL_PROTOCOL);
+	EQ(d.code, KILLICK_ERR_PROTOCOL);
 	EQ(d.count, 8);
 	STREQ(world_sent(&w), "");
-	world_call(&w, &d, OP_CALL, "t", NULL); /* a call it may refuse itself */
+	world_call(&w, &d, KILLICK_CALL, "t", NULL); /* a call it may refuse itself */
 	OK(strstr(world_sent(&w), "tools/call"));
 	world_close(&w);
 }
@@ -163,7 +163,7 @@ TEST(the_first_revision_completes_without_saying_so)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-"
 		      "05\",\"capabilities\":{}}}");
 	world_skip(&w);
-	world_call(&w, &d, OP_COMPLETE, NULL, "{}");
+	world_call(&w, &d, KILLICK_COMPLETE, NULL, "{}");
 	OK(strstr(world_sent(&w), "completion/complete"));
 	world_close(&w);
 }
@@ -268,7 +268,7 @@ TEST(batches_exist_in_one_revision)
 		world_open(&w, &legacy);
 		world_greet(&w, i ? "2025-03-26" : "2025-06-18");
 		world_skip(&w);
-		world_call(&w, &d, OP_CALL, "t", NULL);
+		world_call(&w, &d, KILLICK_CALL, "t", NULL);
 		world_say(&w, "[{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"},{\"jsonrpc\":"
 			      "\"2.0\",\"id\":2,\"result\":{}}]");
 		EQ(d.count, i ? 2 : 0);
@@ -295,12 +295,49 @@ TEST(notifications_are_delivered)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard_of\"}");
 	EQ(w.note_count, 4);
-	EQ(w.notes[0].note, NOTE_LOG);
+	EQ(w.notes[0].note, KILLICK_EVENT_LOG);
 	STREQ(w.notes[0].text, "{\"level\":\"info\",\"data\":\"hi\"}");
-	EQ(w.notes[1].note, NOTE_TOOLS);
-	EQ(w.notes[2].note, NOTE_RESOURCES);
-	EQ(w.notes[3].note, NOTE_PROMPTS);
+	EQ(w.notes[1].note, KILLICK_EVENT_TOOLS);
+	EQ(w.notes[2].note, KILLICK_EVENT_RESOURCES);
+	EQ(w.notes[3].note, KILLICK_EVENT_PROMPTS);
 	OK(!w.notes[3].owner);
 	EQ(w.warnings, 0);
+	world_close(&w);
+}
+
+/* --- what a server should not do --- */
+
+TEST(warnings_of_a_kind_become_rare)
+{
+	struct world w;
+
+	world_open_legacy(&w, &legacy);
+	for (int i = 0; i < 100000; i++)
+		world_say(&w, "%s", "Hello!\x1b[31m\xff");
+	EQ(w.warnings, 3 + 5);
+	OK(strstr(w.warning, "Hello!?[31m? (100000 times by now)"));
+	world_close(&w);
+}
+
+TEST(a_server_that_answers_twice_or_does_not_read_is_warned_of)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	world_open_legacy(&w, &legacy);
+	world_call(&w, &d, KILLICK_PING, NULL, NULL);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+	EQ(w.warnings, 0);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+	STREQ(w.warning, "the server answered request 2 again");
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}");
+	STREQ(w.warning, "the server answered a request that was never made: id \"x\"");
+	w.link.error = -ENOBUFS;
+	w.warnings = 0;
+	for (int i = 0; i < 50; i++)
+		world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+	EQ(w.warnings, 4); /* 1, 2, 3, 10 */
+	STREQ(w.warning,
+	      "a request of the server could not be answered: it does not read (10 times by now)");
 	world_close(&w);
 }

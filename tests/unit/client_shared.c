@@ -29,18 +29,18 @@ TEST(asks_are_of_the_only_owner_that_has_requests)
 
 	world_open_legacy(&w, &legacy);
 	OK(!ask_for_roots(&w)->owner); /* nobody has */
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	OK(ask_for_roots(&w)->owner == &alice);
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	OK(ask_for_roots(&w)->owner == &alice);
-	call = world_call_of(&w, &d, &bob, OP_CALL, "t");
+	call = world_call_of(&w, &d, &bob, KILLICK_CALL, "t");
 	OK(!ask_for_roots(&w)->owner); /* two have */
 	answer(&w, 2);
 	answer(&w, 3);
 	OK(ask_for_roots(&w)->owner == &bob);
 	client_cancel(call); /* the server may still work for bob */
 	OK(ask_for_roots(&w)->owner == &bob);
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	OK(!ask_for_roots(&w)->owner);
 	fake_pass(500);
 	answer(&w, 4); /* now it does not */
@@ -55,14 +55,14 @@ TEST(cancelled_requests_count_for_a_minute)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	client_cancel(world_call_of(&w, &d, &bob, OP_CALL, "t"));
+	client_cancel(world_call_of(&w, &d, &bob, KILLICK_CALL, "t"));
 	fake_pass(59000);
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	OK(!ask_for_roots(&w)->owner);
 	fake_pass(500);
 	answer(&w, 3);
 	fake_pass(1000);
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	OK(ask_for_roots(&w)->owner == &alice);
 	world_close(&w);
 }
@@ -73,9 +73,9 @@ TEST(asks_of_an_owner_that_left_are_declined)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call_of(&w, &d, &bob, OP_CALL, "t");
+	world_call_of(&w, &d, &bob, KILLICK_CALL, "t");
 	client_forget(w.client, &bob, "the session was closed");
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	world_skip(&w);
 	OK(!ask_for_roots(&w));
 	OK(strstr(world_sent(&w), "\"error\""));
@@ -95,17 +95,17 @@ TEST(an_owner_that_leaves_ends_only_its_own_calls)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call_of(&w, &a, &alice, OP_CALL, "t");
+	world_call_of(&w, &a, &alice, KILLICK_CALL, "t");
 	asked = ask_for_roots(&w);
-	world_call_of(&w, &a, &alice, OP_CALL, "t");
-	world_call_of(&w, &b, &bob, OP_CALL, "t");
+	world_call_of(&w, &a, &alice, KILLICK_CALL, "t");
+	world_call_of(&w, &b, &bob, KILLICK_CALL, "t");
 	world_skip(&w);
 	EQ(client_in_flight(w.client, &alice), 2);
 	EQ(client_in_flight(w.client, &carol), 0);
 	EQ(client_in_flight(w.client, NULL), 3);
 	client_forget(w.client, &alice, "the session was closed");
 	EQ(a.count, 2);
-	EQ(a.outcome, CALL_CANCELLED);
+	EQ(a.code, KILLICK_ERR_CANCELLED);
 	STREQ(a.text, "the session was closed");
 	EQ(b.count, 0);
 	OK(strstr(world_sent(&w), "-32603"));
@@ -117,7 +117,7 @@ TEST(an_owner_that_leaves_ends_only_its_own_calls)
 	client_forget(w.client, &alice, "again");
 	client_forget(w.client, &carol, "never seen");
 	EQ(client_in_flight(w.client, NULL), 1);
-	world_call_of(&w, &a, &alice, OP_CALL, "t"); /* another one of the same address */
+	world_call_of(&w, &a, &alice, KILLICK_CALL, "t"); /* another one of the same address */
 	EQ(client_in_flight(w.client, &alice), 1);
 	world_close(&w);
 	EQ(a.count, 3);
@@ -125,18 +125,19 @@ TEST(an_owner_that_leaves_ends_only_its_own_calls)
 }
 
 struct again {
+	struct client_call call;
 	struct world *w;
 	struct done *d;
 	bool called;
 };
 
-static void call_again(void *ctx, const struct client_result *r)
+static void call_again(struct client_call *call, const struct client_result *r)
 {
-	struct again *a = ctx;
+	struct again *a = (struct again *)call;
 
 	(void)r;
 	if (!a->called)
-		world_call_of(a->w, a->d, &alice, OP_CALL, "again");
+		world_call_of(a->w, a->d, &alice, KILLICK_CALL, "again");
 	a->called = true;
 }
 
@@ -144,15 +145,15 @@ TEST(a_handler_may_call_again_while_its_owner_leaves)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
-	struct again again = { &w, &d, false };
-	struct client_request rq = { .op = OP_CALL,
-				     .owner = &alice,
-				     .timeout_ms = -1,
-				     .ctx = &again,
-				     .on_done = call_again };
+	struct again again = { .call = { .op = KILLICK_CALL,
+					 .owner = &alice,
+					 .timeout_ms = -1,
+					 .on_done = call_again },
+			       .w = &w,
+			       .d = &d };
 
 	world_open_legacy(&w, &legacy);
-	client_call(w.client, &rq);
+	client_call(w.client, &again.call);
 	client_forget(w.client, &alice, "left");
 	EQ(d.count, 0);
 	EQ(client_in_flight(w.client, &alice), 1);
@@ -167,15 +168,15 @@ TEST(subscriptions_are_counted_per_owner)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call_of(&w, &a, &alice, OP_SUBSCRIBE, "file:///x");
+	world_call_of(&w, &a, &alice, KILLICK_SUBSCRIBE, "file:///x");
 	OK(strstr(world_sent(&w), "resources/subscribe"));
 	answer(&w, 2);
-	EQ(a.outcome, CALL_OK);
-	world_call_of(&w, &b, &bob, OP_SUBSCRIBE, "file:///x"); /* the server knows */
+	EQ(a.code, KILLICK_OK);
+	world_call_of(&w, &b, &bob, KILLICK_SUBSCRIBE, "file:///x"); /* the server knows */
 	STREQ(world_sent(&w), "");
 	fake_pass(0);
-	EQ(b.outcome, CALL_OK);
-	world_call_of(&w, &b, &bob, OP_SUBSCRIBE, "file:///y");
+	EQ(b.code, KILLICK_OK);
+	world_call_of(&w, &b, &bob, KILLICK_SUBSCRIBE, "file:///y");
 	world_sent(&w);
 	answer(&w, 3);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"
@@ -191,10 +192,10 @@ TEST(subscriptions_are_counted_per_owner)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\"}");
 	EQ(w.note_count, 3);
 	EQ(w.warnings, 2);
-	world_call_of(&w, &a, &alice, OP_UNSUBSCRIBE, "file:///x"); /* bob still watches */
+	world_call_of(&w, &a, &alice, KILLICK_UNSUBSCRIBE, "file:///x"); /* bob still watches */
 	STREQ(world_sent(&w), "");
 	fake_pass(0);
-	EQ(a.outcome, CALL_OK);
+	EQ(a.code, KILLICK_OK);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"
 		      "updated\",\"params\":{\"uri\":\"file:///x\"}}");
 	EQ(w.note_count, 4);
@@ -216,17 +217,17 @@ TEST(failed_subscriptions_are_not_counted)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call_of(&w, &a, &alice, OP_SUBSCRIBE, "u");
+	world_call_of(&w, &a, &alice, KILLICK_SUBSCRIBE, "u");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":1,\"message\":\"no\"}}");
-	EQ(a.outcome, CALL_ANSWER);
+	EQ(a.code, KILLICK_ERR_ANSWER);
 	world_skip(&w);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"
 		      "updated\",\"params\":{\"uri\":\"u\"}}");
 	EQ(w.note_count, 0);
-	world_call_of(&w, &a, &alice, OP_SUBSCRIBE, "u");
+	world_call_of(&w, &a, &alice, KILLICK_SUBSCRIBE, "u");
 	OK(strstr(world_sent(&w), "resources/subscribe"));
 	fake_pass(1000); /* given up: perhaps the server agreed */
-	EQ(a.outcome, CALL_TIMEOUT);
+	EQ(a.code, KILLICK_ERR_TIMEOUT);
 	OK(strstr(world_sent(&w), "cancelled"));
 	OK(strstr(world_sent(&w), "resources/unsubscribe"));
 	world_close(&w);
@@ -238,16 +239,16 @@ TEST(the_server_logs_at_the_lowest_level_of_all_owners)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call_of(&w, &d, &alice, OP_LOG_LEVEL, "error");
+	world_call_of(&w, &d, &alice, KILLICK_LOG_LEVEL, "error");
 	OK(strstr(world_sent(&w), "\"level\":\"error\""));
 	answer(&w, 2);
-	world_call_of(&w, &d, &bob, OP_LOG_LEVEL, "debug");
+	world_call_of(&w, &d, &bob, KILLICK_LOG_LEVEL, "debug");
 	OK(strstr(world_sent(&w), "\"level\":\"debug\""));
 	answer(&w, 3);
-	world_call_of(&w, &d, &alice, OP_LOG_LEVEL, "warning"); /* bob wants more */
+	world_call_of(&w, &d, &alice, KILLICK_LOG_LEVEL, "warning"); /* bob wants more */
 	STREQ(world_sent(&w), "");
 	fake_pass(0);
-	EQ(d.outcome, CALL_OK);
+	EQ(d.code, KILLICK_OK);
 	EQ(d.count, 3);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"info\",\"data\":1}}");
@@ -256,7 +257,8 @@ TEST(the_server_logs_at_the_lowest_level_of_all_owners)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"error\",\"data\":1}}");
 	EQ(w.note_count, 3);
-	world_call_of(&w, &d, &carol, OP_CALL, "t"); /* now it is hers, as far as she hears it */
+	world_call_of(&w, &d, &carol, KILLICK_CALL,
+		      "t"); /* now it is hers, as far as she hears it */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"info\",\"data\":1}}");
 	EQ(w.note_count, 4);
@@ -268,9 +270,10 @@ TEST(the_server_logs_at_the_lowest_level_of_all_owners)
 	world_skip(&w);
 	client_forget(w.client, &bob, "left"); /* nobody wants to hear that much any more */
 	OK(strstr(world_sent(&w), "\"logging/setLevel\",\"params\":{\"level\":\"warning\"}"));
-	world_call_of(&w, &d, &alice, OP_LOG_LEVEL, "emergency"); /* refused: the old one stays */
+	world_call_of(&w, &d, &alice, KILLICK_LOG_LEVEL,
+		      "emergency"); /* refused: the old one stays */
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":6,\"error\":{\"code\":1,\"message\":\"no\"}}");
-	EQ(d.outcome, CALL_ANSWER);
+	EQ(d.code, KILLICK_ERR_ANSWER);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"error\",\"data\":1}}");
 	OK(w.note_count >= 5 && w.notes[4].owner == &alice);
@@ -286,11 +289,11 @@ TEST(logs_without_levels_go_to_their_owner_or_to_all)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"debug\"}}");
 	OK(w.note_count == 1 && !w.notes[0].owner);
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"debug\"}}");
 	OK(w.note_count == 2 && w.notes[1].owner == &alice);
-	world_call_of(&w, &d, &bob, OP_CALL, "t");
+	world_call_of(&w, &d, &bob, KILLICK_CALL, "t");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":7}");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
 	OK(w.note_count == 3 && !w.notes[2].owner);
@@ -303,12 +306,12 @@ TEST(logs_without_a_clear_owner_are_dropped)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call_of(&w, &d, &alice, OP_LOG_LEVEL, "debug");
+	world_call_of(&w, &d, &alice, KILLICK_LOG_LEVEL, "debug");
 	answer(&w, 2);
-	world_call_of(&w, &d, &bob, OP_LOG_LEVEL, "debug");
+	world_call_of(&w, &d, &bob, KILLICK_LOG_LEVEL, "debug");
 	answer(&w, 3);
-	world_call_of(&w, &d, &alice, OP_CALL, "t");
-	world_call_of(&w, &d, &bob, OP_CALL, "t");
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
+	world_call_of(&w, &d, &bob, KILLICK_CALL, "t");
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 		      "message\",\"params\":{\"level\":\"error\",\"data\":\"of one\"}}");
 	OK(w.note_count == 1 && !w.notes[0].owner);
@@ -341,7 +344,7 @@ TEST(invalid_messages_are_ignored)
 	struct world w;
 
 	world_open_legacy(&w, &legacy);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	for (int round = 0; round < 1000; round++)
 		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 			world_say(&w, "%s", lines[i]);
@@ -349,7 +352,7 @@ TEST(invalid_messages_are_ignored)
 	EQ(d.count, 0);
 	OK(w.warnings > 8 && w.warnings < 40);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"still\":true}}");
-	EQ(d.outcome, CALL_OK);
+	EQ(d.code, KILLICK_OK);
 	STREQ(d.json, "{\"still\":true}");
 	world_close(&w);
 }
@@ -362,7 +365,7 @@ TEST(answers_before_the_question)
 	world_open_legacy(&w, &legacy);
 	answer(&w, 2);
 	EQ(w.warnings, 1);
-	world_call(&w, &d, OP_CALL, "t", NULL);
+	world_call(&w, &d, KILLICK_CALL, "t", NULL);
 	EQ(d.count, 0);
 	answer(&w, 2);
 	EQ(d.count, 1);
@@ -398,14 +401,14 @@ TEST(an_answer_that_is_too_long_ends_its_call_alone)
 	world_greet(&w, "2025-11-25");
 	memset(big, 'x', sizeof(big));
 	big[2000] = '\0';
-	world_call(&w, &a, OP_CALL, "t", NULL);
-	world_call(&w, &b, OP_CALL, "t", NULL);
+	world_call(&w, &a, KILLICK_CALL, "t", NULL);
+	world_call(&w, &b, KILLICK_CALL, "t", NULL);
 	world_say(&w, "{\"result\":{\"x\":\"%s\"},\"jsonrpc\":\"2.0\",\"id\":2}", big);
-	EQ(a.outcome, CALL_PROTOCOL);
+	EQ(a.code, KILLICK_ERR_PROTOCOL);
 	STREQ(a.text, "its answer is longer than 1000 bytes");
 	EQ(b.count, 0);
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"x\":\"%s\"}}", big);
-	EQ(b.outcome, CALL_PROTOCOL);
+	EQ(b.code, KILLICK_ERR_PROTOCOL);
 	EQ(w.warnings, 2);
 	world_close(&w);
 }
@@ -421,7 +424,7 @@ TEST(chunks_of_any_size_make_no_difference)
 		struct world w;
 
 		world_open_legacy(&w, &legacy);
-		world_call(&w, &d, OP_CALL, "t", NULL);
+		world_call(&w, &d, KILLICK_CALL, "t", NULL);
 		for (size_t at = 0; at < sizeof(text) - 1; at += size)
 			client_feed(w.client, text + at,
 				    size < sizeof(text) - 1 - at ? size : sizeof(text) - 1 - at);
@@ -456,7 +459,7 @@ TEST(random_events_keep_the_promise)
 			case 2:
 				calls[count] =
 					world_call_of(&w, &done[count], r & 512 ? &alice : &bob,
-						      (enum client_op)((r >> 10) % 12), "info");
+						      (enum killick_op)((r >> 10) % 12), "info");
 				count++;
 				break;
 			case 3:

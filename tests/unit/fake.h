@@ -56,8 +56,8 @@ static const struct link_ops fake_ops = { .write = fake_write, .unwritten = fake
 
 struct done { /* of one call */
 	unsigned count;
-	enum client_outcome outcome;
 	int code;
+	bool over;
 	char *json, *text;
 	unsigned progresses;
 	double progress, total;
@@ -65,7 +65,7 @@ struct done { /* of one call */
 };
 
 struct note {
-	enum client_note note;
+	enum killick_event_kind note;
 	void *owner;
 	char text[200];
 };
@@ -106,7 +106,7 @@ static void world_on_ready(void *ctx, const struct err *e)
 		w->error = *e;
 }
 
-static void world_on_note(void *ctx, enum client_note note, void *owner, struct json params)
+static void world_on_note(void *ctx, enum killick_event_kind note, void *owner, struct json params)
 {
 	struct world *w = ctx;
 	struct note *n = &w->notes[w->note_count++ % WORLD_KEPT];
@@ -209,27 +209,34 @@ static inline void world_skip(struct world *w)
 	w->link.read = w->link.out.len;
 }
 
-static inline void world_done(void *ctx, const struct client_result *r)
+struct world_call {
+	struct client_call call;
+	struct done *done;
+};
+
+static inline void world_done(struct client_call *call, const struct client_result *r)
 {
-	struct done *d = ctx;
+	struct world_call *c = (struct world_call *)call;
+	struct done *d = c->done;
 
 	d->count++;
-	d->outcome = r->outcome;
 	d->code = r->code;
+	d->over = r->over;
 	free(d->json);
 	free(d->text);
 	d->json = r->json.at ? strndup(r->json.at, r->json.len) : NULL;
 	d->text = r->text ? strdup(r->text) : NULL;
+	free(c);
 }
 
-static inline void world_progress(void *ctx, double progress, double total, const char *message)
+static inline void world_progress(struct client_call *call, const struct killick_progress *p)
 {
-	struct done *d = ctx;
+	struct done *d = ((struct world_call *)call)->done;
 
 	d->progresses++;
-	d->progress = progress;
-	d->total = total;
-	snprintf(d->message, sizeof(d->message), "%s", message);
+	d->progress = p->progress;
+	d->total = p->total;
+	snprintf(d->message, sizeof(d->message), "%s", p->message);
 }
 
 static inline void done_drop(struct done *d)
@@ -239,35 +246,36 @@ static inline void done_drop(struct done *d)
 	d->json = d->text = NULL;
 }
 
-static inline struct client_call *world_call(struct world *w, struct done *d, enum client_op op,
+/* Begin a call like this one; it is gone when it is done. */
+static inline struct client_call *world_begin(struct world *w, struct done *d,
+					      const struct client_call *like)
+{
+	struct world_call *c = malloc(sizeof(*c));
+
+	assert(c);
+	*c = (struct world_call){ .call = *like, .done = d };
+	c->call.on_done = world_done;
+	client_call(w->client, &c->call);
+	return &c->call;
+}
+
+static inline struct client_call *world_call(struct world *w, struct done *d, enum killick_op op,
 					     const char *name, const char *args)
 {
-	struct client_request rq = {
-		.op = op,
-		.name = name,
-		.args = { args, args ? strlen(args) : 0 },
-		.timeout_ms = 1000,
-		.ctx = d,
-		.on_done = world_done,
-	};
-
-	return client_call(w->client, &rq);
+	return world_begin(w, d,
+			   &(struct client_call){ .op = op,
+						  .name = name,
+						  .args = { args, args ? strlen(args) : 0 },
+						  .timeout_ms = 1000 });
 }
 
 /* For somebody. */
 static inline struct client_call *world_call_of(struct world *w, struct done *d, void *owner,
-						enum client_op op, const char *name)
+						enum killick_op op, const char *name)
 {
-	struct client_request rq = {
-		.op = op,
-		.name = name,
-		.owner = owner,
-		.timeout_ms = 1000,
-		.ctx = d,
-		.on_done = world_done,
-	};
-
-	return client_call(w->client, &rq);
+	return world_begin(w, d,
+			   &(struct client_call){
+				   .op = op, .name = name, .owner = owner, .timeout_ms = 1000 });
 }
 
 /* --- handshakes --- */

@@ -247,19 +247,59 @@ TEST(message_batches)
 	EQ(message_of(JSON_NONE, &m, &reason), -EPROTO);
 }
 
+/* Whole messages, each with a newline behind it. */
+static int end_line(struct emit *j, struct buf *b, int r)
+{
+	r = r ? r : buf_add(b, "\n", 1);
+	if (r < 0)
+		b->data[b->len = j->start] = '\0';
+	return r;
+}
+
+static int write_call(struct buf *b, bool bare, const uint64_t *id, const char *method,
+		      const char *params, size_t len)
+{
+	struct emit j;
+
+	if (id)
+		message_request(&j, b, bare, *id, method);
+	else
+		message_notification(&j, b, bare, method);
+	if (params)
+		emit_json(&j, "params", params, len);
+	return end_line(&j, b, message_end(&j));
+}
+
+static int write_result(struct buf *b, bool bare, struct json id, const char *result, size_t len)
+{
+	struct emit j;
+
+	message_result(&j, b, bare, id);
+	emit_json(&j, "result", result, len);
+	return end_line(&j, b, message_end(&j));
+}
+
+static int write_error(struct buf *b, bool bare, struct json id, int code, const char *text)
+{
+	struct emit j;
+
+	message_error(&j, b, bare, id, code, text);
+	return end_line(&j, b, message_end_error(&j, bare, id));
+}
+
 TEST(message_writes_lines)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(1000);
 	static const char id[] = "\"a\\n\"";
 
-	EQ(message_request(&b, 18446744073709551615u, "tools/list", NULL, 0), 0);
-	EQ(message_request(&b, 0, "m\"", "{\"a\":1}xx", 7), 0);
-	EQ(message_notification(&b, "notifications/initialized", NULL, 0), 0);
-	EQ(message_notification(&b, "n", "{\n \"a\":\r\n1}", 11), 0);
-	EQ(message_result(&b, (struct json){ id, sizeof(id) - 1 }, NULL, 0), 0);
-	EQ(message_result(&b, (struct json){ "7", 1 }, "{\"x\":[]}", 8), 0);
-	EQ(message_error(&b, (struct json){ "7", 1 }, -32601, "no\nsuch \"thing\""), 0);
-	EQ(message_error(&b, JSON_NONE, -32700, ""), 0);
+	EQ(write_call(&b, false, &(uint64_t){ 18446744073709551615u }, "tools/list", NULL, 0), 0);
+	EQ(write_call(&b, false, &(uint64_t){ 0 }, "m\"", "{\"a\":1}xx", 7), 0);
+	EQ(write_call(&b, false, NULL, "notifications/initialized", NULL, 0), 0);
+	EQ(write_call(&b, false, NULL, "n", "{\n \"a\":\r\n1}", 11), 0);
+	EQ(write_result(&b, false, (struct json){ id, sizeof(id) - 1 }, "{}", 2), 0);
+	EQ(write_result(&b, false, (struct json){ "7", 1 }, "{\"x\":[]}", 8), 0);
+	EQ(write_error(&b, false, (struct json){ "7", 1 }, -32601, "no\nsuch \"thing\""), 0);
+	EQ(write_error(&b, false, JSON_NONE, -32700, ""), 0);
 	STREQ(b.data, "{" V ",\"id\":18446744073709551615,\"method\":\"tools/list\"}\n"
 		      "{" V ",\"id\":0,\"method\":\"m\\\"\",\"params\":{\"a\":1}}\n"
 		      "{" V ",\"method\":\"notifications/initialized\"}\n"
@@ -271,26 +311,39 @@ TEST(message_writes_lines)
 		      "{" V ",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"\"}}\n");
 }
 
+TEST(message_writes_without_a_version)
+{
+	AUTO(buf_done) struct buf b = BUF_INIT(1000);
+
+	EQ(write_call(&b, true, &(uint64_t){ 7 }, "m", "{}", 2), 0);
+	EQ(write_call(&b, true, NULL, "n", NULL, 0), 0);
+	EQ(write_result(&b, true, (struct json){ "\"a\"", 3 }, "{}", 2), 0);
+	EQ(write_error(&b, true, JSON_NONE, -32600, "?"), 0);
+	STREQ(b.data, "{\"id\":7,\"method\":\"m\",\"params\":{}}\n{\"method\":\"n\"}\n"
+		      "{\"id\":\"a\",\"result\":{}}\n"
+		      "{\"error\":{\"code\":-32600,\"message\":\"?\"},\"id\":-1}\n");
+}
+
 static int write_one(struct buf *b, int which)
 {
 	struct json id = { "\"x\"", 3 };
 
-	switch (which) {
+	switch (which & 3) {
 	case 0:
-		return message_request(b, 12, "ping", "{\"a\":\n1}", 8);
+		return write_call(b, which & 4, &(uint64_t){ 12 }, "ping", "{\"a\":\n1}", 8);
 	case 1:
-		return message_notification(b, "ping", "{\"a\":1}", 7);
+		return write_call(b, which & 4, NULL, "ping", "{\"a\":1}", 7);
 	case 2:
-		return message_result(b, id, "{\"a\":1}", 7);
+		return write_result(b, which & 4, id, "{\"a\":1}", 7);
 	default:
-		return message_error(b, id, -32000, "a \"reason\"");
+		return write_error(b, which & 4, id, -32000, "a \"reason\"");
 	}
 }
 
 /* Whole or not at all, whatever the limit. */
 TEST(message_that_does_not_fit_leaves_no_piece)
 {
-	for (int which = 0; which < 4; which++) {
+	for (int which = 0; which < 8; which++) {
 		AUTO(buf_done) struct buf whole = BUF_INIT(1000);
 
 		EQ(write_one(&whole, which), 0);
@@ -343,9 +396,9 @@ TEST(message_comes_back)
 	while (big.len < 100000)
 		EQ(buf_adds(&big, ",\r\n\"some text\",1.5,{\"a\":null}"), 0);
 	EQ(buf_adds(&big, "]"), 0);
-	EQ(message_request(&b, 5, "a\"\xc3\xa4\n/", "[1,\n\n2]", 7), 0);
-	EQ(message_result(&b, (struct json){ "5", 1 }, big.data, big.len), 0);
-	EQ(message_error(&b, JSON_NONE, 1, "x\r\ny"), 0);
+	EQ(write_call(&b, false, &(uint64_t){ 5 }, "a\"\xc3\xa4\n/", "[1,\n\n2]", 7), 0);
+	EQ(write_result(&b, false, (struct json){ "5", 1 }, big.data, big.len), 0);
+	EQ(write_error(&b, false, JSON_NONE, 1, "x\r\ny"), 0);
 	frame_feed(&f, b.data, b.len, &ev, &back);
 	EQ(back.count, 3);
 	EQ(frame_pending(&f), 0);

@@ -1,19 +1,22 @@
-/* peer.c - ids, deadlines and lines that are no message, without any MCP in it */
+/* rpc.c - ids, deadlines, replies and lines that are no message, without any MCP in it */
 #include "t.h"
 
 #include "base/auto.h"
-#include "rpc/peer.h"
+#include "rpc/lines.h"
+#include "rpc/reply.h"
+#include "rpc/rpc.h"
 #include "unit/fake.h"
 
 struct talk {
 	struct fake_link link;
-	struct peer peer;
-	unsigned requests, notifications, warnings;
-	char warning[400];
+	struct rpc rpc;
+	struct lines lines;
+	unsigned requests, notifications, oddities;
+	unsigned odd[RPC_UNSENT + 1]; /* by kind */
 };
 
 struct rq {
-	struct peer_request rq;
+	struct rpc_request rq;
 	struct talk *talk;
 	unsigned answers, spoils, deadlines;
 	enum message_kind kind;
@@ -22,107 +25,128 @@ struct rq {
 	struct rq *closes; /* at the deadline: that one too */
 };
 
-static void on_request(void *ctx, const struct message *m)
+static void on_request(void *ctx, const struct reply *r, struct json params)
 {
 	struct talk *t = ctx;
 
+	(void)params;
 	t->requests++;
-	peer_answer(&t->peer, m->id, "{\n}", 3);
+	reply_json(r, "{\n}", 3);
 }
 
-static void on_notification(void *ctx, const struct message *m)
+static void on_notification(void *ctx, const struct reply *r, struct json params)
 {
 	struct talk *t = ctx;
 
+	(void)params;
 	t->notifications++;
-	if (json_is(m->method, "stop"))
-		peer_stop(&t->peer);
+	if (strcmp(r->method->name, "stop") == 0)
+		rpc_stop(&t->rpc);
 }
 
-static void on_warning(void *ctx, const char *text)
+/* As a tolerant role does it: a broken line or an error without an id ends a request if it shows
+ * which. */
+static void on_odd(void *ctx, const struct rpc_odd *odd)
 {
 	struct talk *t = ctx;
+	struct rpc_request *rq = NULL;
+	uint64_t id;
 
-	t->warnings++;
-	snprintf(t->warning, sizeof(t->warning), "%s", text);
+	t->oddities++;
+	t->odd[odd->kind]++;
+	if (odd->kind == RPC_BROKEN && lines_guess(odd->text, &id))
+		rq = rpc_find(&t->rpc, id);
+	if (rq)
+		rpc_lose(&t->rpc, rq, odd->reason);
+	rq = odd->kind == RPC_NAMELESS ? rpc_find_only(&t->rpc) : NULL;
+	if (rq)
+		rpc_deliver(&t->rpc, rq, odd->m);
 }
 
-static void on_answer(struct peer_request *rq, const struct message *m)
+static void on_answer(struct rpc_request *rq, const struct message *m)
 {
-	struct rq *r = PEER_OF(rq, struct rq, rq);
+	struct rq *r = RING_OF(rq, struct rq, rq);
 	struct json v = m->kind == MESSAGE_RESULT ? m->result : m->error;
 
-	OK(rq->id == 0);
+	OK(rpc_id(rq) == 0);
 	r->answers++;
 	r->kind = m->kind;
 	snprintf(r->text, sizeof(r->text), "%.*s", (int)v.len, v.at);
 }
 
-static void on_spoiled(struct peer_request *rq, const char *why)
+static void on_lost(struct rpc_request *rq, const char *why)
 {
-	struct rq *r = PEER_OF(rq, struct rq, rq);
+	struct rq *r = RING_OF(rq, struct rq, rq);
 
-	OK(rq->id == 0);
+	OK(rpc_id(rq) == 0);
 	r->spoils++;
 	snprintf(r->text, sizeof(r->text), "%s", why);
 }
 
-static void on_deadline(struct peer_request *rq)
+static void on_deadline(struct rpc_request *rq)
 {
-	struct rq *r = PEER_OF(rq, struct rq, rq);
+	struct rq *r = RING_OF(rq, struct rq, rq);
 
 	r->deadlines++;
 	if (r->again_ms)
-		peer_extend(&r->talk->peer, rq, r->again_ms);
+		rpc_extend(&r->talk->rpc, rq, r->again_ms);
 	if (r->closes) {
-		peer_withdraw(&r->talk->peer, &r->closes->rq, NULL);
-		peer_close(&r->talk->peer, &r->closes->rq);
+		rpc_withdraw(&r->talk->rpc, &r->closes->rq, NULL);
+		rpc_close(&r->closes->rq);
 	}
 }
 
-static const struct peer_handler handler = { .on_answer = on_answer,
-					     .on_spoiled = on_spoiled,
-					     .on_deadline = on_deadline };
+static const struct rpc_handler handler = { .on_answer = on_answer,
+					    .on_lost = on_lost,
+					    .on_deadline = on_deadline };
 
 static void talk_open(struct talk *t, size_t limit)
 {
-	static const struct peer_events ev = { .on_request = on_request,
-					       .on_notification = on_notification,
-					       .on_warning = on_warning };
+	static const struct rpc_method requests[] = { { "x", 0, on_request }, { NULL, 0, NULL } };
+	static const struct rpc_method notifications[] = { { "n", 0, on_notification },
+							   { "stop", 0, on_notification },
+							   { NULL, 0, NULL } };
+	static const struct rpc_role role = { requests, notifications, NULL, on_odd };
 
 	*t = (struct talk){ .link = { .link.ops = &fake_ops, .out = BUF_INIT(1 << 20) } };
-	peer_init(&t->peer, NULL, &t->link.link, limit, &ev, t);
+	lines_init(&t->lines, &t->rpc, &t->link.link, limit);
+	rpc_init(&t->rpc, &(struct rpc_spec){ .transport = &lines_transport,
+					      .transport_ctx = &t->lines,
+					      .role = &role,
+					      .ctx = t,
+					      .message_limit = limit,
+					      .max_answers = 2 });
 }
 
 static void talk_close(struct talk *t)
 {
-	peer_done(&t->peer);
+	rpc_done(&t->rpc);
+	lines_done(&t->lines);
 	EQ(fake_timer_count(), 0);
 	buf_done(&t->link.out);
 }
 
 static void feed(struct talk *t, const char *text)
 {
-	peer_feed(&t->peer, text, strlen(text));
+	lines_feed(&t->lines, text, strlen(text));
 }
 
 static uint64_t ask(struct talk *t, struct rq *r, int64_t timeout_ms)
 {
-	uint64_t id;
+	struct emit j;
 
 	*r = (struct rq){ .talk = t };
-	peer_open(&t->peer, &r->rq, &handler, timeout_ms);
-	id = peer_assign(&t->peer, &r->rq);
-	EQ(message_request(peer_line(&t->peer), id, "m", NULL, 0), 0);
-	EQ(peer_send(&t->peer), 0);
-	return id;
+	rpc_open(&t->rpc, &r->rq, &handler, timeout_ms);
+	EQ(rpc_begin(&t->rpc, &r->rq, "m", &j), 0);
+	EQ(rpc_send(&t->rpc, &r->rq, &j), 0);
+	return rpc_id(&r->rq);
 }
 
 static void over(struct talk *t, struct rq *r)
 {
-	if (r->rq.id)
-		peer_withdraw(&t->peer, &r->rq, NULL);
-	peer_close(&t->peer, &r->rq);
+	if (rpc_id(&r->rq))
+		rpc_withdraw(&t->rpc, &r->rq, NULL);
+	rpc_close(&r->rq);
 }
 
 TEST(answers_find_their_requests)
@@ -134,7 +158,7 @@ TEST(answers_find_their_requests)
 	talk_open(&t, 1 << 20);
 	for (int i = 0; i < 1000; i++)
 		EQ(ask(&t, &r[i], -1), i + 1);
-	EQ(t.peer.on_wire, 1000);
+	EQ(t.rpc.wire.count, 1000);
 	for (int i = 999; i >= 0; i -= 2) { /* every other, backwards */
 		snprintf(line, sizeof(line),
 			 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"n\":%d}}\n", i + 1, i);
@@ -143,8 +167,8 @@ TEST(answers_find_their_requests)
 	for (int i = 0; i < 1000; i++)
 		EQ(r[i].answers, i % 2);
 	STREQ(r[7].text, "{\"n\":7}");
-	EQ(t.warnings, 0);
-	EQ(t.peer.on_wire, 500);
+	EQ(t.oddities, 0);
+	EQ(t.rpc.wire.count, 500);
 	for (int i = 0; i < 1000; i++)
 		over(&t, &r[i]);
 	talk_close(&t);
@@ -157,15 +181,15 @@ TEST(late_answers_are_dropped_once)
 
 	talk_open(&t, 1 << 20);
 	ask(&t, &r, -1);
-	EQ(peer_withdraw(&t.peer, &r.rq, &t), 1);
-	EQ(t.peer.late_count, 1);
-	OK(t.peer.late[0].tag == &t);
+	EQ(rpc_withdraw(&t.rpc, &r.rq, &t), 1);
+	EQ(t.rpc.late_count, 1);
+	OK(t.rpc.late[0].tag == &t);
 	feed(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
-	EQ(t.warnings, 0);
-	EQ(t.peer.late_count, 0);
+	EQ(t.oddities, 0);
+	EQ(t.rpc.late_count, 0);
 	feed(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
-	EQ(t.warnings, 1);
-	OK(strstr(t.warning, "again"));
+	EQ(t.oddities, 1);
+	EQ(t.odd[RPC_TWICE], 1);
 	EQ(r.answers, 0);
 	over(&t, &r);
 	talk_close(&t);
@@ -181,9 +205,9 @@ TEST(what_is_kept_of_late_requests_is_bounded)
 		ask(&t, &r, -1);
 		over(&t, &r);
 	}
-	OK(t.peer.late_count <= 1024);
-	EQ(t.peer.late[t.peer.late_count - 1].id, 3000);
-	EQ(t.peer.on_wire, 0);
+	OK(t.rpc.late_count <= 1024);
+	EQ(t.rpc.late[t.rpc.late_count - 1].id, 3000);
+	EQ(t.rpc.wire.count, 0);
 	talk_close(&t);
 }
 
@@ -206,9 +230,8 @@ TEST(answers_with_unknown_ids_are_ignored)
 		feed(&t, line);
 		EQ(r.answers, 0);
 	}
-	OK(t.warnings >= 3);
-	EQ(t.peer.odd[PEER_UNKNOWN_ID] + t.peer.odd[PEER_NOT_JSON] + t.peer.odd[PEER_NOT_RPC],
-	   sizeof(ids) / sizeof(ids[0]));
+	OK(t.oddities >= 3);
+	EQ(t.odd[RPC_UNASKED] + t.odd[RPC_BROKEN], sizeof(ids) / sizeof(ids[0]));
 	/* a result without an id is nobody's; an error is the only one's */
 	feed(&t, "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}\n");
 	EQ(r.answers, 0);
@@ -240,7 +263,7 @@ TEST(deadlines_share_one_timer)
 	fake_pass(1);
 	EQ(b.deadlines, 1);
 	EQ(a.deadlines, 0);
-	peer_extend(&t.peer, &a.rq, 1000); /* until 1500 */
+	rpc_extend(&t.rpc, &a.rq, 1000); /* until 1500 */
 	fake_pass(600);
 	EQ(a.deadlines, 0);
 	fake_pass(400);
@@ -301,8 +324,7 @@ TEST(requests_are_answered_on_one_line)
 	t.link.error = -ENOBUFS;
 	for (int i = 0; i < 50; i++)
 		feed(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n");
-	EQ(t.warnings, 4); /* 1, 2, 3, 10 */
-	OK(strstr(t.warning, "10 times"));
+	EQ(t.odd[RPC_UNSENT], 50);
 	talk_close(&t);
 }
 
@@ -318,13 +340,13 @@ TEST(batches_only_where_they_exist)
 	ask(&t, &r, -1);
 	feed(&t, batch);
 	EQ(t.notifications + t.requests + r.answers, 0);
-	EQ(t.warnings, 1);
-	t.peer.batches = true;
+	EQ(t.oddities, 1);
+	t.rpc.batches = true;
 	feed(&t, batch);
 	EQ(t.notifications, 1);
 	EQ(t.requests, 1);
 	EQ(r.answers, 1);
-	EQ(t.peer.odd[PEER_NOT_RPC], 2);
+	EQ(t.odd[RPC_BROKEN], 2);
 	over(&t, &r);
 	talk_close(&t);
 }
@@ -341,8 +363,7 @@ TEST(after_a_stop_nothing_is_read_or_sent)
 	EQ(t.notifications, 1);
 	EQ(r.answers, 0);
 	EQ(fake_timer_count(), 0);
-	EQ(message_notification(peer_line(&t.peer), "n", NULL, 0), 0);
-	EQ(peer_send(&t.peer), -EPIPE);
+	EQ(rpc_notify(&t.rpc, "n", JSON_NONE), -EPIPE);
 	over(&t, &r);
 	talk_close(&t);
 }
@@ -359,13 +380,13 @@ static void spoiled_by(const char *line, bool expected)
 		talk_open(&t, 200);
 		ask(&t, &a, -1);
 		ask(&t, &b, -1);
-		peer_feed(&t.peer, line, cut);
-		peer_feed(&t.peer, line + cut, strlen(line) - cut);
-		peer_feed(&t.peer, "\n", 1);
+		lines_feed(&t.lines, line, cut);
+		lines_feed(&t.lines, line + cut, strlen(line) - cut);
+		lines_feed(&t.lines, "\n", 1);
 		if (a.spoils != expected || b.spoils || a.answers || b.answers)
 			FAIL("cut at %zu: %u %u %u %u: %.60s", cut, a.spoils, a.answers, b.spoils,
 			     b.answers, line);
-		EQ(t.warnings, 1);
+		EQ(t.oddities, 1);
 		feed(&t, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"); /* and on it goes */
 		EQ(b.answers, 1);
 		over(&t, &a);
@@ -453,7 +474,7 @@ TEST(many_long_lines_in_one_chunk)
 		buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"%*d\":1}}\n", i + 1,
 			 i % 2 ? 200 : 1, 0);
 	}
-	peer_feed(&t.peer, b.data, b.len);
+	lines_feed(&t.lines, b.data, b.len);
 	for (int i = 0; i < 20; i++) {
 		EQ(r[i].spoils, i % 2);
 		EQ(r[i].answers, !(i % 2));
@@ -463,14 +484,104 @@ TEST(many_long_lines_in_one_chunk)
 	talk_close(&t);
 }
 
-TEST(warnings_of_a_kind_become_rare)
+/* --- answers that come later --- */
+
+static unsigned gone;
+
+static void on_gone(void *ctx)
 {
+	struct answer **a = ctx;
+
+	gone++;
+	answer_free(*a);
+	*a = NULL;
+}
+
+static struct answer *kept[3];
+
+static void keep(void *ctx, const struct reply *r, struct json params)
+{
+	struct talk *t = ctx;
+	struct answer **at = &kept[t->requests++];
+
+	(void)params;
+	*at = answer_new(r, on_gone, at);
+}
+
+TEST(an_answer_may_come_later_be_cancelled_or_lose_its_reader)
+{
+	static const struct rpc_method later[] = { { "x", 0, keep }, { NULL, 0, NULL } };
+	struct rpc_role role;
 	struct talk t;
+	struct emit j;
 
 	talk_open(&t, 1 << 20);
-	for (int i = 0; i < 100000; i++)
-		feed(&t, "Hello!\x1b[31m\xff\n");
-	EQ(t.warnings, 3 + 5);
-	OK(strstr(t.warning, "Hello!?[31m? (100000 times by now)"));
+	role = *t.rpc.is.role;
+	role.requests = later;
+	t.rpc.is.role = &role;
+	for (int i = 1; i <= 3; i++) {
+		char line[80];
+
+		snprintf(line, sizeof(line),
+			 "{\"jsonrpc\":\"2.0\",\"id\":\"%d\",\"method\":\"x\"}\n", i);
+		feed(&t, line);
+	}
+	OK(kept[0] && kept[1] && !kept[2]); /* two is the limit */
+	STREQ(t.link.out.data, "{\"jsonrpc\":\"2.0\",\"id\":\"3\",\"error\":{\"code\":-32600,"
+			       "\"message\":\"too many requests in flight (2)\"}}\n");
+	buf_reset(&t.link.out, 1 << 20);
+	OK(!reply_cancel(&t.rpc, (struct json){ "1", 1 })); /* another id than "1" */
+	OK(reply_cancel(&t.rpc, (struct json){ "\"1\"", 3 }));
+	EQ(gone, 1);
+	OK(!kept[0]);
+	OK(reply_begin(&kept[1]->reply, &j));
+	emit_int(&j, "n", -7);
+	reply_end(&kept[1]->reply, &j);
+	STREQ(t.link.out.data, "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"n\":-7}}\n");
+	rpc_lost(&t.rpc);
+	EQ(gone, 2);
+	EQ(t.rpc.answer_count, 0);
+	talk_close(&t);
+}
+
+TEST(a_lost_connection_takes_requests_off_the_wire)
+{
+	struct talk t;
+	struct rq r[40];
+
+	talk_open(&t, 1 << 20);
+	for (int i = 0; i < 40; i++)
+		ask(&t, &r[i], -1);
+	rpc_lost(&t.rpc);
+	EQ(t.rpc.wire.count, 0);
+	for (int i = 0; i < 40; i++) {
+		EQ(rpc_id(&r[i].rq), 0);
+		EQ(r[i].answers + r[i].spoils, 0);
+		over(&t, &r[i]);
+	}
+	EQ(ask(&t, &r[0], -1), 41); /* an answer to an old id is nobody's */
+	over(&t, &r[0]);
+	talk_close(&t);
+}
+
+TEST(a_request_that_cannot_be_sent_is_not_on_the_wire)
+{
+	struct talk t;
+	struct rq r = { .talk = &t };
+	struct emit j;
+
+	talk_open(&t, 60);
+	rpc_open(&t.rpc, &r.rq, &handler, -1);
+	t.link.error = -ENOBUFS;
+	EQ(rpc_begin(&t.rpc, &r.rq, "m", &j), 0);
+	EQ(rpc_send(&t.rpc, &r.rq, &j), -ENOBUFS);
+	EQ(rpc_id(&r.rq), 0);
+	t.link.error = 0;
+	EQ(rpc_begin(&t.rpc, &r.rq, "m", &j), 0);
+	emit_str(&j, "long", "012345678901234567890123456789012345678901234567890123456789");
+	EQ(rpc_send(&t.rpc, &r.rq, &j), -EMSGSIZE);
+	EQ(rpc_id(&r.rq), 0);
+	EQ(t.link.writes, 0);
+	rpc_close(&r.rq);
 	talk_close(&t);
 }
