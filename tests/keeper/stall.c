@@ -201,7 +201,7 @@ TEST(a_locked_memory_map_delays_the_end_for_a_second_and_is_no_proof, .timeout_m
 	OK(held_lives(l.pid));
 	fuse_end(&f);
 	OK(held_reported(&h, "\"proof\":[\"waitid\"]"));
-	OK(held_reported(&h, "mark: cannot look through /proc"));
+	OK(held_reported(&h, "mark: cannot scan /proc"));
 	EQ(held_report_lines(&h), 1);
 	EQ(lost_records(), 1);
 	held_done(&h);
