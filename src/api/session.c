@@ -20,7 +20,7 @@
 
 /* --- open --- */
 
-static bool is_label(const char *text)
+static bool api_session_is_label(const char *text)
 {
 	return strlen(text) <= LABEL_MAX && config_is_printable(text);
 }
@@ -90,7 +90,7 @@ static int enter_open(struct killick *k, const struct killick_session_options *o
 	given = !blocking || out_spec->handlers.on_event || out_spec->handlers.on_ask;
 	if (k->pulls && pull_handlers(out_spec, e) < 0)
 		return KILLICK_ERR_USAGE;
-	if (o->label && !is_label(o->label))
+	if (o->label && !api_session_is_label(o->label))
 		return error_set(e, KILLICK_ERR_USAGE,
 				 "the label is not one printable line of at most %d bytes",
 				 LABEL_MAX);

@@ -170,7 +170,7 @@ static int32_t decode_four(const char *in)
 }
 
 /* len: at least 4, the last `pads` of them are '='. */
-static bool decode(uint8_t *out, const char *in, size_t len, unsigned pads)
+static bool base64_decode_text(uint8_t *out, const char *in, size_t len, unsigned pads)
 {
 	size_t at = has_bulk() ? decode_bulk(out, in, len) : 0;
 	char last[4] = { 'A', 'A', 'A', 'A' }; /* in place of '=' */
@@ -208,7 +208,7 @@ int base64_decode(struct buf *out, const char *text, size_t len)
 	r = buf_reserve(out, size);
 	if (r < 0)
 		return r;
-	if (len && !decode((uint8_t *)out->data + out->len, text, len, pads)) {
+	if (len && !base64_decode_text((uint8_t *)out->data + out->len, text, len, pads)) {
 		out->data[out->len] = '\0'; /* what was tried is no part of it */
 		return -EINVAL;
 	}

@@ -74,7 +74,7 @@ static uint64_t load_short(const char *s, size_t len)
 }
 
 /* Is all of it ASCII that stands for itself? */
-static bool is_plain(const char *s, size_t len)
+static bool emit_is_plain(const char *s, size_t len)
 {
 	const char *last;
 
@@ -125,7 +125,7 @@ static inline bool quote_plain(struct buf *b, const char *text, size_t len, cons
 	const size_t more = strlen(behind);
 	char *to;
 
-	if (len >= JSON_BLOCK || !is_plain(text, len) || !(to = buf_extend(b, len + 2 + more)))
+	if (len >= JSON_BLOCK || !emit_is_plain(text, len) || !(to = buf_extend(b, len + 2 + more)))
 		return false;
 	to[0] = '"';
 	memcpy(to + 1, text, len);

@@ -8,7 +8,7 @@
 enum { PART_KEEP = 16 * 1024 }; /* of the memory of a split line: more is rare and given back */
 
 /* A line is whole; len is without its newline. */
-static void hand_on(const char *line, size_t len, const struct frame_events *ev, void *ctx)
+static void frame_hand_on(const char *line, size_t len, const struct frame_events *ev, void *ctx)
 {
 	if (len && line[len - 1] == '\r')
 		len--;
@@ -23,21 +23,21 @@ static void frame_drop(struct frame *f, int why, const struct frame_events *ev, 
 }
 
 /* The end of a line: what is before its newline. */
-static void end_line(struct frame *f, const char *bytes, size_t len, const struct frame_events *ev,
-		     void *ctx)
+static void frame_end_line(struct frame *f, const char *bytes, size_t len,
+			   const struct frame_events *ev, void *ctx)
 {
 	if (f->skipping) {
 		f->skipping = false;
 	} else if (f->part.len == 0) {
 		if (len <= f->part.max)
-			hand_on(bytes, len, ev, ctx);
+			frame_hand_on(bytes, len, ev, ctx);
 		else
 			frame_drop(f, -EMSGSIZE, ev, ctx);
 	} else {
 		int r = buf_add(&f->part, bytes, len);
 
 		if (r == 0)
-			hand_on(f->part.data, f->part.len, ev, ctx);
+			frame_hand_on(f->part.data, f->part.len, ev, ctx);
 		else
 			frame_drop(f, r, ev, ctx);
 		buf_reset(&f->part, PART_KEEP);
@@ -53,7 +53,7 @@ void frame_feed(struct frame *f, const char *bytes, size_t len, const struct fra
 		int r;
 
 		if (newline) {
-			end_line(f, bytes, line, ev, ctx);
+			frame_end_line(f, bytes, line, ev, ctx);
 			bytes += line + 1;
 			len -= line + 1;
 			continue;

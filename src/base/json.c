@@ -229,7 +229,7 @@ static unsigned unicode_escape(const char *p, const char *end, size_t *out_len)
 }
 
 /* Decode one escape at p; returns its length in the text. */
-static size_t unescape(const char *p, const char *end, char out[4], size_t *out_len)
+static size_t json_unescape(const char *p, const char *end, char out[4], size_t *out_len)
 {
 	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
 	const char *found;
@@ -271,7 +271,7 @@ static bool is_text(struct json v, const char *s, size_t len)
 		size_t n;
 
 		if (*p == '\\') {
-			p += unescape(p, end, c, &n);
+			p += json_unescape(p, end, c, &n);
 		} else {
 			const char *stop = memchr(p, '\\', (size_t)(end - p));
 
@@ -343,7 +343,7 @@ struct json json_find(struct json v, const char *path)
 }
 
 /* Decode into size bytes, NUL included; stops before the character that does not fit. */
-static void decode(const char *p, const char *end, char *out, size_t size)
+static void json_decode(const char *p, const char *end, char *out, size_t size)
 {
 	size_t o = 0;
 
@@ -353,7 +353,7 @@ static void decode(const char *p, const char *end, char *out, size_t size)
 		size_t n, step;
 
 		if (*p == '\\') {
-			step = unescape(p, end, c, &n);
+			step = json_unescape(p, end, c, &n);
 			if (n >= size - o)
 				break;
 			memcpy(out + o, c, n);
@@ -387,7 +387,7 @@ bool json_string(struct json v, char **out)
 	text = mem_try(size);
 	if (!text)
 		return false;
-	decode(p, end, text, size);
+	json_decode(p, end, text, size);
 	*out = text;
 	return true;
 }
@@ -398,7 +398,7 @@ bool json_string_into(struct json v, char *out, size_t size)
 
 	if (!inside(v, &p, &end))
 		return false;
-	decode(p, end, out, size);
+	json_decode(p, end, out, size);
 	return true;
 }
 

@@ -111,7 +111,7 @@ static void look_small(struct walk *w)
 
 /* Look at the block that begins at p, or at the last one of the text, which p is in. The text is
  * not shorter than a block. */
-static inline void look(struct walk *w, const char *p)
+static inline void json_check_look(struct walk *w, const char *p)
 {
 	w->block = w->end - p >= JSON_BLOCK ? p : w->end - JSON_BLOCK;
 	w->bytes = w->block;
@@ -243,7 +243,7 @@ __attribute__((noinline)) static const char *long_string(struct walk *w, const c
 			p = w->block + JSON_BLOCK;
 		if (p >= w->end)
 			return fault(w, w->end, "a string is not closed");
-		look(w, at < 2 * JSON_BLOCK ? w->block + JSON_BLOCK : p);
+		json_check_look(w, at < 2 * JSON_BLOCK ? w->block + JSON_BLOCK : p);
 	} while (p);
 	return NULL;
 }
@@ -271,7 +271,7 @@ static inline bool is_digit(char c)
 }
 
 /* At least one digit. */
-static inline const char *digits(struct walk *w, const char *p, const char *reason)
+static inline const char *json_check_digits(struct walk *w, const char *p, const char *reason)
 {
 	if (p == w->end || !is_digit(*p))
 		return fault(w, p, reason);
@@ -288,17 +288,17 @@ static const char *number(struct walk *w, const char *p)
 		p++;
 		if (p < w->end && is_digit(*p))
 			return fault(w, p, "a number begins with 0");
-	} else if (!(p = digits(w, p, "a digit is expected behind '-'"))) {
+	} else if (!(p = json_check_digits(w, p, "a digit is expected behind '-'"))) {
 		return NULL;
 	}
 	if (p < w->end && *p == '.' &&
-	    !(p = digits(w, p + 1, "a digit is expected behind the decimal point")))
+	    !(p = json_check_digits(w, p + 1, "a digit is expected behind the decimal point")))
 		return NULL;
 	if (p < w->end && (*p | 0x20) == 'e') {
 		p++;
 		if (p < w->end && (*p == '+' || *p == '-'))
 			p++;
-		p = digits(w, p, "a digit is expected in the exponent");
+		p = json_check_digits(w, p, "a digit is expected in the exponent");
 	}
 	return p;
 }
@@ -478,7 +478,7 @@ int json_check_members(const char *text, size_t len, unsigned flags, json_member
 	w.fn = fn;
 	w.ctx = ctx;
 	if (len >= JSON_BLOCK)
-		look(&w, p);
+		json_check_look(&w, p);
 	else
 		look_small(&w);
 	if (w.relaxed && len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)

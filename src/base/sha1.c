@@ -6,12 +6,12 @@
 
 enum { BLOCK = 64 };
 
-static uint32_t rotate(uint32_t x, unsigned n)
+static uint32_t sha1_rotate(uint32_t x, unsigned n)
 {
 	return x << n | x >> (32 - n);
 }
 
-static void add_block(uint32_t state[5], const unsigned char *block)
+static void sha1_add_block(uint32_t state[5], const unsigned char *block)
 {
 	static const uint32_t constants[4] = { 0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6 };
 	uint32_t w[80], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
@@ -20,7 +20,7 @@ static void add_block(uint32_t state[5], const unsigned char *block)
 		w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
 		       (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
 	for (unsigned i = 16; i < 80; i++)
-		w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+		w[i] = sha1_rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (unsigned i = 0; i < 80; i++) {
 		uint32_t f = b ^ c ^ d, next;
 
@@ -28,10 +28,10 @@ static void add_block(uint32_t state[5], const unsigned char *block)
 			f = (b & c) | (~b & d);
 		else if (i >= 40 && i < 60)
 			f = (b & c) | (b & d) | (c & d);
-		next = rotate(a, 5) + f + e + constants[i / 20] + w[i];
+		next = sha1_rotate(a, 5) + f + e + constants[i / 20] + w[i];
 		e = d;
 		d = c;
-		c = rotate(b, 30);
+		c = sha1_rotate(b, 30);
 		b = a;
 		a = next;
 	}
@@ -51,7 +51,7 @@ void sha1(const void *bytes, size_t len, unsigned char out[SHA1_SIZE])
 	size_t left = len, tail_len;
 
 	for (; left >= BLOCK; p += BLOCK, left -= BLOCK)
-		add_block(state, p);
+		sha1_add_block(state, p);
 	if (left)
 		memcpy(tail, p, left);
 	tail[left] = 0x80;
@@ -59,7 +59,7 @@ void sha1(const void *bytes, size_t len, unsigned char out[SHA1_SIZE])
 	for (unsigned i = 0; i < sizeof(bits); i++)
 		tail[tail_len - 1 - i] = (unsigned char)(bits >> (8 * i));
 	for (size_t at = 0; at < tail_len; at += BLOCK)
-		add_block(state, tail + at);
+		sha1_add_block(state, tail + at);
 	for (unsigned i = 0; i < SHA1_SIZE; i++)
 		out[i] = (unsigned char)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

@@ -17,12 +17,12 @@ static const uint32_t round_constants[64] = {
 	0xc67178f2,
 };
 
-static uint32_t rotate(uint32_t x, unsigned n)
+static uint32_t sha256_rotate(uint32_t x, unsigned n)
 {
 	return x >> n | x << (32 - n);
 }
 
-static void add_block(uint32_t state[8], const unsigned char *block)
+static void sha256_add_block(uint32_t state[8], const unsigned char *block)
 {
 	uint32_t w[64], v[8];
 
@@ -32,15 +32,18 @@ static void add_block(uint32_t state[8], const unsigned char *block)
 	for (unsigned i = 16; i < 64; i++) {
 		uint32_t a = w[i - 15], b = w[i - 2];
 
-		w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) +
-		       (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+		w[i] = w[i - 16] + w[i - 7] +
+		       (sha256_rotate(a, 7) ^ sha256_rotate(a, 18) ^ a >> 3) +
+		       (sha256_rotate(b, 17) ^ sha256_rotate(b, 19) ^ b >> 10);
 	}
 	memcpy(v, state, sizeof(v));
 	for (unsigned i = 0; i < 64; i++) {
-		uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
+		uint32_t s1 =
+			sha256_rotate(v[4], 6) ^ sha256_rotate(v[4], 11) ^ sha256_rotate(v[4], 25);
 		uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
 		uint32_t t1 = v[7] + s1 + choice + round_constants[i] + w[i];
-		uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+		uint32_t s0 =
+			sha256_rotate(v[0], 2) ^ sha256_rotate(v[0], 13) ^ sha256_rotate(v[0], 22);
 		uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
 
 		memmove(v + 1, v, 7 * sizeof(v[0]));
@@ -71,14 +74,14 @@ void sha256_add(struct sha256 *s, const void *bytes, size_t len)
 		size_t n = sizeof(s->block) - waiting;
 
 		memcpy(s->block + waiting, p, n);
-		add_block(s->state, s->block);
+		sha256_add_block(s->state, s->block);
 		p += n;
 		len -= n;
 		waiting = 0;
 	}
 	if (!waiting) {
 		for (; len >= sizeof(s->block); p += sizeof(s->block), len -= sizeof(s->block))
-			add_block(s->state, p);
+			sha256_add_block(s->state, p);
 	}
 	if (len)
 		memcpy(s->block + waiting, p, len);

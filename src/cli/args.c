@@ -12,7 +12,7 @@
 
 enum { ARGS_MAX = 64 << 20 };
 
-static int read_all(int fd, struct buf *out)
+static int args_read_all(int fd, struct buf *out)
 {
 	for (;;) {
 		ssize_t n;
@@ -34,11 +34,11 @@ static int read_given(const char *given, struct buf *out)
 	AUTO(fd_drop) int fd = -1;
 
 	if (strcmp(given, "-") == 0)
-		return read_all(STDIN_FILENO, out);
+		return args_read_all(STDIN_FILENO, out);
 	if (given[0] != '@')
 		return buf_adds(out, given);
 	fd = open(given + 1, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : read_all(fd, out);
+	return fd < 0 ? -errno : args_read_all(fd, out);
 }
 
 /* In JSON a newline only occurs between two tokens; a message must not have one. */

@@ -49,7 +49,7 @@ static void print_result(struct talk *t, const struct tool *tool, const struct k
 	print_content(failed ? stderr : stdout, talk_json(r));
 }
 
-static void call(struct talk *t, struct buf *args)
+static void verb_call_tool(struct talk *t, struct buf *args)
 {
 	AUTO(toolbox_done) struct toolbox box = TOOLBOX_INIT;
 	AUTO(tool_done) struct tool tool = { .server = NULL };
@@ -93,6 +93,6 @@ int verb_call(int argc, char **argv)
 	if (!args_check(&t, t.words.list + 1, t.words.count - 1))
 		return EXIT_USAGE;
 	if (talk_open(&t))
-		call(&t, &args);
+		verb_call_tool(&t, &args);
 	return talk_close(&t);
 }

@@ -15,7 +15,7 @@
 
 static bool is_tty, has_colour;
 
-static void say(const char *verb, const char *fmt, va_list ap)
+static void cli_vsay(const char *verb, const char *fmt, va_list ap)
 {
 	fprintf(stderr, "killick: %s: ", verb);
 	vfprintf(stderr, fmt, ap);
@@ -26,7 +26,7 @@ int cli_usage(const char *verb, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(verb, fmt, ap);
+	cli_vsay(verb, fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "; try 'killick %s --help'\n", verb);
 	return EXIT_USAGE;
@@ -37,7 +37,7 @@ void cli_say(const char *verb, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(verb, fmt, ap);
+	cli_vsay(verb, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
 }
@@ -65,7 +65,7 @@ int cli_refuse_option(const char *verb, const struct option_reader *r, enum opti
 			 result == OPTION_NO_VALUE ? "needs a value" : "takes no value");
 }
 
-static bool is_help(const char *arg)
+static bool cli_is_help(const char *arg)
 {
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
@@ -81,7 +81,7 @@ bool cli_words(int argc, char **argv, const char *help, const struct option *opt
 		enum option_result result;
 
 		*out_status = EXIT_USAGE;
-		if (is_help(word)) {
+		if (cli_is_help(word)) {
 			fputs(help, stdout);
 			*out_status = cli_finish(argv[0], EXIT_SUCCESS);
 			return false;

@@ -57,7 +57,7 @@ struct demo {
 
 static volatile sig_atomic_t stop_signal;
 
-static void on_signal(int sig)
+static void demo_on_signal(int sig)
 {
 	stop_signal = sig;
 }
@@ -68,9 +68,9 @@ static bool should_stop(void)
 	return stop_signal || ferror(stdout);
 }
 
-static void catch_signals(void)
+static void demo_catch_signals(void)
 {
-	struct sigaction act = { .sa_handler = on_signal };
+	struct sigaction act = { .sa_handler = demo_on_signal };
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -112,7 +112,7 @@ static int find_programs(struct demo *d)
 
 /* Reap ended children and, because the demo is a subreaper, orphans. A reaped pid may be reused:
  * forget it. */
-static void reap(struct demo *d)
+static void demo_reap(struct demo *d)
 {
 	pid_t pid;
 
@@ -132,7 +132,7 @@ static void nap_ms(int ms)
 }
 
 /* Start argv with a pipe to its stdin and one from its stdout. */
-static pid_t start(char *const *argv, const char *tag, int *out_to, int *out_from)
+static pid_t demo_start(char *const *argv, const char *tag, int *out_to, int *out_from)
 {
 	int in[2], out[2];
 	pid_t pid;
@@ -174,7 +174,7 @@ static int start_stage(struct demo *d)
 			 NULL };
 
 	snprintf(tag, sizeof(tag), "%s.stage", d->run);
-	d->stage = start(argv, tag, &d->stage_in, &d->stage_out);
+	d->stage = demo_start(argv, tag, &d->stage_in, &d->stage_out);
 	return d->stage < 0 ? d->stage : 0;
 }
 
@@ -188,7 +188,7 @@ static int start_client(struct demo *d, size_t number, int *out_to, int *out_fro
 			 NULL };
 
 	snprintf(tag, sizeof(tag), "%s.killick.%zu", d->run, number);
-	d->client = start(argv, tag, out_to, out_from);
+	d->client = demo_start(argv, tag, out_to, out_from);
 	return d->client < 0 ? d->client : 0;
 }
 
@@ -230,7 +230,7 @@ static bool is_server(const char *args)
 }
 
 /* Scan both sides again. */
-static void look(struct demo *d)
+static void demo_look(struct demo *d)
 {
 	static const char *const names[SIDES] = { "plain", "killick" };
 	static struct audit_proc all[SIDES * SIDE_MAX];
@@ -256,17 +256,17 @@ static void look(struct demo *d)
 				s->server = all[k].pid;
 		}
 	}
-	reap(d);
+	demo_reap(d);
 }
 
 /* Redraw for a while. After the kill, keep the largest number of processes that was seen in the
  * second half: a single scan misses a process that forks and exits all the time. */
-static void show(struct demo *d, struct scene *s, long long ms, long long killed_us)
+static void demo_show(struct demo *d, struct scene *s, long long ms, long long killed_us)
 {
 	long long begin_us = clock_us();
 
 	do {
-		look(d);
+		demo_look(d);
 		for (int i = 0; killed_us && i < SIDES; i++)
 			if (d->sides[i].count > s->left[i] && clock_us() - begin_us > ms * 500)
 				s->left[i] = d->sides[i].count;
@@ -292,10 +292,10 @@ static long long kill_clients(struct demo *d, struct scene *s)
 		kill(d->client, SIGKILL);
 	d->view.killed = true;
 	do {
-		reap(d);
+		demo_reap(d);
 		left = audit_children(d->stage);
 		if (left < 0) {
-			look(d);
+			demo_look(d);
 			left = (int)d->sides[SIDE_KILLICK].count;
 		}
 		now_us = clock_us();
@@ -330,13 +330,13 @@ static int play(struct demo *d, struct scene *s, struct err *e)
 		return err_set(e, r, "cannot start a client");
 	r = await_ready(d->stage_out, from_client, e);
 	if (r == 0) {
-		show(d, s, d->view.live ? pace(d, SHOW_MS) : 0, 0);
+		demo_show(d, s, d->view.live ? pace(d, SHOW_MS) : 0, 0);
 		view_step(&d->view, "both servers have answered initialize");
 	}
 	killed_us = kill_clients(d, s);
 	if (r < 0 || should_stop())
 		return r < 0 ? r : -EINTR;
-	show(d, s, pace(d, LOOK_MS), killed_us);
+	demo_show(d, s, pace(d, LOOK_MS), killed_us);
 	s->done = true;
 	view_frame(&d->view);
 	view_step(&d->view, "both clients were killed");
@@ -358,7 +358,7 @@ static size_t clean_up(struct demo *d)
 	do {
 		struct audit_proc one;
 
-		reap(d);
+		demo_reap(d);
 		left = audit_scan(tag, &one, 1);
 	} while (left && clock_us() < end_us);
 	if (left)
@@ -370,7 +370,7 @@ static size_t clean_up(struct demo *d)
 	return left;
 }
 
-static int finish(struct demo *d, const struct scene *scenes, size_t count, size_t strays_left)
+static int demo_finish(struct demo *d, const struct scene *scenes, size_t count, size_t strays_left)
 {
 	size_t strays = 0, survivors = 0;
 
@@ -404,7 +404,7 @@ static int play_all(struct demo *d, struct scene *scenes, size_t count)
 	view_clear(&d->view);
 	left = clean_up(d);
 	if (r == 0)
-		return finish(d, scenes, count, left);
+		return demo_finish(d, scenes, count, left);
 	if (!should_stop())
 		cli_say("demo", "%s (%s)", e.text, strerror(-r));
 	if (left)
@@ -453,7 +453,7 @@ int verb_demo(int argc, char **argv)
 		id = (unsigned long long)clock_us();
 	snprintf(d.run, sizeof(d.run), "%016llx", id);
 	d.begin_us = clock_us();
-	catch_signals();
+	demo_catch_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	view_init(&d.view, scenes, SCENES, d.sides);
 	puts("A client starts an MCP server and is killed. What is left?");

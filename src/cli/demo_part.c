@@ -62,13 +62,13 @@ pid_t demo_spawn(char *const *argv, const char *tag, int in_fd, int out_fd)
 	return r ? -r : pid;
 }
 
-static bool say(int fd, const char *text)
+static bool part_say(int fd, const char *text)
 {
 	return write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
 /* Read up to the first newline, for at most ANSWER_MS. */
-static bool read_line(int fd, char *line, size_t size)
+static bool part_read_line(int fd, char *line, size_t size)
 {
 	long long end_us = clock_us() + ANSWER_MS * 1000LL;
 	size_t len = 0;
@@ -111,11 +111,12 @@ static int client(char **argv)
 	close(out[1]);
 	to_server = in[1];
 	from_server = out[0];
-	if (!say(to_server, hello) || !read_line(from_server, line, sizeof(line)) ||
+	if (!part_say(to_server, hello) || !part_read_line(from_server, line, sizeof(line)) ||
 	    !strstr(line, "\"result\"") ||
-	    !say(to_server, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"))
+	    !part_say(to_server,
+		      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"))
 		return EXIT_UNAVAILABLE;
-	say(STDOUT_FILENO, "ready\n");
+	part_say(STDOUT_FILENO, "ready\n");
 	while (read(STDIN_FILENO, line, sizeof(line)) > 0)
 		;
 	return EXIT_SUCCESS;

@@ -108,7 +108,7 @@ static void name_process(const struct side *s, const struct audit_proc *p, char 
 	}
 }
 
-static void draw_process(void *ctx, size_t index, const char *prefix)
+static void demo_view_draw_process(void *ctx, size_t index, const char *prefix)
 {
 	struct column *c = ctx;
 	const struct audit_proc *p = &c->side->list[index];
@@ -134,7 +134,7 @@ static void column_trees(struct column *c, const struct side *s)
 	c->side = s;
 	for (size_t i = 0; i < shown; i++)
 		nodes[i] = (struct forest_node){ s->list[i].pid, s->list[i].ppid };
-	forest_draw(nodes, shown, "", false, draw_process, c);
+	forest_draw(nodes, shown, "", false, demo_view_draw_process, c);
 }
 
 static void fill_column(struct column *c, const struct view *v, int which)
@@ -163,7 +163,7 @@ static void fill_column(struct column *c, const struct view *v, int which)
 	column_trees(c, s);
 }
 
-static void end_line(const struct view *v)
+static void demo_view_end_line(const struct view *v)
 {
 	fputs(v->live ? "\033[K\n" : "\n", stdout);
 }
@@ -192,7 +192,7 @@ static size_t print_columns(const struct view *v, size_t height)
 		print_cell(columns[0].text[i], columns[0].ink[i], width, true);
 		fputs(bar, stdout);
 		print_cell(columns[1].text[i], columns[1].ink[i], width, false);
-		end_line(v);
+		demo_view_end_line(v);
 	}
 	return height;
 }
@@ -205,10 +205,10 @@ static void print_titles(const struct view *v)
 	print_cell("plain client", INK_BOLD, width, true);
 	fputs(bar, stdout);
 	print_cell("killick run", INK_BOLD, width, false);
-	end_line(v);
+	demo_view_end_line(v);
 	for (size_t i = 0; i < 2 * width + 3; i++)
 		fputs(i == width + 1 ? (text_is_utf8() ? "┼" : "+") : dash, stdout);
-	end_line(v);
+	demo_view_end_line(v);
 }
 
 static void add_result(struct table *t, const struct scene *s)
@@ -272,7 +272,7 @@ static size_t print_table_lines(const struct view *v)
 	fclose(mem);
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		printf("%.*s", (int)(end - line), line);
-		end_line(v);
+		demo_view_end_line(v);
 		lines++;
 	}
 	return lines;
@@ -293,11 +293,11 @@ void view_frame(struct view *v)
 	snprintf(line, sizeof(line), "server %zu of %zu: %s", v->current + 1, v->count, s->story);
 	text_cut(line, picture_width(), cut, sizeof(cut));
 	print_cell(cut, INK_BOLD, 0, false);
-	end_line(v);
-	end_line(v);
+	demo_view_end_line(v);
+	demo_view_end_line(v);
 	print_titles(v);
 	lines = 4 + print_columns(v, TREE_LINES);
-	end_line(v);
+	demo_view_end_line(v);
 	lines += 1 + print_table_lines(v);
 	fputs("\033[J", stdout);
 	v->drawn = lines;

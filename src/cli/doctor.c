@@ -54,7 +54,7 @@ static void findings_done(struct findings *f)
 	trees_done(&f->trees);
 }
 
-static int look(struct findings *f)
+static int doctor_look(struct findings *f)
 {
 	int r;
 
@@ -109,7 +109,7 @@ static void fact_probe(const char *label, const struct probe *p)
 	fact(label, text, false);
 }
 
-static void heading(const char *text)
+static void doctor_heading(const char *text)
 {
 	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
@@ -173,7 +173,7 @@ static void print_orphans(const struct findings *f)
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 	bool unsure = false, units = false;
 
-	heading("orphans of other programs that look like MCP servers");
+	doctor_heading("orphans of other programs that look like MCP servers");
 	if (!f->orphan_count) {
 		puts("  none");
 		return;
@@ -199,7 +199,7 @@ static void print_findings(const struct findings *f)
 	snprintf(text, sizeof(text), "%s %s, %s, uid %u", f->kernel.sysname, f->kernel.release,
 		 f->kernel.machine, geteuid());
 	printf("killick %s on %s\n", KILLICK_VERSION, text);
-	heading("containment");
+	doctor_heading("containment");
 	snprintf(text, sizeof(text), "%s%s", f->level,
 		 f->open_files.works
 			 ? ""
@@ -209,7 +209,7 @@ static void print_findings(const struct findings *f)
 	fact_probe("cgroup", &f->cgroup);
 	fact_probe("keeper", &f->keeper);
 	print_raise(f);
-	heading("limits");
+	doctor_heading("limits");
 	fact_probe("open files", &f->open_files);
 	if (*f->open_files.raise)
 		fact("", f->open_files.raise, true);
@@ -217,7 +217,7 @@ static void print_findings(const struct findings *f)
 	if (!f->max_procs.works && *f->max_procs.raise)
 		fact("", f->max_procs.raise, true);
 	fact_probe("--memory", &f->memory);
-	heading("state");
+	doctor_heading("state");
 	fact_probe("records", &f->records);
 	if (*f->records.raise)
 		fact("", f->records.raise, true);
@@ -253,7 +253,7 @@ static void json_orphan(struct emit *j, const struct findings *f, const struct o
 	emit_close(j);
 }
 
-static void print_json(const struct findings *f)
+static void doctor_print_json(const struct findings *f)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_LINES(&text);
@@ -351,11 +351,11 @@ int verb_doctor(int argc, char **argv)
 		return status;
 	if (reap)
 		return reap_orphan(reap, as_json);
-	r = look(&f);
+	r = doctor_look(&f);
 	if (r < 0)
 		return trees_refused("doctor", r);
 	if (as_json)
-		print_json(&f);
+		doctor_print_json(&f);
 	else
 		print_findings(&f);
 	return cli_finish("doctor", EXIT_SUCCESS);

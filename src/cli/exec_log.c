@@ -23,7 +23,7 @@ struct exec_log {
 	bool busy, ending;
 };
 
-static void write_all(int fd, const char *text, size_t len)
+static void exec_log_write_all(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = quiet_write(fd, text, len);
@@ -46,14 +46,14 @@ static void write_waiting(struct exec_log *l)
 	l->dropped = 0;
 	l->busy = true;
 	pthread_mutex_unlock(&l->lock);
-	write_all(l->fd, out.data, out.len);
+	exec_log_write_all(l->fd, out.data, out.len);
 	buf_done(&out);
 	pthread_mutex_lock(&l->lock);
 	l->busy = false;
 	pthread_cond_signal(&l->idle);
 }
 
-static void *run(void *arg)
+static void *exec_log_run(void *arg)
 {
 	struct exec_log *l = arg;
 
@@ -82,7 +82,7 @@ struct exec_log *exec_log_open(int fd)
 	pthread_cond_init(&l->idle, &monotonic);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
-	if (pthread_create(&l->thread, &small, run, l) != 0)
+	if (pthread_create(&l->thread, &small, exec_log_run, l) != 0)
 		abort(); /* nothing runs yet */
 	pthread_attr_destroy(&small);
 	pthread_condattr_destroy(&monotonic);

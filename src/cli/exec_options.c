@@ -72,7 +72,7 @@ static int read_digest(const char *text, unsigned char out[32])
 }
 
 /* Read the first line of the file. */
-static int read_token(const char *file, unsigned char out[32])
+static int exec_options_read_token(const char *file, unsigned char out[32])
 {
 	char text[TOKEN_MAX];
 	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -152,7 +152,7 @@ static int describe_socket(int fd, bool tls, struct url *out)
 	}
 }
 
-static int read_place(const struct words *w, struct exec_options *out)
+static int exec_options_read_place(const struct words *w, struct exec_options *out)
 {
 	struct err e = ERR_INIT;
 
@@ -210,7 +210,7 @@ static int read_startups(const char *text, void *to)
 
 static int understand(const struct words *w, struct exec_options *out)
 {
-	int r = read_place(w, out);
+	int r = exec_options_read_place(w, out);
 
 	out->cert_file = w->cert;
 	out->key_file = w->key;
@@ -220,7 +220,7 @@ static int understand(const struct words *w, struct exec_options *out)
 	if (r == 0 && w->token_file && w->token_sha256)
 		r = cli_usage(VERB, "give --token-file or --token-sha256, not both");
 	if (r == 0 && w->token_file)
-		r = read_token(w->token_file, out->token_sha256);
+		r = exec_options_read_token(w->token_file, out->token_sha256);
 	if (r == 0 && w->token_sha256)
 		r = read_digest(w->token_sha256, out->token_sha256);
 	return r ? r : check_safety(w, out);

@@ -41,7 +41,7 @@ struct exec_server {
 
 #define SIG_OVER SIGUSR1 /* wakes the thread that waits for signals */
 
-static void on_log(void *ctx, const char *line)
+static void serve_on_log(void *ctx, const char *line)
 {
 	struct exec_server *s = ctx;
 
@@ -49,7 +49,7 @@ static void on_log(void *ctx, const char *line)
 		exec_log_line(s->log, line);
 }
 
-static void on_channel(void *ctx, struct channel *c)
+static void serve_on_channel(void *ctx, struct channel *c)
 {
 	struct exec_server *s = ctx;
 
@@ -64,7 +64,7 @@ static void on_executor_closed(void *ctx)
 	pthread_kill(s->waiter, SIG_OVER);
 }
 
-static void on_turn(void *ctx)
+static void serve_on_turn(void *ctx)
 {
 	(void)ctx;
 }
@@ -125,7 +125,8 @@ static int serve_stdio(struct exec_server *s, struct err *e)
 
 static int serve_listener(struct exec_server *s, struct err *e)
 {
-	static const struct listen_events events = { .on_channel = on_channel, .on_note = on_log };
+	static const struct listen_events events = { .on_channel = serve_on_channel,
+						     .on_note = serve_on_log };
 	const struct listen_spec spec = {
 		.url = &s->options.url,
 		.fd = s->options.fd,
@@ -150,7 +151,7 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 		.max_processes = s->options.max_processes,
 		.max_output = (size_t)s->options.max_output,
 		.ctx = s,
-		.on_log = on_log,
+		.on_log = serve_on_log,
 		.on_closed = on_executor_closed,
 	};
 
@@ -179,13 +180,13 @@ static int find_keeper(char **out, struct err *e)
 	return link_keeper_path(found ? beside : NULL, out, e);
 }
 
-static int begin(struct exec_server *s, struct err *e)
+static int serve_begin(struct exec_server *s, struct err *e)
 {
 	AUTO(mem_drop) char *keeper = NULL;
 	int r = find_keeper(&keeper, e);
 
 	if (r == 0)
-		r = loop_open(&s->loop, on_turn, s, e);
+		r = loop_open(&s->loop, serve_on_turn, s, e);
 	if (r < 0)
 		return r;
 	loop_lock(s->loop);
@@ -211,7 +212,7 @@ static void begin_end(struct exec_server *s, unsigned grace_ms)
 
 /* As pid 1 this process is the parent of every orphan. The executor sees the end of its keepers
  * through pidfds, so reaping a keeper here does no harm. */
-static void reap(void)
+static void serve_reap(void)
 {
 	while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
 		;
@@ -226,7 +227,7 @@ static void signals_of_interest(sigset_t *out)
 		sigaddset(out, list[i]);
 }
 
-static bool is_over(struct exec_server *s)
+static bool serve_is_over(struct exec_server *s)
 {
 	bool over;
 
@@ -242,11 +243,11 @@ static void serve(struct exec_server *s, const sigset_t *set)
 	unsigned grace_ms = GRACE_MS;
 	int sig;
 
-	while (!is_over(s)) {
+	while (!serve_is_over(s)) {
 		if (sigwait(set, &sig) != 0)
 			continue;
 		if (sig == SIGCHLD) {
-			reap();
+			serve_reap();
 		} else if (sig != SIG_OVER) {
 			begin_end(s, grace_ms);
 			grace_ms = 0;
@@ -267,7 +268,7 @@ int verb_exec_server(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	raise_files_limit(&s.options.seats);
 	s.log = s.options.quiet ? NULL : exec_log_open(STDERR_FILENO);
-	if (begin(&s, &e) < 0) {
+	if (serve_begin(&s, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
 		return EXIT_UNAVAILABLE; /* nothing runs yet */
 	}

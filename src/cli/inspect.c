@@ -32,7 +32,7 @@ static const struct {
 	[PROMPTS] = { { KILLICK_PROMPTS, "prompts", "prompts" }, "prompts", catalogue_prompt },
 };
 
-static void heading(const char *title, const char *rest)
+static void inspect_heading(const char *title, const char *rest)
 {
 	printf(cli_has_colour() ? "\n\033[1m%s\033[0m%s\n" : "\n%s%s\n", title, rest);
 }
@@ -94,7 +94,7 @@ static void print_facts(const struct killick_server_status *sv)
 	capabilities(parsed(sv->capabilities), line, sizeof(line));
 	show_labelled(stdout, "  offers", *line ? line : "nothing", 14, width);
 	if (*sv->instructions) {
-		heading("instructions", "");
+		inspect_heading("instructions", "");
 		show_block(stdout, sv->instructions, 2, width);
 	}
 }
@@ -108,7 +108,7 @@ static void print_kind(const struct lists *l, size_t server, size_t kind)
 	if (json_count(items) == 0)
 		return;
 	snprintf(count, sizeof(count), " (%zu)", json_count(items));
-	heading(kinds[kind].title, count);
+	inspect_heading(kinds[kind].title, count);
 	while (json_each(&it))
 		kinds[kind].print(stdout, it.value, 2, cli_width());
 }
@@ -121,8 +121,8 @@ static void json_raw(struct emit *j, const char *key, struct json v, const char 
 		emit_raw(j, key, otherwise, strlen(otherwise));
 }
 
-static void print_json(const struct killick_server_status *sv, size_t server,
-		       const struct lists *lists)
+static void inspect_print_json(const struct killick_server_status *sv, size_t server,
+			       const struct lists *lists)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&text);
@@ -173,7 +173,7 @@ static void inspect(struct talk *t)
 	for (size_t k = 0; k < KINDS && whole; k++)
 		whole = lists_get(t, kinds[k].list.op, kinds[k].list.capability, &lists[k]);
 	if (whole && t->json)
-		print_json(t->status->servers[server], server, lists);
+		inspect_print_json(t->status->servers[server], server, lists);
 	else if (whole)
 		print_facts(t->status->servers[server]);
 	for (size_t k = 0; k < KINDS && whole && !t->json; k++)

@@ -68,7 +68,7 @@ static bool ends_word(const char *s, size_t len, size_t i)
 				 (i + 1 < len && islower((unsigned char)s[i + 1])));
 }
 
-static bool has_word(const char *s, size_t len)
+static bool mcp_look_has_word(const char *s, size_t len)
 {
 	for (size_t i = 0; i + 3 <= len; i++)
 		if (strncasecmp(s + i, "mcp", 3) == 0 && starts_word(s, i) &&
@@ -120,7 +120,7 @@ static bool word_looks(const char *s, size_t len, bool program)
 	if (!program && ends_like(s, len, data_files))
 		return false;
 	from = program ? base_part(s, len) : telling_part(s, len);
-	return has_word(s + from, len - from);
+	return mcp_look_has_word(s + from, len - from);
 }
 
 /* An argument may itself be a command line: sh -c 'cd x && exec mcp-server-y'. */

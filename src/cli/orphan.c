@@ -213,7 +213,7 @@ static size_t hunt_wait(struct hunt *h, long long budget_ms)
 }
 
 /* Kill, scan for new processes, and repeat until none is left or the budget is used up. */
-static size_t hunt_kill(struct hunt *h)
+static size_t orphan_kill_all(struct hunt *h)
 {
 	long long end_us = clock_us() + KILL_MS * 1000LL;
 	size_t left, born;
@@ -245,7 +245,7 @@ int orphan_end(const struct procs *ps, const struct orphan *o, struct err *e)
 	hunt_signal(&h, SIGTERM);
 	hunt_signal(&h, SIGCONT); /* a stopped process gets its SIGTERM only now */
 	hunt_wait(&h, TERM_MS);
-	left = hunt_kill(&h);
+	left = orphan_kill_all(&h);
 	if (left)
 		return err_set(e, h.denied ? -h.denied : -ETIMEDOUT,
 			       "%zu of %zu processes did not end", left, h.count);

@@ -71,7 +71,7 @@ static void json_trips(struct emit *j, const char *server, const struct trips *t
 	emit_close(j);
 }
 
-static void add_row(struct table *table, const char *server, const struct trips *tr)
+static void ping_add_row(struct table *table, const char *server, const struct trips *tr)
 {
 	table_add(table, server);
 	table_addf(table, "%zu", tr->count);
@@ -99,7 +99,7 @@ static void ping_all(struct talk *t, size_t count)
 		if (!talk_is_ready(sv))
 			continue;
 		ping(t, sv->name, count, &tr);
-		add_row(&table, sv->name, &tr);
+		ping_add_row(&table, sv->name, &tr);
 		json_trips(&j, sv->name, &tr);
 	}
 	emit_close(&j);

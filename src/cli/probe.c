@@ -30,7 +30,7 @@ static void probe_id(char out[32])
 }
 
 /* Fork a child in the cgroup, or one that moves there itself where clone3 is refused. */
-static pid_t fork_into(const struct cgroup *cg)
+static pid_t probe_fork_into(const struct cgroup *cg)
 {
 	struct clone_args args = {
 		.flags = CLONE_INTO_CGROUP,
@@ -47,7 +47,7 @@ static pid_t fork_into(const struct cgroup *cg)
 	return pid;
 }
 
-static int exit_code_of(pid_t pid)
+static int probe_exit_code_of(pid_t pid)
 {
 	int status;
 
@@ -120,11 +120,11 @@ void probe_cgroup(struct probe *out)
 		raise_cgroup(dir, r, out->raise, sizeof(out->raise));
 		return;
 	}
-	pid = fork_into(&cg);
+	pid = probe_fork_into(&cg);
 	if (pid == 0)
 		_exit(cgroup_look(&cg) != CGROUP_POPULATED ? 1 : 0);
 	r = pid < 0 ? -errno : 0;
-	out->works = pid > 0 && exit_code_of(pid) == 0;
+	out->works = pid > 0 && probe_exit_code_of(pid) == 0;
 	if (!out->works) {
 		TEXT(out->how, "cannot put a process into a new cgroup in '%s': %s", dir,
 		     r ? strerror(-r) : "refused");
@@ -180,7 +180,7 @@ void probe_namespace(struct probe *out)
 		raise_namespace(out->raise, sizeof(out->raise));
 		return;
 	}
-	code = exit_code_of(pid);
+	code = probe_exit_code_of(pid);
 	out->works = code == 0;
 	if (out->works) {
 		TEXT(out->how, "made %s and was pid 1 in it", what);

@@ -51,7 +51,7 @@ static bool read_one(int proc_fd, const char *name, struct proc *p)
 	return true;
 }
 
-static int by_pid(const void *a, const void *b)
+static int procs_by_pid(const void *a, const void *b)
 {
 	const struct proc *x = a, *y = b;
 
@@ -81,7 +81,7 @@ int procs_read(struct procs *ps)
 	}
 	closedir(dir);
 	if (ps->count)
-		qsort(ps->list, ps->count, sizeof(*ps->list), by_pid);
+		qsort(ps->list, ps->count, sizeof(*ps->list), procs_by_pid);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ const struct proc *procs_find(const struct procs *ps, pid_t pid)
 {
 	struct proc key = { .st.pid = pid };
 
-	return ps->count ? bsearch(&key, ps->list, ps->count, sizeof(key), by_pid) : NULL;
+	return ps->count ? bsearch(&key, ps->list, ps->count, sizeof(key), procs_by_pid) : NULL;
 }
 
 const struct proc *procs_find_who(const struct procs *ps, pid_t pid, unsigned long long start)

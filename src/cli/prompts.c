@@ -33,7 +33,7 @@ static void arguments_text(struct json prompt, char *out, size_t size)
 	}
 }
 
-static void print_table(const struct talk *t, const struct lists *l)
+static void prompts_print_table(const struct talk *t, const struct lists *l)
 {
 	static const struct table_col cols[] = {
 		{ .title = "NAME", .min = 16 },
@@ -118,7 +118,7 @@ int verb_prompts(int argc, char **argv)
 	} else {
 		talk_missing_all(&t);
 		if (lists_get(&t, KILLICK_PROMPTS, "prompts", &l))
-			print_table(&t, &l);
+			prompts_print_table(&t, &l);
 	}
 	return talk_close(&t);
 }

@@ -40,7 +40,7 @@ const char ps_help[] =
 	"Exit status: 0, also when there are no trees; 64 usage; with --on 65 config\n"
 	"refused, 69 the executor does not answer, or the exit status of ssh.\n";
 
-static const char *level_of(const struct held *t)
+static const char *ps_level_of(const struct held *t)
 {
 	return *t->rec.level ? t->rec.level : "?";
 }
@@ -112,7 +112,7 @@ static void owner_text(const struct trees *ts, const struct held *t, char *out, 
 	snprintf(out, size, "%d %s", p->st.pid, name);
 }
 
-static void add_row(struct table *table, const struct trees *ts, const struct held *t)
+static void ps_add_row(struct table *table, const struct trees *ts, const struct held *t)
 {
 	char text[COMMAND_MAX], size[16], cpu[24], age[24], state[64];
 
@@ -125,7 +125,7 @@ static void add_row(struct table *table, const struct trees *ts, const struct he
 	table_add(table, text_size(t->rss, size));
 	table_add(table, text_span(t->cpu_ms, cpu));
 	table_add(table, text_span(t->age_ms, age));
-	table_add(table, level_of(t));
+	table_add(table, ps_level_of(t));
 	state_text(t, state);
 	table_add(table, state);
 	text_clean(t->rec.session, strlen(t->rec.session), text, sizeof(text));
@@ -134,7 +134,7 @@ static void add_row(struct table *table, const struct trees *ts, const struct he
 	table_add(table, text);
 }
 
-static void print_table(const struct trees *ts)
+static void ps_print_table(const struct trees *ts)
 {
 	static const struct table_col cols[] = {
 		{ .title = "NAME", .min = 10 },
@@ -152,7 +152,7 @@ static void print_table(const struct trees *ts)
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 
 	for (size_t i = 0; i < ts->count; i++)
-		add_row(&table, ts, &ts->list[i]);
+		ps_add_row(&table, ts, &ts->list[i]);
 	table_print(&table, stdout, 0, cli_width());
 }
 
@@ -161,7 +161,7 @@ struct drawing {
 	const struct held *tree;
 };
 
-static void draw_process(void *ctx, size_t index, const char *prefix)
+static void ps_draw_process(void *ctx, size_t index, const char *prefix)
 {
 	const struct drawing *d = ctx;
 	const struct proc *p = procs_find(&d->ts->procs, d->tree->pids[index]);
@@ -188,7 +188,7 @@ static void print_tree(const struct trees *ts, const struct held *t)
 	owner_text(ts, t, owner, sizeof(owner));
 	text_clean(t->rec.session, strlen(t->rec.session), session, sizeof(session));
 	snprintf(line, sizeof(line), "%s  %s, %s, up %s, cpu %s, %s in %zu process%s, owner %s%s%s",
-		 name, state, level_of(t), text_span(t->age_ms, age), text_span(t->cpu_ms, cpu),
+		 name, state, ps_level_of(t), text_span(t->age_ms, age), text_span(t->cpu_ms, cpu),
 		 text_size(t->rss, size), t->count, t->count == 1 ? "" : "es", owner,
 		 *session ? ", session " : "", session);
 	text_cut(line, width ? width : sizeof(cut), cut, sizeof(cut));
@@ -199,7 +199,7 @@ static void print_tree(const struct trees *ts, const struct held *t)
 	for (size_t i = 0; i < t->count; i++)
 		nodes[i] = (struct forest_node){ t->pids[i],
 						 procs_find(&ts->procs, t->pids[i])->st.ppid };
-	forest_draw(nodes, t->count, "", true, draw_process, &d);
+	forest_draw(nodes, t->count, "", true, ps_draw_process, &d);
 }
 
 static void json_process(struct emit *j, const struct procs *ps, const struct proc *p)
@@ -269,7 +269,7 @@ static void json_tree(struct emit *j, const struct trees *ts, const struct held 
 	emit_close(j);
 }
 
-static void print_json(const struct trees *ts)
+static void ps_print_json(const struct trees *ts)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_LINES(&text);
@@ -310,7 +310,7 @@ int verb_ps(int argc, char **argv)
 	if (r < 0)
 		return trees_refused("ps", r);
 	if (as_json)
-		print_json(&ts);
+		ps_print_json(&ts);
 	else if (ts.count == 0)
 		puts("no trees: killick holds no server for this user. Put `killick run --` in\n"
 		     "front of a server's command to hold it; `killick demo` shows the effect.");
@@ -318,6 +318,6 @@ int verb_ps(int argc, char **argv)
 		for (size_t i = 0; i < ts.count; i++)
 			print_tree(&ts, &ts.list[i]);
 	else
-		print_table(&ts);
+		ps_print_table(&ts);
 	return cli_finish("ps", EXIT_SUCCESS);
 }

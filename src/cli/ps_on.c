@@ -60,12 +60,12 @@ static void on_list(void *ctx, const char *result, size_t len, const struct err 
 		a->e = *e;
 }
 
-static bool is_told(void *ctx)
+static bool ps_on_is_told(void *ctx)
 {
 	return ((struct asking *)ctx)->told;
 }
 
-static void on_freed(void *ctx)
+static void ps_on_on_freed(void *ctx)
 {
 	((struct asking *)ctx)->freed = true;
 }
@@ -75,26 +75,26 @@ static bool is_freed(void *ctx)
 	return ((struct asking *)ctx)->freed;
 }
 
-static void on_turn(void *ctx)
+static void ps_on_on_turn(void *ctx)
 {
 	(void)ctx;
 }
 
 /* Get the list of p's executor into a->result; on failure a->e is set. */
-static void ask(struct asking *a, const struct config_place *p, const char *keeper)
+static void ps_on_ask(struct asking *a, const struct config_place *p, const char *keeper)
 {
 	struct environment *env;
 
-	if (loop_open(&a->loop, on_turn, NULL, &a->e) < 0)
+	if (loop_open(&a->loop, ps_on_on_turn, NULL, &a->e) < 0)
 		return;
 	loop_lock(a->loop);
 	env = on_open(a->loop, p, VERB, keeper);
 	if (environment_list(env, on_list, a, &a->e) == 0 &&
-	    !loop_wait(a->loop, is_told, a, loop_now_us() + LIST_US))
+	    !loop_wait(a->loop, ps_on_is_told, a, loop_now_us() + LIST_US))
 		err_set(&a->e, -ETIMEDOUT, "'%.100s' has not answered within %d s", p->name,
 			LIST_US / 1000000);
 	if (a->told) { /* wait for the end of a program that was started for this request */
-		environment_free(env, on_freed, a);
+		environment_free(env, ps_on_on_freed, a);
 		loop_wait(a->loop, is_freed, a, loop_now_us() + FREE_US);
 	}
 	loop_unlock(a->loop);
@@ -169,7 +169,7 @@ static void add_number(struct table *t, struct json v)
 		table_add(t, "-");
 }
 
-static void add_row(struct table *t, struct json p)
+static void ps_on_add_row(struct table *t, struct json p)
 {
 	struct timespec now;
 	int64_t now_ms, since_ms;
@@ -197,7 +197,7 @@ static size_t count(struct json list, bool all)
 	return n;
 }
 
-static void print_table(struct json list, bool all)
+static void ps_on_print_table(struct json list, bool all)
 {
 	static const struct table_col cols[] = {
 		{ .title = "NAME", .min = 10 },
@@ -214,12 +214,12 @@ static void print_table(struct json list, bool all)
 	while (json_each(&it)) {
 		if (!all && !is_held(it.value))
 			continue;
-		add_row(&table, it.value);
+		ps_on_add_row(&table, it.value);
 	}
 	table_print(&table, stdout, 0, cli_width());
 }
 
-static void print_json(struct json list, bool all)
+static void ps_on_print_json(struct json list, bool all)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_LINES(&text);
@@ -233,7 +233,8 @@ static void print_json(struct json list, bool all)
 	emit_print(&j, stdout);
 }
 
-static int show(const struct asking *a, const struct config_place *p, const struct ps_on_options *o)
+static int ps_on_show(const struct asking *a, const struct config_place *p,
+		      const struct ps_on_options *o)
 {
 	struct json_fault fault;
 	struct json top, list = JSON_NONE;
@@ -246,11 +247,11 @@ static int show(const struct asking *a, const struct config_place *p, const stru
 		return EXIT_UNAVAILABLE;
 	}
 	if (o->as_json)
-		print_json(list, o->all);
+		ps_on_print_json(list, o->all);
 	else if (count(list, o->all) == 0)
 		printf("no processes: the executor of '%s' holds none.\n", p->name);
 	else
-		print_table(list, o->all);
+		ps_on_print_table(list, o->all);
 	return cli_finish(VERB, EXIT_SUCCESS);
 }
 
@@ -270,8 +271,8 @@ int ps_on(const struct on *where, const struct ps_on_options *o)
 	keeper = on_keeper(VERB);
 	if (!keeper)
 		return EXIT_UNAVAILABLE;
-	ask(&a, &p, keeper);
-	status = show(&a, &p, o);
+	ps_on_ask(&a, &p, keeper);
+	status = ps_on_show(&a, &p, o);
 	free(a.result);
 	return status;
 }

@@ -11,7 +11,7 @@
 #include "base/quiet.h"
 
 /* Write all bytes. 0, or errno. */
-static int write_all(int fd, const char *bytes, size_t len)
+static int pump_write_all(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = quiet_write(fd, bytes, len);
@@ -35,7 +35,7 @@ static bool has_work(void *ctx)
 	return p->waiting.len > 0 || p->finished;
 }
 
-static void *run(void *arg)
+static void *pump_run(void *arg)
 {
 	struct pump *p = arg;
 
@@ -51,7 +51,7 @@ static void *run(void *arg)
 		p->waiting = (struct buf)BUF_INIT(BUF_ANY_SIZE);
 		p->writing = out.len;
 		loop_unlock(p->loop);
-		error = p->broken ? 0 : write_all(p->fd, out.data, out.len);
+		error = p->broken ? 0 : pump_write_all(p->fd, out.data, out.len);
 		buf_done(&out);
 		loop_lock(p->loop);
 		p->writing = 0;
@@ -73,7 +73,7 @@ int pump_start(struct pump *p, struct err *e)
 	int r;
 
 	p->waiting = (struct buf)BUF_INIT(BUF_ANY_SIZE);
-	r = pthread_create(&thread, NULL, run, p);
+	r = pthread_create(&thread, NULL, pump_run, p);
 	if (r != 0)
 		return err_set(e, -r, "cannot start a thread: %s", strerror(r));
 	pthread_detach(thread);

@@ -180,7 +180,7 @@ static int sweep_and_wait(struct reap *reap, struct janitor *all)
 	}
 }
 
-static void summary(const struct janitor *r, int named)
+static void reap_summary(const struct janitor *r, int named)
 {
 	if (r->trees == 0 && named == 0)
 		puts("nothing to reap: every tree has its keeper");
@@ -238,7 +238,7 @@ int verb_reap(int argc, char **argv)
 		emit_close(j);
 		emit_print(j, stdout);
 	} else {
-		summary(&janitor, late + elsewhere);
+		reap_summary(&janitor, late + elsewhere);
 	}
 	return cli_finish("reap", !reap.dry_run && (janitor.survivors || janitor.unfinished ||
 						    janitor.orphaned || late)

@@ -38,7 +38,8 @@ static void add_rows(struct table *table, const struct talk *t, const struct lis
 	}
 }
 
-static void print_table(const struct talk *t, const struct lists *lists, const struct lists *more)
+static void resources_print_table(const struct talk *t, const struct lists *lists,
+				  const struct lists *more)
 {
 	static const struct table_col cols[] = {
 		{ .title = "URI", .min = 50 },
@@ -80,6 +81,6 @@ int verb_resources(int argc, char **argv)
 	talk_missing_all(&t);
 	if (lists_get(&t, KILLICK_RESOURCES, "resources", &plain) &&
 	    lists_get(&t, KILLICK_TEMPLATES, "resources", &templates))
-		print_table(&t, &plain, &templates);
+		resources_print_table(&t, &plain, &templates);
 	return talk_close(&t);
 }

@@ -70,13 +70,13 @@ struct run_on {
 
 /* --- the end --- */
 
-static void stop(struct run_on *r, enum link_stop how, unsigned grace_ms)
+static void run_on_stop(struct run_on *r, enum link_stop how, unsigned grace_ms)
 {
 	if (r->link && !r->ended)
 		link_stop_within(r->link, how, grace_ms);
 }
 
-static void on_signal(struct loop_watch *w, uint32_t events)
+static void run_on_on_signal(struct loop_watch *w, uint32_t events)
 {
 	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, signals));
 	struct signalfd_siginfo info;
@@ -87,7 +87,8 @@ static void on_signal(struct loop_watch *w, uint32_t events)
 	r->leave = true;
 	if (!r->signal)
 		r->signal = (int)info.ssi_signo;
-	stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM, r->o.run.recipe.grace_ms);
+	run_on_stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM,
+		    r->o.run.recipe.grace_ms);
 }
 
 static void on_owner_dead(struct loop_watch *w, uint32_t events)
@@ -98,7 +99,7 @@ static void on_owner_dead(struct loop_watch *w, uint32_t events)
 	(void)events;
 	loop_watch_stop(r->loop, w);
 	r->leave = true;
-	stop(r, LINK_STOP_TERM, grace_ms < OWNER_DEAD_MS ? grace_ms : OWNER_DEAD_MS);
+	run_on_stop(r, LINK_STOP_TERM, grace_ms < OWNER_DEAD_MS ? grace_ms : OWNER_DEAD_MS);
 }
 
 /* The server had time to read its queued input. While the connection is lost it could not. */
@@ -107,7 +108,7 @@ static void on_patience_over(struct loop_timer *t)
 	struct run_on *r = (struct run_on *)((char *)t - offsetof(struct run_on, patience));
 
 	if (r->started && !r->lost)
-		stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
+		run_on_stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
 	else
 		loop_timer_set(r->loop, t, r->o.run.recipe.grace_ms, on_patience_over);
 }
@@ -140,17 +141,17 @@ static void look_at_pumps(void *ctx)
 		link_pause(r->link, full);
 	r->paused = full;
 	if (r->out.broken)
-		stop(r, LINK_STOP_TERM, r->o.run.recipe.grace_ms);
+		run_on_stop(r, LINK_STOP_TERM, r->o.run.recipe.grace_ms);
 }
 
-static void on_started(void *ctx, pid_t pid, const char *level)
+static void run_on_on_started(void *ctx, pid_t pid, const char *level)
 {
 	((struct run_on *)ctx)->started = true;
 	(void)pid;
 	(void)level;
 }
 
-static void on_bytes(void *ctx, const char *bytes, size_t len)
+static void run_on_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct run_on *r = ctx;
 
@@ -158,7 +159,7 @@ static void on_bytes(void *ctx, const char *bytes, size_t len)
 	look_at_pumps(r);
 }
 
-static void on_stderr(void *ctx, const char *bytes, size_t len)
+static void run_on_on_stderr(void *ctx, const char *bytes, size_t len)
 {
 	struct run_on *r = ctx;
 
@@ -166,17 +167,17 @@ static void on_stderr(void *ctx, const char *bytes, size_t len)
 	look_at_pumps(r);
 }
 
-static void on_eof(void *ctx)
+static void run_on_on_eof(void *ctx)
 {
 	(void)ctx;
 }
 
 /* End the background jobs of the server: killick must hold all its processes. */
-static void on_exited(void *ctx, int exit_code, int exit_signal)
+static void run_on_on_exited(void *ctx, int exit_code, int exit_signal)
 {
 	(void)exit_code;
 	(void)exit_signal;
-	stop(ctx, LINK_STOP_KILL, 0);
+	run_on_stop(ctx, LINK_STOP_KILL, 0);
 }
 
 static void say_later(struct run_on *r, const char *text, const char *more)
@@ -187,19 +188,19 @@ static void say_later(struct run_on *r, const char *text, const char *more)
 	pump_add(&r->err, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
-static void on_lost(void *ctx, const char *why)
+static void run_on_on_lost(void *ctx, const char *why)
 {
 	((struct run_on *)ctx)->lost = true;
 	say_later(ctx, why, "; waiting for a new connection");
 }
 
-static void on_back(void *ctx)
+static void run_on_on_back(void *ctx)
 {
 	((struct run_on *)ctx)->lost = false;
 	say_later(ctx, "the connection is back", "");
 }
 
-static void on_ended(void *ctx, const struct link_end *end)
+static void run_on_on_ended(void *ctx, const struct link_end *end)
 {
 	struct run_on *r = ctx;
 
@@ -210,14 +211,14 @@ static void on_ended(void *ctx, const struct link_end *end)
 }
 
 static const struct link_events link_events = {
-	.on_started = on_started,
-	.on_bytes = on_bytes,
-	.on_stderr = on_stderr,
-	.on_eof = on_eof,
-	.on_ended = on_ended,
-	.on_exited = on_exited,
-	.on_lost = on_lost,
-	.on_back = on_back,
+	.on_started = run_on_on_started,
+	.on_bytes = run_on_on_bytes,
+	.on_stderr = run_on_on_stderr,
+	.on_eof = run_on_on_eof,
+	.on_ended = run_on_on_ended,
+	.on_exited = run_on_on_exited,
+	.on_lost = run_on_on_lost,
+	.on_back = run_on_on_back,
 };
 
 /* --- stdin --- */
@@ -266,12 +267,12 @@ static void end_input(struct run_on *r)
 		lose_patience(r);
 	loop_wait(r->loop, is_taken, r, INT64_MAX);
 	loop_timer_stop(r->loop, &r->patience);
-	stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
+	run_on_stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
 }
 
 /* With the lock. False: no more input is needed. A server that closed its stdin may still run: then
  * input is read and dropped until its end. */
-static bool feed(struct run_on *r, const char *bytes, ssize_t n)
+static bool run_on_feed(struct run_on *r, const char *bytes, ssize_t n)
 {
 	if (r->ended || !r->link)
 		return false;
@@ -294,7 +295,7 @@ static void *read_stdin(void *arg)
 		ssize_t n = read_input(bytes, PIECE);
 
 		loop_lock(r->loop);
-		more = feed(r, bytes, n);
+		more = run_on_feed(r, bytes, n);
 		loop_unlock(r->loop);
 	}
 	free(bytes);
@@ -354,7 +355,7 @@ static int watch_signals(struct run_on *r)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, EPOLLIN, on_signal);
+	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, EPOLLIN, run_on_on_signal);
 }
 
 /* Called before any thread exists, so that all threads have the signals blocked. */
@@ -389,7 +390,7 @@ static int watch_owner(struct run_on *r)
 	return 0;
 }
 
-static int open_link(struct run_on *r, struct err *e)
+static int run_on_open_link(struct run_on *r, struct err *e)
 {
 	struct recipe recipe = r->o.run.recipe;
 	AUTO(mem_drop) char *here = recipe.cwd ? NULL : getcwd(NULL, 0);
@@ -407,7 +408,7 @@ static int open_link(struct run_on *r, struct err *e)
 }
 
 /* With the lock. 0, or an exit status. */
-static int start(struct run_on *r, const char *keeper)
+static int run_on_start(struct run_on *r, const char *keeper)
 {
 	struct err e = ERR_INIT;
 	int status = watch_owner(r), code;
@@ -425,13 +426,13 @@ static int start(struct run_on *r, const char *keeper)
 	if (code < 0)
 		err_set(&e, code, "cannot wait for signals: %s%s", strerror(-code), err_next(code));
 	if (code < 0 || pump_start(&r->out, &e) < 0 || pump_start(&r->err, &e) < 0 ||
-	    open_link(r, &e) < 0) {
+	    run_on_open_link(r, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
 		return EXIT_UNAVAILABLE;
 	}
 	if (start_input(r, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
-		stop(r, LINK_STOP_KILL, 0);
+		run_on_stop(r, LINK_STOP_KILL, 0);
 	}
 	return 0;
 }
@@ -495,7 +496,7 @@ static bool has_ended(void *ctx)
 	return ((struct run_on *)ctx)->ended;
 }
 
-static void on_freed(void *ctx)
+static void run_on_on_freed(void *ctx)
 {
 	((struct run_on *)ctx)->freed = true;
 }
@@ -507,7 +508,7 @@ static bool is_written(void *ctx)
 	return pump_is_done(&r->out) && pump_is_done(&r->err);
 }
 
-static bool is_over(void *ctx)
+static bool run_on_is_over(void *ctx)
 {
 	const struct run_on *r = ctx;
 
@@ -515,22 +516,22 @@ static bool is_over(void *ctx)
 }
 
 /* Wait for the end. Threads that hang in a read or a write end with the program. */
-static int finish(struct run_on *r)
+static int run_on_finish(struct run_on *r)
 {
 	loop_wait(r->loop, has_ended, r, INT64_MAX);
 	link_free(r->link);
 	r->link = NULL;
 	loop_timer_stop(r->loop, &r->patience);
-	environment_free(r->env, on_freed, r);
+	environment_free(r->env, run_on_on_freed, r);
 	pump_finish(&r->out);
 	pump_finish(&r->err);
-	loop_wait(r->loop, is_over, r, INT64_MAX);
+	loop_wait(r->loop, run_on_is_over, r, INT64_MAX);
 	loop_wait(r->loop, is_written, r, loop_now_us() + LAST_WORDS_US);
 	write_report(r);
 	return exit_status(r);
 }
 
-static void on_turn(void *ctx)
+static void run_on_on_turn(void *ctx)
 {
 	(void)ctx;
 }
@@ -553,14 +554,14 @@ int verb_run(int argc, char **argv)
 	if (!keeper)
 		return EXIT_UNAVAILABLE;
 	hold_signals();
-	if (loop_open(&r->loop, on_turn, NULL, &e) < 0) {
+	if (loop_open(&r->loop, run_on_on_turn, NULL, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
 		return EXIT_TRY_AGAIN;
 	}
 	loop_lock(r->loop);
-	status = start(r, keeper);
+	status = run_on_start(r, keeper);
 	if (status == 0)
-		status = finish(r);
+		status = run_on_finish(r);
 	loop_unlock(r->loop);
 	return status;
 }

@@ -78,7 +78,7 @@ static const char *misplaced(const struct options *o)
 	return o->recipe.stdio == STDIO_TERMINAL ? "--terminal" : NULL;
 }
 
-static bool check(struct run_on_options *o, int *out_status)
+static bool run_on_options_check(struct run_on_options *o, int *out_status)
 {
 	const char *wrong = misplaced(&o->run), *cwd = o->run.recipe.cwd;
 
@@ -167,5 +167,5 @@ bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_
 	}
 	out->run.recipe.cwd = ours.cwd;
 	out->run.recipe.envp = ours.envp;
-	return check(out, out_status);
+	return run_on_options_check(out, out_status);
 }

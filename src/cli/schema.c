@@ -8,7 +8,7 @@
 
 enum { NAME_MAX_COLUMNS = 24, TYPE_SIZE = 160, NAME_SIZE = 128 };
 
-static void append(char *out, size_t size, const char *text)
+static void schema_append(char *out, size_t size, const char *text)
 {
 	size_t len = strlen(out);
 
@@ -37,12 +37,12 @@ static void join(struct json array, const char *between, char *out, size_t size)
 	for (bool first = true; json_each(&it); first = false) {
 		plain(it.value, text, sizeof(text));
 		if (strlen(out) + strlen(between) + strlen(text) + 5 >= size) {
-			append(out, size, ", ...");
+			schema_append(out, size, ", ...");
 			return;
 		}
 		if (!first)
-			append(out, size, between);
-		append(out, size, text);
+			schema_append(out, size, between);
+		schema_append(out, size, text);
 	}
 }
 
@@ -61,19 +61,19 @@ static void type_at(struct json schema, char *out, size_t size, int depth)
 
 	out[0] = '\0';
 	if (depth > 5 || json_type(schema) != JSON_OBJECT) {
-		append(out, size, "any");
+		schema_append(out, size, "any");
 	} else if (json_type(values) == JSON_ARRAY) {
-		append(out, size, "one of ");
+		schema_append(out, size, "one of ");
 		join(values, ", ", out, size);
 	} else if (only.at) {
-		append(out, size, "always ");
+		schema_append(out, size, "always ");
 		plain(only, out + strlen(out), size - strlen(out));
 	} else if (json_is(type, "array")) {
 		char item[TYPE_SIZE];
 
 		type_at(json_get(schema, "items"), item, sizeof(item), depth + 1);
-		append(out, size, "list of ");
-		append(out, size, item);
+		schema_append(out, size, "list of ");
+		schema_append(out, size, item);
 	} else if (json_type(type) == JSON_STRING) {
 		plain(type, out, size);
 	} else if (json_type(type) == JSON_ARRAY) {
@@ -84,11 +84,11 @@ static void type_at(struct json schema, char *out, size_t size, int depth)
 
 		for (bool first = true; json_each(&it); first = false) {
 			type_at(it.value, one, sizeof(one), depth + 1);
-			append(out, size, first ? "" : " or ");
-			append(out, size, one);
+			schema_append(out, size, first ? "" : " or ");
+			schema_append(out, size, one);
 		}
 	} else {
-		append(out, size, json_get(schema, "properties").at ? "object" : "any");
+		schema_append(out, size, json_get(schema, "properties").at ? "object" : "any");
 	}
 }
 
@@ -113,7 +113,7 @@ struct layout { /* of a list of parameters */
 	size_t names; /* columns of the longest name below the limit */
 };
 
-static void widen(struct layout *l, const char *name)
+static void schema_widen(struct layout *l, const char *name)
 {
 	size_t w = text_width(name);
 
@@ -154,7 +154,7 @@ void schema_params(FILE *out, struct json schema, size_t indent, size_t width)
 
 	while (json_each(&it)) {
 		clean_key(it.key, name, sizeof(name));
-		widen(&l, name);
+		schema_widen(&l, name);
 	}
 	it = json_iter(properties);
 	while (json_each(&it)) {
@@ -167,8 +167,8 @@ void schema_params(FILE *out, struct json schema, size_t indent, size_t width)
 		schema_type(it.value, type, sizeof(type) - 1);
 		if (otherwise.at) {
 			plain(otherwise, value, 40);
-			append(type, sizeof(type), ", default ");
-			append(type, sizeof(type), value);
+			schema_append(type, sizeof(type), ", default ");
+			schema_append(type, sizeof(type), value);
 		}
 		json_string(json_get(it.value, "description"), &about);
 		parameter(&l, name, type, is_in(required, raw), about ? about : "");
@@ -183,7 +183,7 @@ void schema_arguments(FILE *out, struct json arguments, size_t indent, size_t wi
 
 	while (json_each(&it)) {
 		show_member(it.value, "name", name, sizeof(name));
-		widen(&l, name);
+		schema_widen(&l, name);
 	}
 	it = json_iter(arguments);
 	while (json_each(&it)) {

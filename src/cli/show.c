@@ -177,15 +177,15 @@ static unsigned long long decoded_size(struct json text)
 	return (unsigned long long)len * 3 / 4;
 }
 
-static void ended(FILE *out, bool line_ended)
+static void show_ended(FILE *out, bool line_ended)
 {
 	if (!line_ended)
 		fputc('\n', out);
 }
 
 /* `[kind what mime, size]`; all parts except the kind may be missing. */
-static void summary(FILE *out, const char *kind, struct json item, const char *name_key,
-		    const char *data_key)
+static void show_summary(FILE *out, const char *kind, struct json item, const char *name_key,
+			 const char *data_key)
 {
 	char name[512], mime[128], size[32];
 	struct json data = json_get(item, data_key);
@@ -203,9 +203,9 @@ void show_resource(FILE *out, struct json item)
 	AUTO(mem_drop) char *text = NULL;
 
 	if (json_string(json_get(item, "text"), &text))
-		ended(out, show_text(out, text, strlen(text)));
+		show_ended(out, show_text(out, text, strlen(text)));
 	else
-		summary(out, "resource", item, "uri", "blob");
+		show_summary(out, "resource", item, "uri", "blob");
 }
 
 void show_content(FILE *out, struct json item)
@@ -215,13 +215,13 @@ void show_content(FILE *out, struct json item)
 
 	show_member(item, "type", kind, sizeof(kind));
 	if (strcmp(kind, "text") == 0 && json_string(json_get(item, "text"), &text))
-		ended(out, show_text(out, text, strlen(text)));
+		show_ended(out, show_text(out, text, strlen(text)));
 	else if (strcmp(kind, "resource") == 0)
 		show_resource(out, json_get(item, "resource"));
 	else if (strcmp(kind, "resource_link") == 0)
-		summary(out, "link", item, "uri", "");
+		show_summary(out, "link", item, "uri", "");
 	else
-		summary(out, *kind ? kind : "content", item, "name", "data");
+		show_summary(out, *kind ? kind : "content", item, "name", "data");
 }
 
 static int digit(char c)

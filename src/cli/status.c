@@ -29,7 +29,7 @@ static void software(const struct killick_server_status *sv, char *out, size_t s
 }
 
 /* The reason of a failure, without the server's name, which is in the first column. */
-static void reason(const struct killick_server_status *sv, char *out, size_t size)
+static void status_reason(const struct killick_server_status *sv, char *out, size_t size)
 {
 	char name[256];
 	const char *error = sv->error;
@@ -40,7 +40,7 @@ static void reason(const struct killick_server_status *sv, char *out, size_t siz
 	text_clean(error, strlen(error), out, size);
 }
 
-static void add_row(struct table *table, const struct killick_server_status *sv)
+static void status_add_row(struct table *table, const struct killick_server_status *sv)
 {
 	char text[512];
 
@@ -61,11 +61,11 @@ static void add_row(struct table *table, const struct killick_server_status *sv)
 		table_add(table, "-");
 	software(sv, text, sizeof(text));
 	table_add(table, text);
-	reason(sv, text, sizeof(text));
+	status_reason(sv, text, sizeof(text));
 	table_add(table, text);
 }
 
-static void print_table(const struct talk *t)
+static void status_print_table(const struct talk *t)
 {
 	static const struct table_col cols[] = {
 		{ .title = "SERVER", .min = 10 },
@@ -82,12 +82,12 @@ static void print_table(const struct talk *t)
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 
 	for (size_t i = 0; i < t->status->count; i++)
-		add_row(&table, t->status->servers[i]);
+		status_add_row(&table, t->status->servers[i]);
 	table_print(&table, stdout, 0, cli_width());
 	fflush(stdout);
 }
 
-static void print_json(const struct talk *t)
+static void status_print_json(const struct talk *t)
 {
 	AUTO(mem_drop) char *text = killick_status_json(t->status);
 
@@ -108,9 +108,9 @@ int verb_status(int argc, char **argv)
 		return talk_close(&t);
 	talk_look(&t);
 	if (t.json)
-		print_json(&t);
+		status_print_json(&t);
 	else
-		print_table(&t);
+		status_print_table(&t);
 	talk_missing_all(&t);
 	return talk_close(&t);
 }

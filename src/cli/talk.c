@@ -24,7 +24,7 @@ static void ending_signals(sigset_t *out)
 	sigaddset(out, SIGHUP);
 }
 
-static void catch_signals(struct talk *t)
+static void talk_catch_signals(struct talk *t)
 {
 	sigset_t set;
 
@@ -126,7 +126,7 @@ static void on_event(void *ctx, const struct killick_event *ev)
 	}
 }
 
-static void on_open(void *ctx, struct killick_session *s, const struct killick_error *e)
+static void talk_on_open(void *ctx, struct killick_session *s, const struct killick_error *e)
 {
 	struct talk *t = ctx;
 
@@ -171,7 +171,7 @@ static bool open_session(struct talk *t)
 		runtime.cache_dir = cache;
 	if (killick_open(&runtime, &t->k, &t->error))
 		return open_failed(t);
-	if (killick_session_open_start(t->k, &options, on_open, t, &t->error))
+	if (killick_session_open_start(t->k, &options, talk_on_open, t, &t->error))
 		return open_failed(t);
 	bar_begin(&t->bar, t->server ? t->server : "starting");
 	if (!talk_pump(t, &t->opened, t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0)) {
@@ -203,7 +203,7 @@ bool talk_open(struct talk *t)
 		if (t->verbose)
 			talk_say(t, "the config is %s", t->source);
 	}
-	catch_signals(t);
+	talk_catch_signals(t);
 	if (!open_session(t))
 		return false;
 	talk_look(t);
@@ -284,7 +284,7 @@ struct slot { /* one request */
 	struct killick_call *call;
 };
 
-static void on_done(void *ctx, struct killick_result *r)
+static void talk_on_done(void *ctx, struct killick_result *r)
 {
 	struct slot *s = ctx;
 
@@ -293,20 +293,20 @@ static void on_done(void *ctx, struct killick_result *r)
 		s->all->done = true;
 }
 
-static void on_progress(void *ctx, const struct killick_progress *p)
+static void talk_on_progress(void *ctx, const struct killick_progress *p)
 {
 	struct slot *s = ctx;
 
 	bar_progress(&s->all->talk->bar, p->progress, p->total, p->message ? p->message : "");
 }
 
-static void begin(struct talk *t, struct slot *s)
+static void talk_begin(struct talk *t, struct slot *s)
 {
 	struct killick_request *rq = &s->ask->rq;
 
 	rq->ctx = s;
-	rq->on_done = on_done;
-	rq->on_progress = on_progress;
+	rq->on_done = talk_on_done;
+	rq->on_progress = talk_on_progress;
 	rq->timeout_ms = t->timeout_ms;
 	rq->progress_extends = !t->timeout_ms;
 	s->ask->result = NULL;
@@ -342,7 +342,7 @@ bool talk_all(struct talk *t, struct talk_ask *asks, size_t count)
 	bar_begin(&t->bar, count == 1 && asks->rq.name ? asks->rq.name : t->verb);
 	for (size_t i = 0; i < count; i++) {
 		slots[i] = (struct slot){ .all = &all, .ask = &asks[i] };
-		begin(t, &slots[i]);
+		talk_begin(t, &slots[i]);
 	}
 	all.done = all.left == 0;
 	if (!talk_pump(t, &all.done, 0)) {

@@ -7,7 +7,7 @@
 
 enum { OPTIONS_MAX = 12 };
 
-static bool check(struct talk *t, int max_words, int *out_status)
+static bool talk_options_check(struct talk *t, int max_words, int *out_status)
 {
 	unsigned ms;
 
@@ -52,5 +52,5 @@ bool talk_options(struct talk *t, int argc, char **argv, const char *help,
 		options[n++] = *more;
 	}
 	return cli_words(argc, argv, help, options, &t->words, out_status) &&
-	       check(t, max_words, out_status);
+	       talk_options_check(t, max_words, out_status);
 }

@@ -113,7 +113,7 @@ static void not_found(struct talk *t, const char *name, const struct named *clos
 }
 
 /* Copy the tool `one` to `out`. */
-static void take(struct tool *one, struct tool *out)
+static void toolbox_take(struct tool *one, struct tool *out)
 {
 	tool_done(out);
 	*out = *one;
@@ -143,18 +143,18 @@ bool toolbox_find(struct talk *t, const struct toolbox *b, const char *name, str
 			continue;
 		if (strcmp(listed, name) == 0 || same_tool(&one, &qualified)) {
 			same.count = 1; /* this server, even if others have the tool, too */
-			take(&one, &found);
+			toolbox_take(&one, &found);
 			break;
 		}
 		if (strcmp(one.name, name) == 0) {
 			add_name(&same, listed);
-			take(&one, &found);
+			toolbox_take(&one, &found);
 		} else if (is_close(name, one.name) || is_close(name, listed)) {
 			add_name(&close, listed);
 		}
 	}
 	if (same.count == 1) {
-		take(&found, out);
+		toolbox_take(&found, out);
 		return true;
 	}
 	if (same.count == 0) {

@@ -15,7 +15,7 @@ const char tools_help[] =
 	"parameters. With several servers the names are qualified: server__tool.\n"
 	"\n" TALK_HELP("print an array with an object per server; NAME: the tool") TALK_EXITS;
 
-static void print_table(struct json tools)
+static void tools_print_table(struct json tools)
 {
 	static const struct table_col cols[] = {
 		{ .title = "NAME", .min = 20 },
@@ -46,7 +46,7 @@ static void print_all(struct talk *t)
 	if (json_count(box.tools) == 0)
 		puts("no tools");
 	else
-		print_table(box.tools);
+		tools_print_table(box.tools);
 }
 
 static void print_one(struct talk *t, const char *name)

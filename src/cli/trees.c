@@ -68,7 +68,7 @@ static int add_record(void *ctx, const struct record *rec, int fd)
 	return 0;
 }
 
-static int by_pid(const void *a, const void *b)
+static int trees_by_pid(const void *a, const void *b)
 {
 	const pid_t *x = a, *y = b;
 
@@ -160,7 +160,7 @@ int trees_read(struct trees *ts)
 	add_lost(ts);
 	for (size_t i = 0; i < ts->count; i++) {
 		if (ts->list[i].count)
-			qsort(ts->list[i].pids, ts->list[i].count, sizeof(pid_t), by_pid);
+			qsort(ts->list[i].pids, ts->list[i].count, sizeof(pid_t), trees_by_pid);
 	}
 	if (ts->count)
 		qsort(ts->list, ts->count, sizeof(*ts->list), by_start);
@@ -184,7 +184,7 @@ bool trees_have(const struct trees *ts, pid_t pid)
 		if (t->rec.kept && t->state != HELD_ELSEWHERE &&
 		    (pid == t->rec.watch.pid || pid == t->rec.hold.pid))
 			return true;
-		if (t->count && bsearch(&pid, t->pids, t->count, sizeof(pid), by_pid))
+		if (t->count && bsearch(&pid, t->pids, t->count, sizeof(pid), trees_by_pid))
 			return true;
 	}
 	return false;

@@ -211,7 +211,7 @@ void config_hash_list(struct sha256 *s, char *const *list)
 	config_hash_text(s, NULL);
 }
 
-static void fingerprint(struct config_server *s)
+static void config_fingerprint(struct config_server *s)
 {
 	struct recipe r = s->recipe;
 	AUTO(mem_drop) char *words = NULL;
@@ -258,7 +258,7 @@ static int read_servers(struct config_job *j, struct json servers)
 						  s->name, c->servers[i].line);
 		}
 		if (r == 0)
-			fingerprint(s);
+			config_fingerprint(s);
 	}
 	return r;
 }
@@ -405,12 +405,12 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 		config_done(&c);
 		return r;
 	}
-	fingerprint(s);
+	config_fingerprint(s);
 	*out = c;
 	return 0;
 }
 
-static size_t name_len(const char *variable)
+static size_t config_name_len(const char *variable)
 {
 	return strcspn(variable, "=");
 }
@@ -418,7 +418,7 @@ static size_t name_len(const char *variable)
 static int by_variable_name(const void *a, const void *b)
 {
 	const char *x = *(char *const *)a, *y = *(char *const *)b;
-	size_t x_len = name_len(x), y_len = name_len(y);
+	size_t x_len = config_name_len(x), y_len = config_name_len(y);
 	int r = memcmp(x, y, x_len < y_len ? x_len : y_len);
 
 	return r ? r : x_len < y_len ? -1 : x_len > y_len;
@@ -427,10 +427,11 @@ static int by_variable_name(const void *a, const void *b)
 /* Of the same name, the last one counts. */
 static void set_variable(char ***envp, const char *variable)
 {
-	size_t len = name_len(variable), count = 0;
+	size_t len = config_name_len(variable), count = 0;
 
 	for (; (*envp)[count]; count++) {
-		if (name_len((*envp)[count]) != len || memcmp((*envp)[count], variable, len) != 0)
+		if (config_name_len((*envp)[count]) != len ||
+		    memcmp((*envp)[count], variable, len) != 0)
 			continue;
 		free((*envp)[count]);
 		(*envp)[count] = mem_dup(variable);
@@ -451,8 +452,8 @@ int config_command_more(struct config *c, const struct config_more *more, struct
 				       *v);
 		if (strlen(*v) > CONFIG_STRING_MAX)
 			return err_set(e, -EINVAL, "env: '%.*s' has more than %u bytes",
-				       (int)(name_len(*v) < 100 ? name_len(*v) : 100), *v,
-				       CONFIG_STRING_MAX);
+				       (int)(config_name_len(*v) < 100 ? config_name_len(*v) : 100),
+				       *v, CONFIG_STRING_MAX);
 	}
 	if (more->cwd && !*more->cwd)
 		return err_set(e, -EINVAL, "cwd is empty");
@@ -463,7 +464,7 @@ int config_command_more(struct config *c, const struct config_more *more, struct
 		r->cwd = mem_dup(more->cwd);
 	if (more->startup_ms)
 		s->startup_ms = more->startup_ms;
-	fingerprint(s);
+	config_fingerprint(s);
 	return 0;
 }
 

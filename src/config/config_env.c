@@ -88,7 +88,8 @@ static int add_defaults(struct config_job *j, struct entries *s)
 }
 
 /* A name of a variable, from v. */
-static int read_name(struct config_job *j, const char *key, struct json v, char **out_name)
+static int config_env_read_name(struct config_job *j, const char *key, struct json v,
+				char **out_name)
 {
 	char shown[CONFIG_SHOW_SIZE];
 	AUTO(mem_drop) char *name = NULL;
@@ -131,7 +132,7 @@ static int add_from(struct config_job *j, const char *key, struct json which, st
 {
 	AUTO(mem_drop) char *name = NULL;
 	const char *value;
-	int r = read_name(j, key, which, &name);
+	int r = config_env_read_name(j, key, which, &name);
 
 	if (r < 0)
 		return r;
@@ -176,12 +177,13 @@ static int add_names(struct config_job *j, struct config_value names, struct ent
 	return r;
 }
 
-static int add_value(struct config_job *j, const char *key, struct json_iter *it, struct entries *s)
+static int config_env_add_value(struct config_job *j, const char *key, struct json_iter *it,
+				struct entries *s)
 {
 	AUTO(mem_drop) char *name = NULL, *value = NULL;
 	char shown[CONFIG_SHOW_SIZE], path[CONFIG_SHOW_SIZE + 16];
 	enum json_type type = json_type(it->value);
-	int r = read_name(j, key, it->key, &name);
+	int r = config_env_read_name(j, key, it->key, &name);
 
 	if (r < 0)
 		return r;
@@ -206,7 +208,7 @@ static int add_values(struct config_job *j, struct config_value env, struct entr
 		return config_refuse(j, env.v.at, "'%s' must be an object of strings, found %s",
 				     env.key, config_type(env.v));
 	while (r == 0 && env.v.at && json_each(&it))
-		r = add_value(j, env.key, &it, s);
+		r = config_env_add_value(j, env.key, &it, s);
 	return r;
 }
 

@@ -49,7 +49,7 @@ static const char *way_name(unsigned way)
 	return keys[way == BY_URL ? URL : way == BY_SSH ? SSH : PROGRAM].name;
 }
 
-static void fingerprint(struct config_place *p)
+static void config_place_fingerprint(struct config_place *p)
 {
 	struct sha256 h;
 
@@ -164,7 +164,8 @@ static int check_url(const char *text, struct url_rules with, struct err *e)
 
 /* --- reading --- */
 
-static int fields_add(struct config_job *j, struct json key, struct json value, struct fields *f)
+static int config_place_fields_add(struct config_job *j, struct json key, struct json value,
+				   struct fields *f)
 {
 	size_t i = 0;
 
@@ -221,7 +222,7 @@ __attribute__((format(printf, 2, 3))) static void set_problem(struct config_plac
 }
 
 /* It is sent in a line of a header. */
-static bool is_token(const char *text)
+static bool config_place_is_token(const char *text)
 {
 	for (; *text; text++) {
 		if (*text <= ' ' || *text >= 0x7f)
@@ -236,7 +237,7 @@ static void set_token(struct config_place *p, const char *name, char *const *env
 
 	if (!value || !*value)
 		set_problem(p, "variable '%.100s', which must have the token, is not set", name);
-	else if (!is_token(value))
+	else if (!config_place_is_token(value))
 		set_problem(p,
 			    "the token in variable '%.100s' has spaces, or characters that are "
 			    "not ASCII",
@@ -245,7 +246,8 @@ static void set_token(struct config_place *p, const char *name, char *const *env
 		p->token = mem_dup(value);
 }
 
-static int read_token(struct config_job *j, const struct config_value *v, struct config_place *p)
+static int config_place_read_token(struct config_job *j, const struct config_value *v,
+				   struct config_place *p)
 {
 	AUTO(mem_drop) char *name = NULL;
 	int r = config_value_text(j, v, CONFIG_PLAIN, &name);
@@ -263,7 +265,7 @@ static int read_url(struct config_job *j, const struct fields *f, struct config_
 	int r;
 
 	if ((r = config_string(j, "url", f->of[URL].v, CONFIG_EXPAND, &p->url)) < 0 ||
-	    (r = read_token(j, &f->of[TOKEN_ENV], p)) < 0 ||
+	    (r = config_place_read_token(j, &f->of[TOKEN_ENV], p)) < 0 ||
 	    (r = config_value_text(j, &f->of[CA_FILE], CONFIG_PATH, &p->ca_file)) < 0 ||
 	    (r = config_value_bool(j, &f->of[INSECURE], &with.insecure)) < 0)
 		return r;
@@ -313,7 +315,8 @@ static int read_program(struct config_job *j, const struct config_value *v, stru
 	return r;
 }
 
-static int read_env(struct config_job *j, struct config_value env, struct config_place *p)
+static int config_place_read_env(struct config_job *j, struct config_value env,
+				 struct config_place *p)
 {
 	struct config_env v = { .kind = CONFIG_ENV_PROGRAM, .env = env, .names.key = "envVars" };
 	int r = config_env_read(j, &v);
@@ -342,10 +345,10 @@ static int read_way(struct config_job *j, const struct fields *f, struct config_
 		set_problem(p, "'url', 'ssh' and 'program' are missing; give one of them");
 		return 0;
 	}
-	return r < 0 ? r : read_env(j, f->of[ENV], p);
+	return r < 0 ? r : config_place_read_env(j, f->of[ENV], p);
 }
 
-static int read_name(struct config_job *j, struct json key, struct config_place *p)
+static int config_place_read_name(struct config_job *j, struct json key, struct config_place *p)
 {
 	char shown[CONFIG_SHOW_SIZE];
 	int r = config_string(j, "environments", key, CONFIG_PLAIN, &p->name);
@@ -366,12 +369,12 @@ static int read_name(struct config_job *j, struct json key, struct config_place 
 	return 0;
 }
 
-static int read_place(struct config_job *j, struct json key, struct json value,
-		      struct config_place *p)
+static int config_place_read_place(struct config_job *j, struct json key, struct json value,
+				   struct config_place *p)
 {
 	struct fields f = { .unknown.count = 0 };
 	struct json_iter it = json_iter(value);
-	int r = read_name(j, key, p);
+	int r = config_place_read_name(j, key, p);
 
 	if (r < 0)
 		return r;
@@ -381,12 +384,12 @@ static int read_place(struct config_job *j, struct json key, struct json value,
 		return config_refuse(j, value.at, "an environment must be an object, found %s",
 				     config_type(value));
 	while (r == 0 && json_each(&it))
-		r = fields_add(j, it.key, it.value, &f);
+		r = config_place_fields_add(j, it.key, it.value, &f);
 	if (r == 0)
 		r = read_way(j, &f, p);
 	if (r == 0) {
 		config_unknown_warn(j, &f.unknown);
-		fingerprint(p);
+		config_place_fingerprint(p);
 	}
 	j->place = NULL;
 	return r;
@@ -412,7 +415,7 @@ int config_places_read(struct config_job *j, struct json places)
 		struct config_place *p = &c->places[c->place_count++];
 
 		*p = (struct config_place){ .name = NULL };
-		r = read_place(j, it.key, it.value, p);
+		r = config_place_read_place(j, it.key, it.value, p);
 	}
 	return r;
 }
@@ -539,7 +542,7 @@ int config_place_from(const struct config_way *way, char *const *environ_, struc
 			r = err_set(&why, -EINVAL, "ssh does not use a token");
 		if (r == 0) {
 			set_ssh(&p, host, NULL, "killick");
-			r = read_env(&j, (struct config_value){ .key = "env" }, &p);
+			r = config_place_read_env(&j, (struct config_value){ .key = "env" }, &p);
 		}
 	} else {
 		r = check_url(way->text, (struct url_rules){ .token = way->token_env != NULL },
@@ -554,7 +557,7 @@ int config_place_from(const struct config_way *way, char *const *environ_, struc
 		config_place_done(&p);
 		return err_set(e, r, "'%.100s': %s", way->text, why.text);
 	}
-	fingerprint(&p);
+	config_place_fingerprint(&p);
 	*out = p;
 	return 0;
 }

@@ -107,7 +107,8 @@ struct fields {
 	struct config_unknown unknown;
 };
 
-static int fields_add(struct config_job *j, struct json key, struct json value, struct fields *f)
+static int config_server_fields_add(struct config_job *j, struct json key, struct json value,
+				    struct fields *f)
 {
 	struct config_value *v;
 	size_t i = 0;
@@ -191,12 +192,13 @@ static int read_tools(struct config_job *j, const struct fields *f, struct confi
 /* --- what a server is --- */
 
 /* "~" is a place on this machine. */
-static enum config_text path_of(const struct config_server *s)
+static enum config_text config_server_path_of(const struct config_server *s)
 {
 	return s->recipe.environment ? CONFIG_EXPAND : CONFIG_PATH;
 }
 
-static int read_argv(struct config_job *j, const struct fields *f, struct config_server *s)
+static int config_server_read_argv(struct config_job *j, const struct fields *f,
+				   struct config_server *s)
 {
 	const struct config_value *command = &f->of[COMMAND];
 	char *program = NULL;
@@ -209,7 +211,7 @@ static int read_argv(struct config_job *j, const struct fields *f, struct config
 				     "'command' must be a string, found %s; the arguments go into "
 				     "'args'",
 				     config_type(command->v));
-	r = config_string(j, "command", command->v, path_of(s), &program);
+	r = config_string(j, "command", command->v, config_server_path_of(s), &program);
 	if (r < 0)
 		return r;
 	strings_add(&s->recipe.argv, program);
@@ -261,7 +263,8 @@ static unsigned long long limit_value(struct json v, enum option_kind kind)
 	return (unsigned long long)n;
 }
 
-static int read_limit(struct config_job *j, struct json_iter *it, struct config_server *s)
+static int config_server_read_limit(struct config_job *j, struct json_iter *it,
+				    struct config_server *s)
 {
 	char key[CONFIG_SHOW_SIZE];
 	enum limit which;
@@ -287,7 +290,8 @@ static int read_limit(struct config_job *j, struct json_iter *it, struct config_
 			     key);
 }
 
-static int read_limits(struct config_job *j, const struct config_value *v, struct config_server *s)
+static int config_server_read_limits(struct config_job *j, const struct config_value *v,
+				     struct config_server *s)
 {
 	struct json_iter it = json_iter(v->v);
 	int r = 0;
@@ -297,7 +301,7 @@ static int read_limits(struct config_job *j, const struct config_value *v, struc
 				     config_type(v->v));
 	while (r == 0 && v->v.at && json_each(&it)) {
 		if (json_type(it.value) != JSON_NULL)
-			r = read_limit(j, &it, s);
+			r = config_server_read_limit(j, &it, s);
 	}
 	return r;
 }
@@ -325,7 +329,8 @@ static int read_placement(struct config_job *j, const struct config_value *v,
 	return r;
 }
 
-static int read_env(struct config_job *j, const struct fields *f, struct config_server *s)
+static int config_server_read_env(struct config_job *j, const struct fields *f,
+				  struct config_server *s)
 {
 	struct config_env v = { .kind = s->recipe.environment ? CONFIG_ENV_PLACED
 							      : CONFIG_ENV_SERVER,
@@ -341,7 +346,7 @@ static int read_env(struct config_job *j, const struct fields *f, struct config_
 static int read_cwd(struct config_job *j, const struct config_value *v, struct config_server *s)
 {
 	char *cwd = NULL;
-	int r = config_value_text(j, v, path_of(s), &cwd);
+	int r = config_value_text(j, v, config_server_path_of(s), &cwd);
 
 	s->recipe.cwd = cwd;
 	return r;
@@ -405,10 +410,11 @@ static int read_rest(struct config_job *j, const struct fields *f, struct config
 	const struct config_value *env = &f->of[ENVIRONMENT];
 	int r;
 
-	if ((r = read_placement(j, env, s)) < 0 || (r = read_argv(j, f, s)) < 0 ||
-	    (r = read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
+	if ((r = read_placement(j, env, s)) < 0 || (r = config_server_read_argv(j, f, s)) < 0 ||
+	    (r = config_server_read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
 	    (r = read_times(j, f, s)) < 0 || (r = read_tools(j, f, s)) < 0 ||
-	    (r = read_limits(j, &f->of[LIMITS], s)) < 0 || (r = read_words(j, f, s)) < 0 ||
+	    (r = config_server_read_limits(j, &f->of[LIMITS], s)) < 0 ||
+	    (r = read_words(j, f, s)) < 0 ||
 	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
 		return r;
 	return s->recipe.environment ? config_place_server(j, env->v.at, s) : 0;
@@ -453,7 +459,7 @@ static int read_remote(struct config_job *j, struct json key, const struct field
 	return 0;
 }
 
-static int read_name(struct config_job *j, struct json key, struct config_server *s)
+static int config_server_read_name(struct config_job *j, struct json key, struct config_server *s)
 {
 	char shown[CONFIG_SHOW_SIZE];
 	char *name = NULL;
@@ -502,7 +508,7 @@ int config_server_read(struct config_job *j, struct json key, struct json value,
 {
 	struct fields f = { .unknown.count = 0 };
 	struct json_iter it = json_iter(value);
-	int r = read_name(j, key, s);
+	int r = config_server_read_name(j, key, s);
 
 	if (r < 0)
 		return r;
@@ -514,7 +520,7 @@ int config_server_read(struct config_job *j, struct json key, struct json value,
 		return config_refuse(j, value.at, "a server must be an object, found %s",
 				     config_type(value));
 	while (r == 0 && json_each(&it))
-		r = fields_add(j, it.key, it.value, &f);
+		r = config_server_fields_add(j, it.key, it.value, &f);
 	if (r == 0)
 		r = read_switches(j, &f, s);
 	if (r == 0)

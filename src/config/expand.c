@@ -16,7 +16,7 @@ const char *expand_lookup(char *const *env, const char *name, size_t len)
 }
 
 /* Length of the variable name at p; 0: there is none. */
-static size_t name_len(const char *p)
+static size_t expand_name_len(const char *p)
 {
 	size_t len = 0;
 
@@ -28,7 +28,7 @@ static size_t name_len(const char *p)
 }
 
 /* What is between the braces is none of ours: say whose it is. */
-static int refuse(const char *inside, size_t len, struct err *e)
+static int expand_refuse(const char *inside, size_t len, struct err *e)
 {
 	int show = len < 60 ? (int)len : 60;
 
@@ -42,18 +42,18 @@ static int refuse(const char *inside, size_t len, struct err *e)
 }
 
 /* Append the value of what stands between the braces. */
-static int add_value(const char *inside, size_t len, char *const *env, struct buf *out,
-		     struct err *e)
+static int expand_add_value(const char *inside, size_t len, char *const *env, struct buf *out,
+			    struct err *e)
 {
 	const char *name = strncmp(inside, "env:", 4) == 0 ? inside + 4 : inside;
 	const char *end = inside + len, *after, *value;
-	size_t n = name_len(name);
+	size_t n = expand_name_len(name);
 	bool has_default;
 
 	after = name + n;
 	has_default = end - after >= 2 && after[0] == ':' && after[1] == '-';
 	if (n == 0 || (after != end && !has_default))
-		return refuse(inside, len, e);
+		return expand_refuse(inside, len, e);
 	value = expand_lookup(env, name, n);
 	if (has_default && (!value || !*value))
 		return buf_add(out, after + 2, (size_t)(end - after - 2));
@@ -75,7 +75,7 @@ static int add_braces(const char **p, char *const *env, struct buf *out, struct 
 	if (inner && inner < end)
 		return err_set(e, -EINVAL, "${%.60s: a default cannot hold another ${", inside);
 	*p = end + 1;
-	return add_value(inside, (size_t)(end - inside), env, out, e);
+	return expand_add_value(inside, (size_t)(end - inside), env, out, e);
 }
 
 int expand(const char *text, char *const *env, struct buf *out, struct err *e)

@@ -182,7 +182,7 @@ static bool let_in(struct connection *c, const struct reply *r, bool resumes)
 	return true;
 }
 
-static void on_greeting_late(struct loop_timer *t)
+static void connection_on_greeting_late(struct loop_timer *t)
 {
 	connection_drop(RING_OF(t, struct connection, greeting), "timed out before initialize");
 }
@@ -338,7 +338,7 @@ static void handle_scanned(struct connection *c, struct scan *s)
 		process_start_as(c->owner, &r, &s->spec);
 }
 
-static void on_initialized(void *ctx, const struct reply *r, struct json params)
+static void connection_on_initialized(void *ctx, const struct reply *r, struct json params)
 {
 	struct connection *c = ctx;
 
@@ -394,7 +394,7 @@ static void begin_scan(struct connection *c, const char *text, size_t len)
 	channel_pause(c->channel, true);
 }
 
-static void on_message(void *ctx, const char *text, size_t len)
+static void connection_on_message(void *ctx, const char *text, size_t len)
 {
 	struct connection *c = ctx;
 
@@ -419,7 +419,7 @@ static void hear_later(struct connection *c)
 	for (size_t at = 0, len; at < all.len; at += len) {
 		memcpy(&len, all.data + at, sizeof(len));
 		at += sizeof(len);
-		on_message(c, all.data + at, len);
+		connection_on_message(c, all.data + at, len);
 	}
 }
 
@@ -447,7 +447,7 @@ void connection_scanned(struct connection *c, struct scan *s)
 		channel_pause(c->channel, false);
 }
 
-static void on_room(void *ctx)
+static void connection_on_room(void *ctx)
 {
 	struct connection *c = ctx;
 
@@ -492,7 +492,7 @@ static void end_connection(struct connection *c, const struct err *why)
 	executor_settle(x);
 }
 
-static void on_closed(void *ctx, const struct err *why)
+static void connection_on_closed(void *ctx, const struct err *why)
 {
 	struct connection *c = ctx;
 
@@ -505,20 +505,21 @@ static void on_closed(void *ctx, const struct err *why)
 	c->why = *why;
 }
 
-static void on_open(void *ctx)
+static void connection_on_open(void *ctx)
 {
 	(void)ctx;
 }
 
 struct connection *connection_new(struct executor *x, struct channel *channel, bool last)
 {
-	static const struct channel_events events = { .on_open = on_open,
-						      .on_message = on_message,
-						      .on_room = on_room,
-						      .on_closed = on_closed };
+	static const struct channel_events events = { .on_open = connection_on_open,
+						      .on_message = connection_on_message,
+						      .on_room = connection_on_room,
+						      .on_closed = connection_on_closed };
 	static const struct rpc_transport transport = { connection_begin, connection_send };
-	static const struct rpc_method notifications[] = { { "initialized", 0, on_initialized },
-							   { NULL, 0, NULL } };
+	static const struct rpc_method notifications[] = {
+		{ "initialized", 0, connection_on_initialized }, { NULL, 0, NULL }
+	};
 	static const struct rpc_role role = { requests, notifications, connection_admit,
 					      connection_on_odd };
 	struct connection *c = mem_grow(NULL, 1, sizeof(*c));
@@ -541,7 +542,8 @@ struct connection *connection_new(struct executor *x, struct channel *channel, b
 	channel_set_limit(channel, WIRE_GREETING_MAX);
 	channel_listen(channel, &events, c);
 	if (!last)
-		loop_timer_set(x->loop, &c->greeting, WIRE_INITIALIZE_MS, on_greeting_late);
+		loop_timer_set(x->loop, &c->greeting, WIRE_INITIALIZE_MS,
+			       connection_on_greeting_late);
 	if (connection_is_heard(c))
 		listen_on(c, 0);
 	return c;

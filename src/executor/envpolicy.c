@@ -136,7 +136,7 @@ static int put_object(struct list *l, struct json object, const char *where, str
 
 /* --- patterns --- */
 
-static char lower(char c)
+static char envpolicy_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
@@ -151,7 +151,8 @@ static bool matches(struct list *l, const char *pattern, const char *text, size_
 		if (*pattern == '*') {
 			star = pattern++;
 			resume = text;
-		} else if (*pattern && (*pattern == '?' || lower(*pattern) == lower(*text))) {
+		} else if (*pattern && (*pattern == '?' ||
+					envpolicy_lower(*pattern) == envpolicy_lower(*text))) {
 			pattern++;
 			text++;
 		} else if (star) {

@@ -61,7 +61,7 @@ struct files {
 
 /* --- looking --- */
 
-static void fail(struct file_job *job, int error)
+static void files_fail(struct file_job *job, int error)
 {
 	static const struct {
 		int error, code;
@@ -85,14 +85,14 @@ static long long to_ms(const struct statx_timestamp *t)
 	return (long long)t->tv_sec * 1000 + t->tv_nsec / 1000000;
 }
 
-static void look(struct file_job *job)
+static void files_look(struct file_job *job)
 {
 	struct metadata *m = &job->metadata;
 	struct statx st;
 	struct stat link;
 
 	if (statx(AT_FDCWD, job->path, 0, STATX_BASIC_STATS | STATX_BTIME, &st) < 0) {
-		fail(job, errno);
+		files_fail(job, errno);
 		return;
 	}
 	m->directory = S_ISDIR(st.stx_mode);
@@ -104,13 +104,13 @@ static void look(struct file_job *job)
 		m->created_ms = to_ms(&st.stx_btime);
 }
 
-static void refuse(struct file_job *job, const char *what)
+static void files_refuse(struct file_job *job, const char *what)
 {
 	job->code = RPC_INVALID_REQUEST;
 	snprintf(job->text, sizeof(job->text), "path `%.100s` %s", job->path, what);
 }
 
-static void read_all(struct file_job *job, int fd, size_t size)
+static void files_read_all(struct file_job *job, int fd, size_t size)
 {
 	ssize_t n;
 
@@ -122,7 +122,7 @@ static void read_all(struct file_job *job, int fd, size_t size)
 
 			n = read(fd, &one, 1);
 			if (n > 0)
-				refuse(job, "is larger than 8 MiB");
+				files_refuse(job, "is larger than 8 MiB");
 			break;
 		}
 		size = 0;
@@ -131,7 +131,7 @@ static void read_all(struct file_job *job, int fd, size_t size)
 			job->bytes.len += (size_t)n;
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0)
-		fail(job, errno);
+		files_fail(job, errno);
 }
 
 /* A file that another process has a lease on can be opened when that has given it up, which the
@@ -148,7 +148,7 @@ static int open_file(const char *path)
 	return fd;
 }
 
-static void read_file(struct file_job *job)
+static void files_read_file(struct file_job *job)
 {
 	AUTO(fd_drop) int fd = -1;
 	struct stat st;
@@ -160,13 +160,13 @@ static void read_file(struct file_job *job)
 		r = fd < 0 ? -1 : fstat(fd, &st);
 	}
 	if (r < 0)
-		fail(job, errno);
+		files_fail(job, errno);
 	else if (!S_ISREG(st.st_mode))
-		refuse(job, "is not a file");
+		files_refuse(job, "is not a file");
 	else if (st.st_size > (off_t)FILES_SIZE_MAX)
-		refuse(job, "is larger than 8 MiB");
+		files_refuse(job, "is larger than 8 MiB");
 	else
-		read_all(job, fd, (size_t)st.st_size);
+		files_read_all(job, fd, (size_t)st.st_size);
 }
 
 /* What was read as the JSON string that is sent: by the thread, because it takes its time. */
@@ -184,14 +184,14 @@ static void encode(struct file_job *job)
 	job->bytes = text;
 }
 
-static void job_run(struct work *w)
+static void files_job_run(struct work *w)
 {
 	struct file_job *job = RING_OF(w, struct file_job, work);
 
 	if (job->op == FILES_METADATA)
-		look(job);
+		files_look(job);
 	else
-		read_file(job);
+		files_read_file(job);
 	if (job->op == FILES_READ && !job->code)
 		encode(job);
 }
@@ -212,7 +212,7 @@ void files_share_leave(struct files_share *s)
 		free(s);
 }
 
-static void job_free(struct file_job *job)
+static void files_job_free(struct file_job *job)
 {
 	files_share_leave(job->share);
 	buf_done(&job->bytes);
@@ -222,7 +222,7 @@ static void job_free(struct file_job *job)
 
 static void job_drop(struct work *w)
 {
-	job_free(RING_OF(w, struct file_job, work));
+	files_job_free(RING_OF(w, struct file_job, work));
 }
 
 /* No thread has it any more. */
@@ -270,7 +270,7 @@ static void answer_job(struct file_job *job)
 }
 
 /* Answer the job that is done, if there is room, and begin the next. */
-static void finish(struct files_line *l)
+static void files_finish(struct files_line *l)
 {
 	struct file_job *job = l->active;
 	struct connection *c = connection_of(&job->answer->reply);
@@ -279,7 +279,7 @@ static void finish(struct files_line *l)
 		return;
 	l->active = NULL;
 	answer_job(job);
-	job_free(job);
+	files_job_free(job);
 	next_in_line(l);
 }
 
@@ -299,7 +299,7 @@ static void abandon(struct file_job *job)
 		return;
 	if (job->begun && !job->done)
 		job_return(job);
-	job_free(job);
+	files_job_free(job);
 }
 
 /* There was no thread for it, or the thread hangs. */
@@ -325,14 +325,14 @@ static void files_on_late(struct loop_timer *t)
 	next_in_line(l);
 }
 
-static void job_done(struct work *w);
+static void files_job_done(struct work *w);
 
 static void job_begin(struct file_job *job)
 {
 	job->begun = true;
 	job->share->busy++;
 	job->files->busy++;
-	job->work = (struct work){ .run = job_run, .done = job_done, .drop = job_drop };
+	job->work = (struct work){ .run = files_job_run, .done = files_job_done, .drop = job_drop };
 	loop_timer_set(job->files->loop, &job->late, FILES_TIMEOUT_MS, files_on_late);
 	workers_add(job->files->workers, &job->work);
 }
@@ -356,7 +356,7 @@ static void next_in_line(struct files_line *l)
 }
 
 /* A thread is free. */
-static void feed(struct files *f)
+static void files_feed(struct files *f)
 {
 	RING_EACH(at, &f->starving) {
 		struct files_line *l = RING_OF(at, struct files_line, starving);
@@ -368,7 +368,7 @@ static void feed(struct files *f)
 	}
 }
 
-static void job_done(struct work *w)
+static void files_job_done(struct work *w)
 {
 	struct file_job *job = RING_OF(w, struct file_job, work);
 	struct files *f = job->files;
@@ -377,11 +377,11 @@ static void job_done(struct work *w)
 	if (job->line) {
 		loop_timer_stop(f->loop, &job->late);
 		job->done = true;
-		finish(job->line);
+		files_finish(job->line);
 	} else {
-		job_free(job);
+		files_job_free(job);
 	}
-	feed(f);
+	files_feed(f);
 }
 
 void files_line_init(struct files_line *l, struct files *f)
@@ -399,7 +399,7 @@ void files_line_done(struct files_line *l)
 
 		ring_remove(first);
 		answer_free(job->answer);
-		job_free(job);
+		files_job_free(job);
 	}
 	if (l->active)
 		abandon(l->active);
@@ -408,7 +408,7 @@ void files_line_done(struct files_line *l)
 void files_room(struct files_line *l)
 {
 	if (l->active && l->active->done)
-		finish(l);
+		files_finish(l);
 }
 
 void files_request(struct files_line *l, struct files_share *share, enum files_op op,

@@ -84,7 +84,7 @@ static void accept(const struct reply *r)
 	reply_end(r, &j);
 }
 
-static void refuse(const struct reply *r)
+static void input_refuse(const struct reply *r)
 {
 	reply_error(r, RPC_INTERNAL, "failed to write to process stdin");
 }
@@ -108,7 +108,7 @@ static int give(struct link *l, const char *bytes, size_t len, size_t *given)
 	return 0;
 }
 
-static void let_go(struct input *in, struct held *h, size_t *owner_bytes)
+static void input_let_go(struct input *in, struct held *h, size_t *owner_bytes)
 {
 	in->held_bytes -= h->len + HELD_COST;
 	*owner_bytes -= h->len + HELD_COST;
@@ -133,7 +133,7 @@ void input_flush(struct input *in, struct link *l, size_t *owner_bytes)
 		if (h->given < h->len)
 			return;
 		accept(&h->answer->reply);
-		let_go(in, h, owner_bytes);
+		input_let_go(in, h, owner_bytes);
 	}
 }
 
@@ -145,8 +145,8 @@ void input_break(struct input *in, size_t *owner_bytes)
 	while ((first = ring_first(&in->held)) != NULL) {
 		struct held *h = RING_OF(first, struct held, in_input);
 
-		refuse(&h->answer->reply);
-		let_go(in, h, owner_bytes);
+		input_refuse(&h->answer->reply);
+		input_let_go(in, h, owner_bytes);
 	}
 }
 
@@ -175,8 +175,8 @@ static bool may_hold(const struct input *in, size_t len, const struct input_limi
 }
 
 /* False: it was refused. */
-static bool hold(struct input *in, struct buf *bytes, size_t len, const struct input_limits *limits,
-		 const struct reply *r)
+static bool input_hold(struct input *in, struct buf *bytes, size_t len,
+		       const struct input_limits *limits, const struct reply *r)
 {
 	bool take = len > TAKE_BYTES; /* to copy it would take its time */
 	struct answer *a;
@@ -199,7 +199,7 @@ static bool hold(struct input *in, struct buf *bytes, size_t len, const struct i
 }
 
 /* The usual case: the link takes it as a whole. -ENOBUFS: it has to wait. */
-static int write_now(struct input *in, struct link *l, const char *bytes, size_t len)
+static int input_write_now(struct input *in, struct link *l, const char *bytes, size_t len)
 {
 	if (!ring_is_empty(&in->held))
 		return -ENOBUFS;
@@ -219,18 +219,18 @@ void input_write(struct input *in, struct link *l, const struct input_write *w,
 	int result;
 
 	if (in->broken) {
-		refuse(r);
+		input_refuse(r);
 		return;
 	}
 	known = id_is_known(in, value, number);
 	len = known ? 0 : w->bytes->len;
-	result = write_now(in, l, w->bytes->data, len);
+	result = input_write_now(in, l, w->bytes->data, len);
 	if (result < 0 && result != -ENOBUFS) {
 		input_break(in, limits->owner_bytes);
-		refuse(r);
+		input_refuse(r);
 		return;
 	}
-	if (result < 0 && !hold(in, w->bytes, len, limits, r))
+	if (result < 0 && !input_hold(in, w->bytes, len, limits, r))
 		return;
 	if (!known)
 		id_remember(in, value, number);

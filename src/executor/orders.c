@@ -16,7 +16,7 @@
 #define GRACE_MAX_MS 3600000u /* the keeper's */
 
 /* Base64; escapes are rare, but JSON. */
-static int decode(struct buf *out, struct json chunk)
+static int orders_decode(struct buf *out, struct json chunk)
 {
 	AUTO(mem_drop) char *text = NULL;
 
@@ -65,7 +65,7 @@ int orders_read_write(struct json params, struct orders_write *w, struct buf *ou
 	json_string_into(list[0].value, w->process, sizeof(w->process));
 	if (!*w->id)
 		return err_set(e, RPC_BAD_PARAMS, "writeId must not be empty");
-	if (decode(out, list[1].value) < 0)
+	if (orders_decode(out, list[1].value) < 0)
 		return err_set(e, RPC_BAD_PARAMS, "chunk is not base64");
 	return 0;
 }
@@ -131,7 +131,7 @@ void orders_signal(void *connection, const struct reply *r, struct json params)
 /* One that is closed, but left something behind that lingers, is left alone: these are background
  * jobs, and codex terminates every command after it was closed. One whose output is held open it
  * terminates only when it has enough of it. */
-static bool terminate(struct process *p, enum link_stop how, unsigned grace_ms)
+static bool orders_end(struct process *p, enum link_stop how, unsigned grace_ms)
 {
 	bool running = p->state <= PROCESS_RUNNING;
 
@@ -165,7 +165,7 @@ void orders_terminate(void *connection, const struct reply *r, struct json param
 	if (list[1].value.at)
 		how = eof ? LINK_STOP_EOF : LINK_STOP_TERM;
 	p = process_find(o, list[0].value, id);
-	running = p && terminate(p, how, (unsigned)grace_ms);
+	running = p && orders_end(p, how, (unsigned)grace_ms);
 	if (!reply_begin(r, &j))
 		return;
 	emit_bool(&j, "running", running);

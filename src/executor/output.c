@@ -21,7 +21,7 @@ const char *stream_name(enum stream s)
 	return names[s];
 }
 
-static struct output_chunk *chunk_at(const struct output *o, uint64_t number)
+static struct output_chunk *output_chunk_at(const struct output *o, uint64_t number)
 {
 	assert(number >= o->oldest && number < o->count);
 	return &o->chunks[number & (o->chunks_cap - 1)];
@@ -45,7 +45,7 @@ static void move_chunks(struct output *o, uint32_t cap)
 	struct output_chunk *all = mem_grow(NULL, cap, sizeof(*all));
 
 	for (uint64_t n = o->oldest; n < o->count; n++)
-		all[n & (cap - 1)] = *chunk_at(o, n);
+		all[n & (cap - 1)] = *output_chunk_at(o, n);
 	free(o->chunks);
 	o->chunks = all;
 	o->chunks_cap = cap;
@@ -58,7 +58,7 @@ static void move_bytes(struct output *o, uint32_t cap)
 	uint32_t at = 0;
 
 	for (uint64_t n = o->oldest; n < o->count; n++) {
-		struct output_chunk *c = chunk_at(o, n);
+		struct output_chunk *c = output_chunk_at(o, n);
 
 		assert(bytes); /* cap is at least what is kept */
 		memcpy(bytes + at, o->bytes + c->offset, c->len);
@@ -79,9 +79,9 @@ static bool find_room(const struct output *o, size_t len, uint32_t *out_offset)
 		*out_offset = 0;
 		return len <= o->cap;
 	}
-	first = chunk_at(o, o->oldest)->offset;
-	last = chunk_at(o, o->count - 1)->offset;
-	end = last + chunk_at(o, o->count - 1)->len;
+	first = output_chunk_at(o, o->oldest)->offset;
+	last = output_chunk_at(o, o->count - 1)->offset;
+	end = last + output_chunk_at(o, o->count - 1)->len;
 	*out_offset = end;
 	if (last < first)
 		return first - end >= len;
@@ -102,7 +102,7 @@ static bool drop_oldest(struct output *o)
 
 	if (o->oldest == o->count)
 		return false;
-	len = chunk_at(o, o->oldest)->len;
+	len = output_chunk_at(o, o->oldest)->len;
 	if (o->kept - o->unpushed < needed + len)
 		return false;
 	o->kept -= len;
@@ -151,7 +151,7 @@ static size_t extend(struct output *o, enum stream s, const char *bytes, size_t 
 
 	if (o->count == o->told || o->count == o->oldest || seq_of(o, o->count - 1) != o->last_seq)
 		return 0;
-	c = chunk_at(o, o->count - 1);
+	c = output_chunk_at(o, o->count - 1);
 	if (c->stream != s || c->len == WIRE_CHUNK_MAX)
 		return 0;
 	if (len > WIRE_CHUNK_MAX - c->len)
@@ -164,7 +164,7 @@ static size_t extend(struct output *o, enum stream s, const char *bytes, size_t 
 	return len;
 }
 
-static size_t append(struct output *o, enum stream s, const char *bytes, size_t len)
+static size_t output_append(struct output *o, enum stream s, const char *bytes, size_t len)
 {
 	uint32_t offset;
 
@@ -176,7 +176,8 @@ static size_t append(struct output *o, enum stream s, const char *bytes, size_t 
 	memcpy(o->bytes + offset, bytes, len);
 	o->count++;
 	o->last_seq++;
-	*chunk_at(o, o->count - 1) = (struct output_chunk){ offset, (uint32_t)len & LEN_MASK, s };
+	*output_chunk_at(o, o->count - 1) =
+		(struct output_chunk){ offset, (uint32_t)len & LEN_MASK, s };
 	return len;
 }
 
@@ -187,7 +188,7 @@ void output_add(struct output *o, enum stream s, const char *bytes, size_t len)
 		size_t n = extend(o, s, bytes, len);
 
 		if (n == 0)
-			n = append(o, s, bytes, len);
+			n = output_append(o, s, bytes, len);
 		o->kept += n;
 		o->unpushed += n;
 		bytes += n;
@@ -220,7 +221,7 @@ bool output_has_room(const struct output *o)
 
 static void fill(const struct output *o, uint64_t number, struct output_piece *out)
 {
-	const struct output_chunk *c = chunk_at(o, number);
+	const struct output_chunk *c = output_chunk_at(o, number);
 
 	*out = (struct output_piece){ seq_of(o, number), c->stream, o->bytes + c->offset, c->len };
 }
@@ -278,7 +279,7 @@ bool output_shed(struct output *o, uint64_t seq)
 
 	while (o->oldest < o->count && seq_of(o, o->oldest) <= seq) {
 		assert(seq <= o->pushed_seq);
-		o->kept -= chunk_at(o, o->oldest)->len;
+		o->kept -= output_chunk_at(o, o->oldest)->len;
 		o->oldest++;
 	}
 	if (o->cap > 2 * o->kept) /* it grows by that much, and would do so again at once */

@@ -46,7 +46,7 @@ static void process_go(struct process *p, enum process_state to, const char *why
 	p->state = to;
 }
 
-static void destroy(struct process *p)
+static void process_destroy(struct process *p)
 {
 	struct owner *o = p->owner;
 
@@ -97,7 +97,7 @@ void process_forget(struct process *p)
 	if (p->link)
 		process_stop(p, LINK_STOP_KILL, 0);
 	else
-		destroy(p);
+		process_destroy(p);
 }
 
 void process_abandon(struct process *p, unsigned grace_ms)
@@ -113,7 +113,7 @@ void process_abandon(struct process *p, unsigned grace_ms)
 	if (p->link)
 		process_stop(p, LINK_STOP_TERM, grace_ms);
 	else
-		destroy(p);
+		process_destroy(p);
 }
 
 static void on_retained(struct loop_timer *t)
@@ -177,7 +177,7 @@ static void close_if_silent(struct process *p)
 
 /* --- what the link tells --- */
 
-static void on_started(void *ctx, pid_t pid, const char *level)
+static void process_on_started(void *ctx, pid_t pid, const char *level)
 {
 	struct process *p = ctx;
 	struct emit j;
@@ -222,7 +222,7 @@ void process_read_on(struct process *p)
 	pause_link(p);
 }
 
-static void take(struct process *p, enum stream s, const char *bytes, size_t len)
+static void process_take(struct process *p, enum stream s, const char *bytes, size_t len)
 {
 	if (p->state >= PROCESS_CLOSED || !len)
 		return;
@@ -234,19 +234,19 @@ static void take(struct process *p, enum stream s, const char *bytes, size_t len
 	pause_link(p);
 }
 
-static void on_bytes(void *ctx, const char *bytes, size_t len)
+static void process_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct process *p = ctx;
 
-	take(p, p->stdio == STDIO_TERMINAL ? STREAM_PTY : STREAM_STDOUT, bytes, len);
+	process_take(p, p->stdio == STDIO_TERMINAL ? STREAM_PTY : STREAM_STDOUT, bytes, len);
 }
 
-static void on_stderr(void *ctx, const char *bytes, size_t len)
+static void process_on_stderr(void *ctx, const char *bytes, size_t len)
 {
-	take(ctx, STREAM_STDERR, bytes, len);
+	process_take(ctx, STREAM_STDERR, bytes, len);
 }
 
-static void on_eof(void *ctx)
+static void process_on_eof(void *ctx)
 {
 	struct process *p = ctx;
 
@@ -262,7 +262,7 @@ static void on_stderr_eof(void *ctx)
 	close_if_silent(p);
 }
 
-static void on_exited(void *ctx, int exit_code, int exit_signal)
+static void process_on_exited(void *ctx, int exit_code, int exit_signal)
 {
 	struct process *p = ctx;
 
@@ -273,7 +273,7 @@ static void on_exited(void *ctx, int exit_code, int exit_signal)
 	close_if_silent(p);
 }
 
-static void on_room(void *ctx)
+static void process_on_room(void *ctx)
 {
 	struct process *p = ctx;
 
@@ -317,7 +317,7 @@ static void refuse_start(struct process *p, const struct link_end *end)
 	hide(p, text);
 }
 
-static void on_ended(void *ctx, const struct link_end *end)
+static void process_on_ended(void *ctx, const struct link_end *end)
 {
 	struct process *p = ctx;
 	struct executor *x = executor_of(p);
@@ -338,21 +338,21 @@ static void on_ended(void *ctx, const struct link_end *end)
 		close_it(p);
 		happened(p);
 	} else if (p->state == PROCESS_FORGOTTEN) {
-		destroy(p);
+		process_destroy(p);
 	}
 	link_free(link);
 	executor_settle(x);
 }
 
 static const struct link_events link_events = {
-	.on_started = on_started,
-	.on_bytes = on_bytes,
-	.on_stderr = on_stderr,
-	.on_eof = on_eof,
-	.on_ended = on_ended,
+	.on_started = process_on_started,
+	.on_bytes = process_on_bytes,
+	.on_stderr = process_on_stderr,
+	.on_eof = process_on_eof,
+	.on_ended = process_on_ended,
 	.on_stderr_eof = on_stderr_eof,
-	.on_exited = on_exited,
-	.on_room = on_room,
+	.on_exited = process_on_exited,
+	.on_room = process_on_room,
 };
 
 /* --- process/start --- */
@@ -382,7 +382,7 @@ static struct process *make(struct owner *o, struct spec *s)
 	return p;
 }
 
-static int open_link(struct process *p, struct spec *s, struct err *e)
+static int process_open_link(struct process *p, struct spec *s, struct err *e)
 {
 	struct executor *x = executor_of(p);
 	struct recipe *recipe = &s->recipe;
@@ -431,13 +431,13 @@ void process_start_as(struct owner *o, const struct reply *r, struct spec *s)
 		return;
 	p = make(o, s);
 	p->start = a;
-	if (open_link(p, s, &e) == 0)
+	if (process_open_link(p, s, &e) == 0)
 		return;
 	reply_error(&a->reply, RPC_INTERNAL, "%s", e.text);
 	answer_free(a);
 	p->start = NULL;
 	hide(p, e.text);
-	destroy(p);
+	process_destroy(p);
 }
 
 void process_start(void *connection, const struct reply *r, struct json params)

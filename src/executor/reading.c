@@ -95,7 +95,7 @@ static void respond(const struct reply *r, struct process *p, uint64_t after, ui
 
 /* Answer it, or let it wait for room. What is due after it is pushed by the caller: that may be the
  * end of the process. */
-static void finish(struct reading *g)
+static void reading_finish(struct reading *g)
 {
 	struct connection *c = connection_of(&g->answer->reply);
 
@@ -108,17 +108,17 @@ static void finish(struct reading *g)
 	reading_free(g);
 }
 
-static void on_deadline(struct loop_timer *t)
+static void reading_on_deadline(struct loop_timer *t)
 {
 	struct reading *g = RING_OF(t, struct reading, deadline);
 	struct owner *o = g->process->owner;
 
-	finish(g);
+	reading_finish(g);
 	owner_push(o);
 }
 
-static struct reading *hold(struct process *p, const struct reply *r, uint64_t after,
-			    uint64_t max_bytes)
+static struct reading *reading_hold(struct process *p, const struct reply *r, uint64_t after,
+				    uint64_t max_bytes)
 {
 	struct reading *g = mem_grow(NULL, 1, sizeof(*g));
 
@@ -164,13 +164,13 @@ void reading_request(void *connection, const struct reply *r, struct json params
 		owner_push(o);
 		return;
 	}
-	g = hold(p, r, after, max_bytes);
+	g = reading_hold(p, r, after, max_bytes);
 	if (g && ready)
-		finish(g);
+		reading_finish(g);
 	else if (g)
 		loop_timer_set(o->executor->loop, &g->deadline,
 			       (int64_t)(wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS),
-			       on_deadline);
+			       reading_on_deadline);
 }
 
 void reading_wake(struct process *p)
@@ -179,7 +179,7 @@ void reading_wake(struct process *p)
 		struct reading *g = RING_OF(at, struct reading, in_process);
 
 		if (!ring_is_in(&g->in_connection) && is_ready(p, g->after))
-			finish(g);
+			reading_finish(g);
 	}
 }
 
@@ -203,6 +203,6 @@ void reading_room(struct connection *c)
 		struct reading *g = RING_OF(first, struct reading, in_connection);
 
 		ring_remove(&g->in_connection);
-		finish(g);
+		reading_finish(g);
 	}
 }

@@ -61,7 +61,7 @@ static const char *const names[LIMITS] = {
 	[CONTAIN] = "contain",
 };
 
-static int read_argv(struct spec *s, const struct param *p, struct err *e)
+static int spec_read_argv(struct spec *s, const struct param *p, struct err *e)
 {
 	struct buf shown = BUF_INIT(ARGV_SHOWN);
 	struct emit j = EMIT_INIT(&shown);
@@ -105,7 +105,7 @@ static int read_argv(struct spec *s, const struct param *p, struct err *e)
 }
 
 /* A text that the keeper takes as a name: one short printable line. */
-static char *label(struct json v, const char *otherwise)
+static char *spec_label(struct json v, const char *otherwise)
 {
 	char *text = NULL;
 	size_t len;
@@ -133,7 +133,7 @@ static const char *last_part(const char *path)
 }
 
 /* A number; of a size also a text such as "512M". */
-static int read_limit(struct spec *s, enum limit which, const struct param *p, struct err *e)
+static int spec_read_limit(struct spec *s, enum limit which, const struct param *p, struct err *e)
 {
 	uint64_t number = 0;
 	char text[32];
@@ -164,12 +164,12 @@ static int read_contain(struct spec *s, const struct param *p, struct err *e)
 	return err_set(e, RPC_BAD_PARAMS, "contain must be " LEVEL_CHOICE);
 }
 
-static int read_limits(struct spec *s, const struct param *p, struct err *e)
+static int spec_read_limits(struct spec *s, const struct param *p, struct err *e)
 {
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < LIMIT_COUNT; i++)
-		r = read_limit(s, (enum limit)i, &p[LIMITS + i], e);
+		r = spec_read_limit(s, (enum limit)i, &p[LIMITS + i], e);
 	return r < 0 ? r : read_contain(s, &p[CONTAIN], e);
 }
 
@@ -241,7 +241,7 @@ int spec_read(struct spec *s, struct json params, char *const *envp, struct err 
 	if (r == 0 && strlen(s->id) > PROCESS_ID_MAX)
 		r = err_set(e, RPC_BAD_PARAMS, "processId is longer than %d bytes", PROCESS_ID_MAX);
 	if (r == 0)
-		r = read_argv(s, &p[ARGV], e);
+		r = spec_read_argv(s, &p[ARGV], e);
 	if (r == 0)
 		r = read_places(s, p, e);
 	if (r == 0)
@@ -249,13 +249,13 @@ int spec_read(struct spec *s, struct json params, char *const *envp, struct err 
 	if (r == 0)
 		r = read_stdio(s, p, e);
 	if (r == 0)
-		r = read_limits(s, p, e);
+		r = spec_read_limits(s, p, e);
 	if (r == 0)
 		r = refuse_limits(p, e);
 	if (r < 0)
 		return r;
-	s->recipe.name = label(p[NAME].value, last_part(s->recipe.argv[0]));
-	s->recipe.session = p[SESSION].value.at ? label(p[SESSION].value, "-") : NULL;
+	s->recipe.name = spec_label(p[NAME].value, last_part(s->recipe.argv[0]));
+	s->recipe.session = p[SESSION].value.at ? spec_label(p[SESSION].value, "-") : NULL;
 	s->recipe.grace_ms = GRACE_MS;
 	s->recipe.write_limit = INPUT_LINK_BYTES;
 	return 0;

@@ -31,7 +31,7 @@ const char *cgroup_controller(enum limit which)
 }
 
 /* Is `word` one of the comma-separated words in list[0..len)? */
-static bool has_word(const char *list, size_t len, const char *word)
+static bool cgroup_has_word(const char *list, size_t len, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -57,7 +57,7 @@ static const char *own_path(const char *cgroups, const char *controller, size_t 
 
 		if (second) {
 			size_t len = (size_t)(second - first - 1);
-			if (controller ? has_word(first + 1, len, controller)
+			if (controller ? cgroup_has_word(first + 1, len, controller)
 				       : len == 0 && *line == '0') {
 				*out_len = (size_t)(end - second - 1);
 				return second + 1;
@@ -106,7 +106,7 @@ int cgroup_locate(const char *mountinfo, const char *cgroups, const char *contro
 
 		if (mount_parse(line, (size_t)(end - line), &m) &&
 		    (controller ? strcmp(m.type, "cgroup") == 0 &&
-					  has_word(m.super, strlen(m.super), controller)
+					  cgroup_has_word(m.super, strlen(m.super), controller)
 				: strcmp(m.type, "cgroup2") == 0)) {
 			size_t root_len = strcmp(m.root, "/") == 0 ? 0 : strlen(m.root);
 			/* below the mount's root, and not above the root of a cgroup namespace

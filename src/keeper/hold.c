@@ -82,7 +82,7 @@ static unsigned orphan_grace_ms(const struct hold *h)
 }
 
 /* SIGCONT follows: a stopped process keeps SIGTERM pending until it is continued. */
-static void terminate(struct hold *h, unsigned wait_ms)
+static void hold_terminate(struct hold *h, unsigned wait_ms)
 {
 	tree_signal(&h->k->tree, SIGTERM, true);
 	tree_signal(&h->k->tree, SIGCONT, true);
@@ -148,7 +148,7 @@ static void hold_step(struct hold *h, enum event ev)
 	case EV_TERM:
 		keeper_stopping(k, WHY_SIGNAL, grace);
 		if (h->state != TERM_WAIT) {
-			terminate(h, grace);
+			hold_terminate(h, grace);
 		} else { /* a second request: pass it on; the budget does not grow */
 			tree_signal(&k->tree, SIGTERM, true);
 			hasten(h, grace);
@@ -163,13 +163,13 @@ static void hold_step(struct hold *h, enum event ev)
 	case EV_WATCH:
 		keeper_stopping(k, ev == EV_OWNER ? WHY_OWNER : WHY_WATCH, brief);
 		if (h->state != TERM_WAIT)
-			terminate(h, brief);
+			hold_terminate(h, brief);
 		else
 			hasten(h, brief);
 		break;
 	case EV_TIMEOUT:
 		if (h->state == EOF_WAIT) {
-			terminate(h, grace);
+			hold_terminate(h, grace);
 		} else {
 			k->need = NEED_KILL;
 			go(h, KILLING, 0);
@@ -192,7 +192,7 @@ static void hold_step(struct hold *h, enum event ev)
 
 /* --- kernel events --- */
 
-static void learn(struct hold *h, int which, int fd, uint32_t events)
+static void hold_learn(struct hold *h, int which, int fd, uint32_t events)
 {
 	int r = fd < 0 ? 0 : poller_add(h->poller, which, fd, events);
 
@@ -202,14 +202,14 @@ static void learn(struct hold *h, int which, int fd, uint32_t events)
 		h->poller_error = -r;
 }
 
-static void forget(struct hold *h, int which)
+static void hold_forget(struct hold *h, int which)
 {
 	if (h->fds[which] >= 0)
 		poller_remove(h->poller, h->fds[which]);
 	h->fds[which] = -1;
 }
 
-static void fail(struct hold *h, enum failure what, int error)
+static void hold_fail(struct hold *h, enum failure what, int error)
 {
 	assert(error > 0); /* the watch prints the reason of this error */
 	h->failed = true;
@@ -235,7 +235,7 @@ static void started(struct hold *h)
 	STEP(HOLD_STARTED);
 }
 
-static void on_news(struct hold *h)
+static void hold_on_news(struct hold *h)
 {
 	struct keeper *k = h->k;
 	int fd = h->fds[FD_NEWS];
@@ -261,22 +261,22 @@ static void on_news(struct hold *h)
 				    strerror(w.value));
 			break;
 		case NEWS_FAILED_CGROUP:
-			fail(h, FAILURE_CGROUP, w.value);
+			hold_fail(h, FAILURE_CGROUP, w.value);
 			break;
 		case NEWS_FAILED_LIMIT:
-			fail(h, FAILURE_LIMIT, w.value);
+			hold_fail(h, FAILURE_LIMIT, w.value);
 			break;
 		case NEWS_FAILED_CWD:
-			fail(h, FAILURE_CWD, w.value);
+			hold_fail(h, FAILURE_CWD, w.value);
 			break;
 		case NEWS_FAILED_EXEC:
-			fail(h, FAILURE_EXEC, w.value);
+			hold_fail(h, FAILURE_EXEC, w.value);
 			break;
 		}
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	forget(h, FD_NEWS);
+	hold_forget(h, FD_NEWS);
 	close(fd);
 	if (!h->failed)
 		started(h);
@@ -313,18 +313,18 @@ static void on_stdin(struct hold *h)
 {
 	if (h->fds[FD_STDIN] < 0)
 		return; /* handled already */
-	forget(h, FD_STDIN);
+	hold_forget(h, FD_STDIN);
 	hold_step(h, EV_STDIN);
 }
 
 static void on_watch_gone(struct hold *h)
 {
-	forget(h, FD_CTL);
-	forget(h, FD_WATCH);
+	hold_forget(h, FD_CTL);
+	hold_forget(h, FD_WATCH);
 	hold_step(h, EV_WATCH);
 }
 
-static void on_ctl(struct hold *h)
+static void hold_on_ctl(struct hold *h)
 {
 	struct msg m;
 	ssize_t n = sizeof(m);
@@ -346,7 +346,7 @@ static void on_ctl(struct hold *h)
 		on_watch_gone(h);
 }
 
-static void on_control(struct hold *h)
+static void hold_on_control(struct hold *h)
 {
 	unsigned grace_ms = h->k->opt.recipe.grace_ms;
 	enum control_word word = control_read(h->k->control_fd, &grace_ms, &h->k->tree.mark.asks);
@@ -370,7 +370,7 @@ static void on_control(struct hold *h)
 		tree_signal(&h->k->tree, SIGINT, true);
 		break;
 	case CONTROL_GONE:
-		forget(h, FD_CONTROL);
+		hold_forget(h, FD_CONTROL);
 		on_owner(h);
 		break;
 	}
@@ -390,14 +390,14 @@ static void on_signals(struct hold *h)
 	none = tree_reap(&h->k->tree);
 	if (was_alive && h->k->tree.exited) {
 		if (h->fds[FD_NEWS] >= 0)
-			on_news(h); /* read its last messages before its death is handled */
+			hold_on_news(h); /* read its last messages before its death is handled */
 		hold_step(h, EV_EXIT);
 	}
 	if (none && h->state == LINGERING && cgroup_look(&h->k->tree.cg) != CGROUP_POPULATED)
 		hold_step(h, EV_EMPTY);
 }
 
-static void loop(struct hold *h)
+static void hold_loop(struct hold *h)
 {
 	uint32_t got[POLLER_MAX];
 
@@ -408,15 +408,15 @@ static void loop(struct hold *h)
 		/* events that may have made the server exit are handled before its exit: the first
 		 * reason is kept */
 		if (got[FD_NEWS])
-			on_news(h);
+			hold_on_news(h);
 		if (got[FD_CTL] && h->fds[FD_CTL] >= 0)
-			on_ctl(h);
+			hold_on_ctl(h);
 		if (got[FD_WATCH] && h->fds[FD_WATCH] >= 0)
 			on_watch_gone(h);
 		if (got[FD_CONTROL])
-			on_control(h);
+			hold_on_control(h);
 		if (got[FD_OWNER]) {
-			forget(h, FD_OWNER);
+			hold_forget(h, FD_OWNER);
 			on_owner(h);
 		}
 		if (got[FD_STDIN])
@@ -458,7 +458,7 @@ static void spawn(struct hold *h)
 	k->tree.lingers = k->opt.recipe.linger_ms && k->tree.level != LEVEL_GROUP;
 	r = tree_spawn(&k->tree, &spec, &fd, &clone_errno);
 	if (r < 0) {
-		fail(h, FAILURE_FORK, -r);
+		hold_fail(h, FAILURE_FORK, -r);
 		keeper_stopping(k, WHY_FAILED, 0);
 		return;
 	}
@@ -467,10 +467,10 @@ static void spawn(struct hold *h)
 	if (clone_errno)
 		keeper_note(k, "clone3: %s; the server was forked and moved into the cgroup",
 			    strerror(clone_errno));
-	learn(h, FD_NEWS, fd, EPOLLIN);
+	hold_learn(h, FD_NEWS, fd, EPOLLIN);
 	if (h->fds[FD_NEWS] < 0) { /* the start of the server would not be seen: end it */
 		close(fd);
-		fail(h, FAILURE_KERNEL, h->poller_error);
+		hold_fail(h, FAILURE_KERNEL, h->poller_error);
 		keeper_stopping(k, WHY_FAILED, 0);
 		go(h, KILLING, 0);
 	}
@@ -482,7 +482,7 @@ static void outlast_survivors(struct hold *h)
 {
 	assert(h->k->stop_us);
 	record_add(h->k->record_fd, "survivors", "%d", 1);
-	forget(h, FD_CTL);
+	hold_forget(h, FD_CTL);
 	control_close(h->k->control_fd);
 	if (h->k->report_fd >= 0)
 		close(h->k->report_fd); /* the reader of the report waits for end of file */
@@ -513,12 +513,12 @@ static void learn_all(struct hold *h, int ctl)
 
 	for (int i = 0; i < FD_COUNT; i++)
 		h->fds[i] = -1;
-	learn(h, FD_SIGNALS, signals_fd(), EPOLLIN);
-	learn(h, FD_CTL, ctl, EPOLLIN);
-	learn(h, FD_WATCH, k->watch_fd, EPOLLIN);
-	learn(h, FD_OWNER, k->owner_fd, EPOLLIN);
-	learn(h, FD_CONTROL, k->control_fd, EPOLLIN);
-	learn(h, FD_STDIN, k->stdin_fd, EPOLLIN);
+	hold_learn(h, FD_SIGNALS, signals_fd(), EPOLLIN);
+	hold_learn(h, FD_CTL, ctl, EPOLLIN);
+	hold_learn(h, FD_WATCH, k->watch_fd, EPOLLIN);
+	hold_learn(h, FD_OWNER, k->owner_fd, EPOLLIN);
+	hold_learn(h, FD_CONTROL, k->control_fd, EPOLLIN);
+	hold_learn(h, FD_STDIN, k->stdin_fd, EPOLLIN);
 }
 
 static void wake_watch(const struct keeper *k)
@@ -553,9 +553,9 @@ static void part_from_watch(struct hold *h)
 	bool asks = false;
 
 	assert(h->fds[FD_CTL] >= 0 && !h->k->tree.pidns);
-	forget(h, FD_SIGNALS);
-	forget(h, FD_STDIN);
-	forget(h, FD_NEWS);
+	hold_forget(h, FD_SIGNALS);
+	hold_forget(h, FD_STDIN);
+	hold_forget(h, FD_NEWS);
 	h->deadline_us = h->owner_gone ? clock_us() + WATCH_ANSWER_MS * 1000LL : 0;
 	while (!watch_has_heard(h)) {
 		if (clock_left_ms(h->deadline_us) == 0) {
@@ -568,8 +568,8 @@ static void part_from_watch(struct hold *h)
 			return;
 		if (got[FD_OWNER] || (got[FD_CONTROL] && control_read(h->k->control_fd, &grace_ms,
 								      &asks) == CONTROL_GONE)) {
-			forget(h, FD_OWNER);
-			forget(h, FD_CONTROL);
+			hold_forget(h, FD_OWNER);
+			hold_forget(h, FD_CONTROL);
 			h->deadline_us = clock_us() + WATCH_ANSWER_MS * 1000LL;
 		}
 	}
@@ -583,7 +583,7 @@ static bool get_ready(struct hold *h, int ctl)
 
 	h->fds[FD_CTL] = ctl;
 	if (r < 0) {
-		fail(h, FAILURE_KERNEL, -r);
+		hold_fail(h, FAILURE_KERNEL, -r);
 		return false;
 	}
 	h->poller = r;
@@ -594,18 +594,18 @@ static bool get_ready(struct hold *h, int ctl)
 	learn_all(h, ctl);
 	if (h->poller_error) {
 		h->fds[FD_CTL] = ctl; /* sending needs no poller */
-		fail(h, FAILURE_KERNEL, h->poller_error);
+		hold_fail(h, FAILURE_KERNEL, h->poller_error);
 		return false;
 	}
 	if (h->fds[FD_SIGNALS] < 0 ||
 	    (k->tree.level != LEVEL_GROUP && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)) {
-		fail(h, FAILURE_KERNEL, errno);
+		hold_fail(h, FAILURE_KERNEL, errno);
 		return false;
 	}
 	STEP(HOLD_READY);
 	keeper_describe_hold(k); /* while /proc is that of the watch's pid namespace */
 	if (k->tree.pidns && (r = namespace_settle(&k->ns)) < 0) {
-		fail(h, FAILURE_NAMESPACE, -r);
+		hold_fail(h, FAILURE_NAMESPACE, -r);
 		return false;
 	}
 	keeper_seal();
@@ -632,7 +632,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	if (k->tree.shares_group)
 		leave_clients_group(k); /* after the server has started in that group */
 	if (k->tree.main)
-		loop(&h);
+		hold_loop(&h);
 	assert(k->stop_us); /* nothing is killed that nobody wanted to end */
 	began_us = clock_us();
 	survivors = keeper_kill(k);

@@ -199,7 +199,7 @@ static void hunt_release(int i)
 }
 
 /* SIGKILL all held processes and release those that have ended; the others stay held. */
-static void hunt_kill(struct hunt *h)
+static void hunt_kill_all(struct hunt *h)
 {
 	long long until_us = clock_us() + END_WAIT_MS * 1000LL;
 
@@ -255,7 +255,7 @@ static bool hunt_rounds(struct hunt *h, int proc)
 			continue;
 		if (held_count == struck || !h->strike) /* all held processes survived SIGKILL */
 			return !r.blind && quiet >= enough && clock_us() < h->deadline_us;
-		hunt_kill(h);
+		hunt_kill_all(h);
 		struck = held_count;
 		quiet = 0;
 	}
@@ -276,7 +276,7 @@ bool hunt_run(struct hunt *h)
 	memset(holding, 0, sizeof(holding));
 	all = hunt_rounds(h, proc);
 	if (!all && h->strike)
-		hunt_kill(h);
+		hunt_kill_all(h);
 	while (held_count > 0)
 		hunt_release(held_count - 1);
 	close(proc);

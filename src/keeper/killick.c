@@ -68,17 +68,17 @@ static int print(const char *text)
 	return write(STDOUT_FILENO, text, strlen(text)) < 0 ? EXIT_TRY_AGAIN : 0;
 }
 
-static bool is_help(const char *word)
+static bool killick_main_is_help(const char *word)
 {
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int run(int argc, char **argv)
+static int killick_main_run(int argc, char **argv)
 {
 	struct options opt;
 	struct line why;
 
-	if (argc > 0 && is_help(argv[0]))
+	if (argc > 0 && killick_main_is_help(argv[0]))
 		return print(run_usage);
 	if (options_parse(argc, argv, &opt, &why) < 0) {
 		keeper_say("run: %s", why.text);
@@ -138,10 +138,10 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "run") == 0 && is_elsewhere(argv + 2))
 		return dispatch(argv);
 	if (strcmp(argv[1], "run") == 0)
-		return run(argc - 2, argv + 2);
+		return killick_main_run(argc - 2, argv + 2);
 	if (strcmp(argv[1], "help") == 0 && argc > 2)
 		return strcmp(argv[2], "run") == 0 ? print(run_usage) : dispatch(argv);
-	if (is_help(argv[1]) || strcmp(argv[1], "help") == 0)
+	if (killick_main_is_help(argv[1]) || strcmp(argv[1], "help") == 0)
 		return print(usage);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
 		return print("killick " KILLICK_VERSION "\n");

@@ -12,8 +12,8 @@
 
 /* Decimal digits, at most `max`; *end is left after them. Nothing else is a number to us: no sign,
  * no space. */
-static int digits(const char *text, unsigned long long max, const char **end,
-		  unsigned long long *out)
+static int option_digits(const char *text, unsigned long long max, const char **end,
+			 unsigned long long *out)
 {
 	unsigned long long n = 0;
 	const char *p = text;
@@ -36,7 +36,7 @@ int option_number(const char *text, unsigned long long max, unsigned long long *
 	unsigned long long n;
 	const char *end;
 
-	if (digits(text, max, &end, &n) < 0 || *end || n == 0)
+	if (option_digits(text, max, &end, &n) < 0 || *end || n == 0)
 		return -EINVAL;
 	*out = n;
 	return 0;
@@ -47,7 +47,7 @@ int option_time(const char *text, unsigned *out_ms)
 	unsigned long long whole, thousandths = 0, unit = 1000, ms;
 	const char *p;
 
-	if (digits(text, HOUR_MS, &p, &whole) < 0)
+	if (option_digits(text, HOUR_MS, &p, &whole) < 0)
 		return -EINVAL;
 	if (*p == '.') {
 		unsigned weight = 100;
@@ -74,7 +74,7 @@ int option_milliseconds(const char *text, unsigned *out_ms)
 	unsigned long long ms;
 	const char *end;
 
-	if (digits(text, HOUR_MS, &end, &ms) < 0 || *end)
+	if (option_digits(text, HOUR_MS, &end, &ms) < 0 || *end)
 		return -EINVAL;
 	*out_ms = (unsigned)ms;
 	return 0;
@@ -85,7 +85,7 @@ int option_size(const char *text, unsigned long long *out_bytes)
 	unsigned long long n, unit = 1;
 	const char *p;
 
-	if (digits(text, ULLONG_MAX >> 1, &p, &n) < 0 || n == 0)
+	if (option_digits(text, ULLONG_MAX >> 1, &p, &n) < 0 || n == 0)
 		return -EINVAL;
 	switch (*p) {
 	case 'k':
@@ -113,7 +113,7 @@ int option_size(const char *text, unsigned long long *out_bytes)
 	return 0;
 }
 
-static bool is_label(const char *text)
+static bool option_is_label(const char *text)
 {
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
 		if (*p < 0x20 || *p == 0x7f)
@@ -138,7 +138,7 @@ static int set_choice(const struct option *o, const char *text)
 	return -EINVAL;
 }
 
-static int set(const struct option *o, const char *text)
+static int option_set(const struct option *o, const char *text)
 {
 	switch (o->kind) {
 	case OPTION_FLAG:
@@ -154,7 +154,7 @@ static int set(const struct option *o, const char *text)
 		return *text ? 0 : -EINVAL;
 	case OPTION_LABEL:
 		*o->text = text;
-		return is_label(text) ? 0 : -EINVAL;
+		return option_is_label(text) ? 0 : -EINVAL;
 	case OPTION_TIME:
 		return option_time(text, o->ms) < 0 || *o->ms < o->least ? -EINVAL : 0;
 	case OPTION_COUNT:
@@ -171,7 +171,7 @@ static int set(const struct option *o, const char *text)
 
 /* --- reading --- */
 
-static const struct option *find(const struct option *table, const char *word, size_t len)
+static const struct option *option_find(const struct option *table, const char *word, size_t len)
 {
 	bool is_long = len > 2 && word[0] == '-' && word[1] == '-';
 
@@ -190,7 +190,7 @@ enum option_result option_read(struct option_reader *r, const struct option *tab
 	const char *word = r->argv[r->at];
 	size_t len = strcspn(word, "=");
 
-	r->found = find(table, word, len);
+	r->found = option_find(table, word, len);
 	r->value = word[len] ? word + len + 1 : NULL;
 	if (!r->found)
 		return OPTION_UNKNOWN;
@@ -201,7 +201,7 @@ enum option_result option_read(struct option_reader *r, const struct option *tab
 			return OPTION_NO_VALUE;
 		r->value = r->argv[++r->at];
 	}
-	return set(r->found, r->value) < 0 ? OPTION_REFUSED : OPTION_TAKEN;
+	return option_set(r->found, r->value) < 0 ? OPTION_REFUSED : OPTION_TAKEN;
 }
 
 /* --- writing --- */

@@ -36,8 +36,9 @@ static int read_descriptor(const char *text, void *to)
 	return 0;
 }
 
-static int refuse(struct line *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct line *why, const char *fmt, ...)
+static int options_refuse(struct line *why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static int options_refuse(struct line *why, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -54,15 +55,16 @@ static int refuse_option(struct line *why, const struct option_reader *r, enum o
 	const char *word = r->argv[r->at];
 
 	if (result == OPTION_UNKNOWN && word[0] == '-')
-		return refuse(why, "unknown option '%s'; 'killick run --help' lists the options",
-			      word);
+		return options_refuse(
+			why, "unknown option '%s'; 'killick run --help' lists the options", word);
 	if (result == OPTION_UNKNOWN)
-		return refuse(why,
-			      "missing '--' before '%s'; write: killick run [options] -- %s ...",
-			      word, word);
+		return options_refuse(
+			why, "missing '--' before '%s'; write: killick run [options] -- %s ...",
+			word, word);
 	if (result == OPTION_NO_VALUE)
-		return refuse(why, "--%s needs %s", r->found->name, r->found->takes);
-	return refuse(why, "--%s '%s' is not %s", r->found->name, r->value, r->found->takes);
+		return options_refuse(why, "--%s needs %s", r->found->name, r->found->takes);
+	return options_refuse(why, "--%s '%s' is not %s", r->found->name, r->value,
+			      r->found->takes);
 }
 
 int options_parse(int argc, char **argv, struct options *out, struct line *why)
@@ -88,11 +90,12 @@ int options_parse(int argc, char **argv, struct options *out, struct line *why)
 			return refuse_option(why, &r, result);
 	}
 	if (r.at >= argc)
-		return refuse(why, "missing '--' and the command; write: killick run [options] -- "
-				   "CMD ARGS...");
+		return options_refuse(
+			why, "missing '--' and the command; write: killick run [options] -- "
+			     "CMD ARGS...");
 	if (r.at + 1 >= argc || !argv[r.at + 1][0])
-		return refuse(why,
-			      "no command after '--'; write: killick run [options] -- CMD ARGS...");
+		return options_refuse(
+			why, "no command after '--'; write: killick run [options] -- CMD ARGS...");
 	o.recipe.argv = argv + r.at + 1;
 	if (!o.recipe.name) {
 		const char *slash = strrchr(o.recipe.argv[0], '/');

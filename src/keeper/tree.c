@@ -39,7 +39,7 @@ struct clone3_args { /* the kernel's clone_args as of 5.7; libc has no wrapper *
 
 /* fork, but the child starts inside the cgroup: it cannot escape before it is moved, and moving a
  * process would cost milliseconds. */
-static pid_t fork_into(int cgroup_fd)
+static pid_t tree_fork_into(int cgroup_fd)
 {
 	struct clone3_args args = {
 		.flags = CLONE3_INTO_CGROUP,
@@ -50,7 +50,7 @@ static pid_t fork_into(int cgroup_fd)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-static void say(int fd, enum tree_news news, int value)
+static void tree_say(int fd, enum tree_news news, int value)
 {
 	struct tree_word w = { .news = news, .value = value };
 
@@ -58,9 +58,9 @@ static void say(int fd, enum tree_news news, int value)
 		;
 }
 
-static _Noreturn void give_up(int fd, enum tree_news news, int error)
+static _Noreturn void tree_give_up(int fd, enum tree_news news, int error)
 {
-	say(fd, news, error);
+	tree_say(fd, news, error);
 	_exit(127);
 }
 
@@ -88,7 +88,7 @@ static int mount_own_proc(void)
 /* Ignored signals and the blocked mask survive exec: a server that inherits SIGTERM blocked never
  * gets it. Raw system calls are used, because a libc hides some signals; for the kernel, all zeros
  * mean "default" and "none blocked". */
-static void default_signals(void)
+static void tree_default_signals(void)
 {
 	static const uint64_t zeros[8];
 	const size_t set_size = sizeof(uint64_t);
@@ -128,30 +128,30 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 	if (spec->announce)
 		spec->announce(spec->ctx);
 	if (t->pidns)
-		say(fd, NEWS_PID, pid_in_proc());
+		tree_say(fd, NEWS_PID, pid_in_proc());
 	if (!inside && (r = cgroup_enter(&t->cg)) < 0) {
 		if (spec->need_cgroup)
-			give_up(fd, NEWS_FAILED_CGROUP, -r);
-		say(fd, NEWS_OUTSIDE, -r);
+			tree_give_up(fd, NEWS_FAILED_CGROUP, -r);
+		tree_say(fd, NEWS_OUTSIDE, -r);
 	}
 	if ((r = cgroup_enter_limits(&t->cg)) < 0)
-		give_up(fd, NEWS_FAILED_LIMIT, -r);
+		tree_give_up(fd, NEWS_FAILED_LIMIT, -r);
 	if (spec->nproc) {
 		struct rlimit lim = { spec->nproc, spec->nproc };
 		if (setrlimit(RLIMIT_NPROC, &lim) < 0)
-			give_up(fd, NEWS_FAILED_LIMIT, errno);
+			tree_give_up(fd, NEWS_FAILED_LIMIT, errno);
 	}
 	if (spec->own_proc && (r = mount_own_proc()) < 0)
-		say(fd, NEWS_PROC, -r);
+		tree_say(fd, NEWS_PROC, -r);
 	/* done by the server's own process: a file system that does not answer blocks only this
 	 * process */
 	if (spec->recipe->cwd && chdir(spec->recipe->cwd) < 0)
-		give_up(fd, NEWS_FAILED_CWD, errno);
+		tree_give_up(fd, NEWS_FAILED_CWD, errno);
 	blocking_stdio();
 	stdio_only(true);
-	default_signals();
-	give_up(fd, NEWS_FAILED_EXEC,
-		-exec_command(spec->file, spec->recipe->argv, spec->envp, spec->sh_argv));
+	tree_default_signals();
+	tree_give_up(fd, NEWS_FAILED_EXEC,
+		     -exec_command(spec->file, spec->recipe->argv, spec->envp, spec->sh_argv));
 }
 
 int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *out_clone_errno)
@@ -166,7 +166,7 @@ int tree_spawn(struct tree *t, const struct tree_spec *spec, int *out_fd, int *o
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	if (t->cg.fd >= 0) {
-		pid = fork_into(t->cg.fd);
+		pid = tree_fork_into(t->cg.fd);
 		inside = pid >= 0;
 		if (!inside)
 			*out_clone_errno = errno;

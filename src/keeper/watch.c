@@ -107,7 +107,7 @@ static void watch_ask(struct watch *w, enum why why)
 		w->deadline_us = soon;
 }
 
-static void hand_on(struct watch *w, const struct signalfd_siginfo *si)
+static void watch_hand_on(struct watch *w, const struct signalfd_siginfo *si)
 {
 	const int sig = (int)si->ssi_signo;
 	const uint64_t bit = 1ULL << (sig - 1);
@@ -208,7 +208,7 @@ static bool watch_end_janitor(struct watch *w)
 	return true;
 }
 
-static void on_started(struct watch *w, pid_t server)
+static void watch_on_started(struct watch *w, pid_t server)
 {
 	w->started = true;
 	w->k->server = server;
@@ -224,7 +224,7 @@ static void on_started(struct watch *w, pid_t server)
 }
 
 /* False: hung up; SIGCHLD for the hold's death follows. */
-static bool on_ctl(struct watch *w)
+static bool watch_on_ctl(struct watch *w)
 {
 	struct msg m;
 	ssize_t n;
@@ -236,7 +236,7 @@ static bool on_ctl(struct watch *w)
 				w->k->tree.main = m.a;
 			break;
 		case MSG_STARTED:
-			on_started(w, m.a);
+			watch_on_started(w, m.a);
 			break;
 		case MSG_FAILED:
 			w->failed = true;
@@ -291,7 +291,7 @@ static bool watch_give_up_hold(struct watch *w)
 {
 	struct proc_stat st;
 
-	on_ctl(w); /* its answer may have come while the watch itself could not run */
+	watch_on_ctl(w); /* its answer may have come while the watch itself could not run */
 	if (clock_left_ms(w->deadline_us) != 0)
 		return true;
 	if (w->gave_up)
@@ -319,7 +319,7 @@ static int watch_patience_ms(const struct watch *w)
 	return hold_ms < 0 || (sweep_ms >= 0 && sweep_ms < hold_ms) ? sweep_ms : hold_ms;
 }
 
-static void loop(struct watch *w)
+static void watch_loop(struct watch *w)
 {
 	uint32_t got[POLLER_MAX];
 
@@ -330,7 +330,7 @@ static void loop(struct watch *w)
 		if (w->k->owner_fd < 0 && keeper_parent_is_gone(w->k))
 			on_owner_gone(w);
 		poller_wait(w->poller, watch_patience_ms(w), got);
-		if ((got[FD_CTL] & ~(uint32_t)EPOLLOUT) && !on_ctl(w))
+		if ((got[FD_CTL] & ~(uint32_t)EPOLLOUT) && !watch_on_ctl(w))
 			poller_remove(w->poller, w->ctl);
 		if (got[FD_CTL] & EPOLLOUT)
 			watch_flush(w);
@@ -343,7 +343,7 @@ static void loop(struct watch *w)
 		n = signals_read(w->signals, si, SIGNALS_BATCH);
 		for (int i = 0; i < n; i++) {
 			if (si[i].ssi_signo != SIGCHLD && !is_news_of_control(&si[i]))
-				hand_on(w, &si[i]);
+				watch_hand_on(w, &si[i]);
 		}
 		if (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) > 0)
 			w->janitor = 0;
@@ -352,7 +352,7 @@ static void loop(struct watch *w)
 		if (clock_left_ms(w->deadline_us) == 0 && !watch_give_up_hold(w))
 			break;
 	}
-	on_ctl(w); /* its last messages */
+	watch_on_ctl(w); /* its last messages */
 }
 
 /* --- after the hold's death --- */
@@ -375,7 +375,7 @@ static void adopt(struct watch *w)
 		keeper_clean(k);
 }
 
-static int explain(const struct watch *w)
+static int watch_explain(const struct watch *w)
 {
 	const char *cmd = w->k->opt.recipe.argv[0], *reason = strerror(w->error),
 		   *path = getenv("PATH");
@@ -429,9 +429,9 @@ static int explain(const struct watch *w)
 	return EXIT_NOT_FOUND;
 }
 
-static int refuse(const struct watch *w)
+static int watch_refuse(const struct watch *w)
 {
-	int status = explain(w);
+	int status = watch_explain(w);
 
 	control_refused_as(status);
 	return status;
@@ -595,11 +595,11 @@ int watch_run(const struct options *opt, char **environment)
 		keeper_clean(w.k);
 		w.failure = w.k->tree.pidns ? FAILURE_NAMESPACE : FAILURE_FORK;
 		w.error = -r;
-		return refuse(&w);
+		return watch_refuse(&w);
 	}
 	STEP(WATCH_FORKED);
 	record_add(w.k->record_fd, "hold", "%d", w.hold);
-	loop(&w);
+	watch_loop(&w);
 	orderly = w.done || w.failed;
 	if (!orderly)
 		w.janitor_us = 0; /* this tree must be ended now: no time for lost trees */
@@ -612,7 +612,7 @@ int watch_run(const struct options *opt, char **environment)
 	if (w.relayed)
 		kill(getppid(), SIGCONT); /* it stops when the watch stops, and must see the end */
 	if (w.failed)
-		return refuse(&w);
+		return watch_refuse(&w);
 	STEP(WATCH_MIRROR);
 	return w.k->tree.exited ? exits_as(w.k->tree.status) : EXIT_TRY_AGAIN;
 }

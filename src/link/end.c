@@ -64,7 +64,7 @@ const char *link_proof_text(unsigned proof, char out[LINK_PROOF_TEXT])
 }
 
 /* The place of the word `v` in the list; -1: not a word, or not one of these. */
-static int place_of(struct json v, const char *const *names, size_t count)
+static int end_place_of(struct json v, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (json_is(v, names[i]))
@@ -78,7 +78,7 @@ static unsigned read_proof(struct json list)
 	unsigned proof = 0;
 
 	while (json_each(&it)) {
-		int bit = place_of(it.value, proof_names, COUNT(proof_names));
+		int bit = end_place_of(it.value, proof_names, COUNT(proof_names));
 
 		if (bit >= 0)
 			proof |= 1u << bit;
@@ -88,8 +88,8 @@ static unsigned read_proof(struct json list)
 
 void link_end_read(struct link_end *end, struct json report)
 {
-	int why = place_of(json_get(report, "why"), why_names, COUNT(why_names));
-	int step = place_of(json_get(report, "step"), step_names, COUNT(step_names));
+	int why = end_place_of(json_get(report, "why"), why_names, COUNT(why_names));
+	int step = end_place_of(json_get(report, "step"), step_names, COUNT(step_names));
 	int64_t number;
 	char word[16];
 

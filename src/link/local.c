@@ -180,7 +180,7 @@ static ssize_t write_some(struct local *l, const struct iovec *pieces, int count
 
 /* A pipe that was found full gets room for more: each time it is full costs the server and us a
  * switch. Not before, because all pipes of a user share one limit. */
-static void widen(int fd, bool *done)
+static void local_widen(int fd, bool *done)
 {
 	if (!*done)
 		fcntl(fd, F_SETPIPE_SZ, WIDE);
@@ -206,7 +206,7 @@ static void flush(struct local *l)
 	}
 	queue_drop(&l->queue, n > 0 ? (size_t)n : 0);
 	if (l->queue.len) {
-		widen(l->in.fd, &l->wide_in);
+		local_widen(l->in.fd, &l->wide_in);
 		loop_watch_change(l->loop, &l->in, EPOLLOUT);
 		return;
 	}
@@ -225,7 +225,7 @@ static void flush_and_tell(struct local *l)
 		l->link.ev->on_room(l->link.ctx);
 }
 
-static void on_in(struct loop_watch *w, uint32_t events)
+static void local_on_in(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, in);
 
@@ -237,7 +237,7 @@ static void on_in(struct loop_watch *w, uint32_t events)
 		close_stdin(l);
 }
 
-static void on_flush(struct loop_task *t)
+static void local_on_flush(struct loop_task *t)
 {
 	struct local *l = LOCAL_OF(t, flush);
 
@@ -245,7 +245,7 @@ static void on_flush(struct loop_task *t)
 		flush_and_tell(l);
 }
 
-static int write_now(struct local *l, const char *bytes, size_t len)
+static int local_write_now(struct local *l, const char *bytes, size_t len)
 {
 	ssize_t n = write_some(l, &(struct iovec){ (void *)bytes, len }, 1);
 
@@ -257,7 +257,7 @@ static int write_now(struct local *l, const char *bytes, size_t len)
 		n = 0;
 	if ((size_t)n == len)
 		return 0;
-	widen(l->in.fd, &l->wide_in);
+	local_widen(l->in.fd, &l->wide_in);
 	queue_add(&l->queue, bytes + n, len - (size_t)n);
 	loop_watch_change(l->loop, &l->in, EPOLLOUT);
 	return 0;
@@ -273,9 +273,9 @@ static int local_write(struct link *link, const char *bytes, size_t len)
 	if (len > l->write_limit || l->queue.len > l->write_limit - len)
 		return -ENOBUFS;
 	later = l->queue.len && l->in.events != EPOLLERR; /* the server is behind */
-	later = later || (len < SMALL && loop_later(l->loop, &l->flush, on_flush));
+	later = later || (len < SMALL && loop_later(l->loop, &l->flush, local_on_flush));
 	if (!later && !l->queue.len)
-		return write_now(l, bytes, len);
+		return local_write_now(l, bytes, len);
 	queue_add(&l->queue, bytes, len);
 	if (!later) /* callbacks have left something */
 		flush(l);
@@ -293,7 +293,7 @@ typedef void (*bytes_fn)(void *ctx, const char *bytes, size_t len);
 
 /* Read at most `max` bytes, or a little more; how many. Negative: nothing more will come. A handler
  * may stop the link, not free it. */
-static ssize_t read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
+static ssize_t local_read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
 {
 	size_t size, got = 0;
 	char *chunk = loop_scratch(l->loop, &size);
@@ -306,7 +306,7 @@ static ssize_t read_some(struct local *l, struct loop_watch *w, bytes_fn deliver
 		if (n == 0)
 			return -1;
 		if (n >= NARROW && w == &l->out)
-			widen(w->fd, &l->wide_out);
+			local_widen(w->fd, &l->wide_out);
 		deliver(l->link.ctx, chunk, (size_t)n);
 	}
 	return (ssize_t)got;
@@ -315,7 +315,7 @@ static ssize_t read_some(struct local *l, struct loop_watch *w, bytes_fn deliver
 /* False: there was nothing. */
 static bool local_read_stdout(struct local *l)
 {
-	ssize_t n = read_some(l, &l->out, l->link.ev->on_bytes, TURN);
+	ssize_t n = local_read_some(l, &l->out, l->link.ev->on_bytes, TURN);
 
 	if (n < 0) {
 		drop_watch(l, &l->out);
@@ -324,7 +324,7 @@ static bool local_read_stdout(struct local *l)
 	return n != 0;
 }
 
-static void on_out(struct loop_watch *w, uint32_t events)
+static void local_on_out(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, out);
 
@@ -355,7 +355,7 @@ static void on_err(struct loop_watch *w, uint32_t events)
 
 	if (local_is_disowned(l, w, events))
 		return;
-	if (read_some(l, w, l->link.ev->on_stderr, TURN) >= 0)
+	if (local_read_some(l, w, l->link.ev->on_stderr, TURN) >= 0)
 		return;
 	drop_watch(l, w);
 	if (l->link.ev->on_stderr_eof)
@@ -393,7 +393,7 @@ static void local_pause(struct link *link, bool paused)
 		pause_one(l, &l->out, &l->paused_out);
 		pause_one(l, &l->err, &l->paused_err);
 	} else {
-		resume_one(l, &l->out, &l->paused_out, on_out);
+		resume_one(l, &l->out, &l->paused_out, local_on_out);
 		l->out.on_guess = local_on_guess;
 		resume_one(l, &l->err, &l->paused_err, on_err);
 	}
@@ -401,14 +401,14 @@ static void local_pause(struct link *link, bool paused)
 
 /* --- the end --- */
 
-static void finish(struct local *l)
+static void local_finish(struct local *l)
 {
 	local_pause(&l->link, false);
 	l->over = true;
 	if (l->err.fd >= 0)
-		read_some(l, &l->err, l->link.ev->on_stderr, DRAIN);
+		local_read_some(l, &l->err, l->link.ev->on_stderr, DRAIN);
 	if (l->out.fd >= 0)
-		read_some(l, &l->out, l->link.ev->on_bytes, DRAIN);
+		local_read_some(l, &l->out, l->link.ev->on_bytes, DRAIN);
 	close_stdin(l);
 	drop_watch(l, &l->out);
 	drop_watch(l, &l->err);
@@ -436,7 +436,7 @@ static void local_on_look(struct loop_timer *t)
 	struct local *l = LOCAL_OF(t, late);
 
 	if (local_keeper_is_gone(l) || loop_now_us() > l->until_us)
-		finish(l);
+		local_finish(l);
 	else
 		loop_timer_set(l->loop, t, LOOK_MS, local_on_look);
 }
@@ -447,12 +447,12 @@ static void on_janitor(struct loop_watch *w, uint32_t events)
 
 	(void)events;
 	spawn_reap(w->fd);
-	finish(l);
+	local_finish(l);
 }
 
 static void on_janitor_late(struct loop_timer *t)
 {
-	finish(LOCAL_OF(t, late));
+	local_finish(LOCAL_OF(t, late));
 }
 
 /* Both keepers were killed, and with them whoever would end the rest of the tree. Every start of
@@ -471,20 +471,20 @@ static bool call_janitor(struct local *l)
 }
 
 /* The keepers are gone and have no zombie left. */
-static void settle(struct local *l)
+static void local_settle(struct local *l)
 {
 	loop_watch_stop(l->loop, &l->keeper);
 	if (l->report || !l->end.pid || !call_janitor(l))
-		finish(l);
+		local_finish(l);
 }
 
-static void on_keeper(struct loop_watch *w, uint32_t events)
+static void local_on_keeper(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, keeper);
 
 	(void)events;
 	spawn_reap(w->fd);
-	settle(l);
+	local_settle(l);
 }
 
 /* The watch is nobody's child, unless the host is a subreaper or pid 1: then it is ours to reap
@@ -496,8 +496,8 @@ static void hang_up(struct local *l)
 	looks_leave(&l->looks);
 	local_go(l, LOCAL_HUNG_UP, l->end.survivors ? "survivors" : "the keepers are gone");
 	if (l->pidfd < 0 || spawn_reap(l->pidfd) ||
-	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_keeper) < 0)
-		settle(l);
+	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, local_on_keeper) < 0)
+		local_settle(l);
 }
 
 static void read_report(struct local *l, struct json v)
@@ -507,7 +507,7 @@ static void read_report(struct local *l, struct json v)
 	link_end_read(&l->end, v);
 }
 
-static void on_exited(struct local *l, struct json number)
+static void local_on_exited(struct local *l, struct json number)
 {
 	int64_t status = 0;
 
@@ -521,7 +521,7 @@ static void on_exited(struct local *l, struct json number)
 }
 
 /* False: the link has ended, and may be no more. */
-static bool on_message(struct local *l, const char *text, size_t len)
+static bool local_on_message(struct local *l, const char *text, size_t len)
 {
 	char level[16] = "", who[64] = "";
 	int64_t pid = 0, status;
@@ -544,7 +544,7 @@ static bool on_message(struct local *l, const char *text, size_t len)
 		else
 			json_string_into(json_get(v, "text"), l->end.text, sizeof(l->end.text));
 	} else if (json_is(json_get(v, "event"), "exited")) {
-		on_exited(l, json_get(v, "status"));
+		local_on_exited(l, json_get(v, "status"));
 	} else if (json_is(json_get(v, "event"), "empty")) {
 		looks_ask(&l->looks);
 	} else if (json_is(json_get(v, "event"), "clear")) {
@@ -560,7 +560,7 @@ static bool on_message(struct local *l, const char *text, size_t len)
 }
 
 /* False: there is no room for it. */
-static bool say(struct local *l, const char *word)
+static bool local_say(struct local *l, const char *word)
 {
 	if (l->control.fd >= 0 && !loop_watch_is_ours(&l->control))
 		local_disown(l);
@@ -571,10 +571,11 @@ static bool say(struct local *l, const char *word)
 
 static void local_say_look(struct looks *looks, const char *word)
 {
-	say(LOCAL_OF(looks, looks), word); /* if there is no room, the keeper looks by itself */
+	local_say(LOCAL_OF(looks, looks),
+		  word); /* if there is no room, the keeper looks by itself */
 }
 
-static void on_control(struct loop_watch *w, uint32_t events)
+static void local_on_control(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = LOCAL_OF(w, control);
 	size_t size;
@@ -583,7 +584,7 @@ static void on_control(struct loop_watch *w, uint32_t events)
 
 	if (local_is_disowned(l, w, events))
 		return;
-	if ((events & EPOLLOUT) && say(l, l->word)) {
+	if ((events & EPOLLOUT) && local_say(l, l->word)) {
 		l->word[0] = '\0';
 		loop_watch_change(l->loop, w, EPOLLIN);
 	}
@@ -599,7 +600,7 @@ static void on_control(struct loop_watch *w, uint32_t events)
 			hang_up(l);
 			return;
 		}
-		if (!on_message(l, text, (size_t)n))
+		if (!local_on_message(l, text, (size_t)n))
 			return;
 	}
 }
@@ -607,13 +608,14 @@ static void on_control(struct loop_watch *w, uint32_t events)
 /* One of many; when there is no room for it the others do. */
 static void local_interrupt(struct link *link)
 {
-	say(LOCAL_OF(link, link), "int");
+	local_say(LOCAL_OF(link, link), "int");
 }
 
 /* A word that must arrive: one that is stopped or busy may have many others before it. */
 static void insist(struct local *l, enum link_stop how, const char *word)
 {
-	if (l->control.fd < 0 || (l->word[0] && how < l->stop) || (!l->word[0] && say(l, word)))
+	if (l->control.fd < 0 || (l->word[0] && how < l->stop) ||
+	    (!l->word[0] && local_say(l, word)))
 		return;
 	snprintf(l->word, sizeof(l->word), "%s", word);
 	l->stop = how;
@@ -666,15 +668,15 @@ static void watch_none(struct local *l)
 
 static int watch_all(struct local *l, const struct ends *ends)
 {
-	int r = loop_watch(l->loop, &l->control, ends->ours[3], EPOLLIN, on_control);
+	int r = loop_watch(l->loop, &l->control, ends->ours[3], EPOLLIN, local_on_control);
 
 	if (r == 0)
-		r = loop_watch(l->loop, &l->out, ends->ours[1], EPOLLIN, on_out);
+		r = loop_watch(l->loop, &l->out, ends->ours[1], EPOLLIN, local_on_out);
 	l->out.on_guess = local_on_guess;
 	if (r == 0 && ends->ours[2] >= 0)
 		r = loop_watch(l->loop, &l->err, ends->ours[2], EPOLLIN, on_err);
 	if (r == 0 && ends->ours[0] >= 0)
-		r = loop_watch(l->loop, &l->in, ends->ours[0], EPOLLERR, on_in);
+		r = loop_watch(l->loop, &l->in, ends->ours[0], EPOLLERR, local_on_in);
 	if (r < 0)
 		watch_none(l);
 	return r;

@@ -38,7 +38,7 @@ struct job {
 	char *stack;
 };
 
-static BORROWED void default_signals(void)
+static BORROWED void spawn_default_signals(void)
 {
 	/* For the kernel, all zeros is "default" and "none blocked". */
 	static const uint64_t zeros[8];
@@ -62,7 +62,7 @@ static BORROWED void close_the_rest(void)
 		syscall(SYS_close, fd);
 }
 
-static BORROWED int fail(struct job *job, const char *what)
+static BORROWED int spawn_fail(struct job *job, const char *what)
 {
 	job->error = errno;
 	job->failed = what;
@@ -78,14 +78,14 @@ static BORROWED int become_keeper(void *arg)
 	syscall(SYS_setpgid, 0, 0);
 	for (int i = 0; i < SPAWN_FDS; i++) {
 		if (syscall(SYS_dup3, s->fds[i], i, 0) < 0)
-			return fail(job, "dup2");
+			return spawn_fail(job, "dup2");
 	}
 	close_the_rest();
 	if (s->files)
 		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, s->files, NULL);
-	default_signals();
+	spawn_default_signals();
 	syscall(SYS_execve, s->path, s->argv, s->envp);
-	return fail(job, "execve");
+	return spawn_fail(job, "execve");
 }
 
 /* Shares our table of descriptors, so that the pidfd appears there. */
@@ -97,14 +97,14 @@ static BORROWED int be_between(void *arg)
 			     SHARE_MEMORY | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, job, &job->pidfd);
 
 	if (keeper < 0)
-		return fail(job, "clone");
+		return spawn_fail(job, "clone");
 	job->pid = keeper;
 	if (job->error) /* it did not become one, and has ended */
 		syscall(SYS_wait4, keeper, NULL, __WALL, NULL);
 	return 0;
 }
 
-static int explain(const struct job *job, struct err *e)
+static int spawn_explain(const struct job *job, struct err *e)
 {
 	const struct spawn *s = job->spec;
 	const char *reason = strerror(job->error);
@@ -132,7 +132,7 @@ int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct
 	between =
 		clone(be_between, stacks[1] + STACK, SHARE_MEMORY | CLONE_VFORK | CLONE_FILES, job);
 	if (between < 0)
-		fail(job, "clone");
+		spawn_fail(job, "clone");
 	else
 		while (waitpid(between, NULL, __WALL) < 0 && errno == EINTR)
 			;
@@ -144,7 +144,7 @@ int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct
 	} else {
 		if (job->pidfd >= 0)
 			close(job->pidfd);
-		r = explain(job, e);
+		r = spawn_explain(job, e);
 	}
 	munmap(job, sizeof(*job));
 	return r;

@@ -42,7 +42,7 @@ static void detach(struct client_call *call)
 		c->asking = NULL;
 }
 
-static void settle(struct client_call *call, int code)
+static void client_call_settle(struct client_call *call, int code)
 {
 	if (!call->party)
 		return;
@@ -68,7 +68,7 @@ void call_finish(struct client_call *call, const struct client_result *r)
 	assert(client_call_is_open(call));
 	detach(call);
 	call_go(call, CALL_OVER);
-	settle(call, r->code);
+	client_call_settle(call, r->code);
 	if (call->party) {
 		ring_remove(&call->of_owner);
 		call->party->open--;
@@ -201,7 +201,7 @@ static bool is_empty(enum killick_op op)
 	return op >= KILLICK_PING;
 }
 
-static void on_result(struct client_call *call, struct json result)
+static void client_call_on_result(struct client_call *call, struct json result)
 {
 	struct client_result r = { .code = KILLICK_OK, .json = result };
 	enum result_type type = RESULT_COMPLETE;
@@ -223,7 +223,7 @@ static void on_result(struct client_call *call, struct json result)
 		call_finish(call, &r);
 }
 
-static void on_error(struct client_call *call, struct json error)
+static void client_call_on_error(struct client_call *call, struct json error)
 {
 	struct client_result r = { .code = KILLICK_ERR_ANSWER, .json = error };
 	char message[200] = "", text[260];
@@ -250,22 +250,22 @@ static struct client_call *of_request(struct rpc_request *rq)
 	return call;
 }
 
-static void on_answer(struct rpc_request *rq, const struct message *m)
+static void client_call_on_answer(struct rpc_request *rq, const struct message *m)
 {
 	struct client_call *call = of_request(rq);
 
 	if (m->kind == MESSAGE_RESULT)
-		on_result(call, m->result);
+		client_call_on_result(call, m->result);
 	else
-		on_error(call, m->error);
+		client_call_on_error(call, m->error);
 }
 
-static void on_lost(struct rpc_request *rq, const char *why)
+static void client_call_on_lost(struct rpc_request *rq, const char *why)
 {
 	call_fail(of_request(rq), KILLICK_ERR_PROTOCOL, "%s", why);
 }
 
-static void on_deadline(struct rpc_request *rq)
+static void client_call_on_deadline(struct rpc_request *rq)
 {
 	struct client_call *call = RING_OF(rq, struct client_call, rq);
 	char text[120];
@@ -278,9 +278,9 @@ static void on_deadline(struct rpc_request *rq)
 }
 
 const struct rpc_handler call_handler = {
-	.on_answer = on_answer,
-	.on_lost = on_lost,
-	.on_deadline = on_deadline,
+	.on_answer = client_call_on_answer,
+	.on_lost = client_call_on_lost,
+	.on_deadline = client_call_on_deadline,
 };
 
 /* --- the beginning --- */

@@ -141,8 +141,8 @@ void handshake_discovered(struct client *c, const char *version)
 		handshake_ready(c, ERA_MODERN, version);
 }
 
-static void ask(struct client *c, struct rpc_request *rq, const struct rpc_handler *h,
-		int64_t timeout_ms)
+static void handshake_ask(struct client *c, struct rpc_request *rq, const struct rpc_handler *h,
+			  int64_t timeout_ms)
 {
 	bool discovers = rq == &c->discover;
 	struct emit j;
@@ -163,7 +163,7 @@ void handshake_initialize(struct client *c, const char *version)
 	client_go(c, CLIENT_INITIALIZING, version ? version : LEGACY_OFFER);
 	use_version(c, ERA_LEGACY, version ? version : LEGACY_OFFER);
 	c->tries++;
-	ask(c, &c->initialize, &legacy_initialize_handler, -1);
+	handshake_ask(c, &c->initialize, &legacy_initialize_handler, -1);
 }
 
 static void discover(struct client *c, const char *version)
@@ -171,8 +171,8 @@ static void discover(struct client *c, const char *version)
 	client_go(c, CLIENT_PROBING, version);
 	use_version(c, ERA_MODERN, version);
 	c->tries++;
-	ask(c, &c->discover, &modern_discover_handler,
-	    c->spec->era == ERA_AUTO ? c->spec->probe_ms : -1);
+	handshake_ask(c, &c->discover, &modern_discover_handler,
+		      c->spec->era == ERA_AUTO ? c->spec->probe_ms : -1);
 }
 
 static void name_versions(struct json versions, char *out, size_t size)

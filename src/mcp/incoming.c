@@ -68,7 +68,7 @@ static void report_progress(struct client_call *call, struct json params)
 	call->on_progress(call, &p);
 }
 
-static void on_progress(void *ctx, const struct reply *r, struct json params)
+static void incoming_on_progress(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
 	struct rpc_request *rq;
@@ -92,7 +92,7 @@ static void on_progress(void *ctx, const struct reply *r, struct json params)
 
 #define LEVEL_DEFAULT 1 /* what an owner hears that did not say: "info" */
 
-static bool hears(const struct party *o, int level)
+static bool incoming_hears(const struct party *o, int level)
 {
 	int wanted = o->level == LEVEL_NONE ? LEVEL_DEFAULT : o->level;
 
@@ -109,7 +109,7 @@ static bool has_levels(const struct client *c)
 
 /* While nobody chose a level the server's own choice counts. What it says while it works for
  * several may be about any of them, and is no other's to read. */
-static void on_log(void *ctx, const struct reply *r, struct json params)
+static void incoming_on_log(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
 	int level = level_of(json_get(params, "level"));
@@ -118,7 +118,7 @@ static void on_log(void *ctx, const struct reply *r, struct json params)
 
 	(void)r;
 	if (who == WHO_ONE) {
-		if (!has_levels(c) || hears(one, level))
+		if (!has_levels(c) || incoming_hears(one, level))
 			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, one->key, params);
 		return;
 	}
@@ -130,7 +130,7 @@ static void on_log(void *ctx, const struct reply *r, struct json params)
 		struct party *o = RING_OF(n, struct party, node);
 
 		next = n->next;
-		if (hears(o, level))
+		if (incoming_hears(o, level))
 			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, o->key, params);
 	}
 }
@@ -164,7 +164,7 @@ static void on_acknowledged(void *ctx, const struct reply *r, struct json params
 }
 
 /* What is told on a stream in the modern era, and just so in the others. */
-static bool is_told(struct client *c, struct json params)
+static bool incoming_is_told(struct client *c, struct json params)
 {
 	return c->era != ERA_MODERN || listen_is_open(c, params);
 }
@@ -173,7 +173,7 @@ static void on_list_changed(void *ctx, const struct reply *r, struct json params
 {
 	struct client *c = ctx;
 
-	if (is_told(c, params))
+	if (incoming_is_told(c, params))
 		c->ev->on_note(c->ctx, (enum killick_event_kind)(r->method->flags & NOTE_MASK),
 			       NULL, params);
 }
@@ -181,13 +181,13 @@ static void on_list_changed(void *ctx, const struct reply *r, struct json params
 static void on_updated(void *ctx, const struct reply *r, struct json params)
 {
 	(void)r;
-	if (is_told(ctx, params))
+	if (incoming_is_told(ctx, params))
 		subscriptions_updated(ctx, params);
 }
 
 static const struct rpc_method notifications[] = {
-	{ "notifications/progress", 0, on_progress },
-	{ "notifications/message", 0, on_log },
+	{ "notifications/progress", 0, incoming_on_progress },
+	{ "notifications/message", 0, incoming_on_log },
 	{ "notifications/cancelled", WHEN_READY, on_cancelled },
 	{ "notifications/subscriptions/acknowledged", WHEN_READY, on_acknowledged },
 	{ "notifications/tools/list_changed", WHEN_READY | KILLICK_EVENT_TOOLS, on_list_changed },
@@ -259,7 +259,7 @@ static struct ask *ask_add(struct client *c, unsigned kind, struct party *owner)
 }
 
 /* Say no in the way that fits the question. */
-static void ask_decline(struct ask *a, const char *reason)
+static void incoming_ask_decline(struct ask *a, const char *reason)
 {
 	struct client_call *call = a->call;
 	const char *method = ask_method(a->kind);
@@ -281,7 +281,7 @@ static void ask_decline(struct ask *a, const char *reason)
 }
 
 /* Hand it to our side; whatever that does, the ask may be gone after it. */
-static void ask_put(struct client *c, struct ask *a, struct json params)
+static void incoming_ask_put(struct client *c, struct ask *a, struct json params)
 {
 	uint64_t number = a->number;
 	void *key = a->owner ? a->owner->key : NULL;
@@ -290,7 +290,7 @@ static void ask_put(struct client *c, struct ask *a, struct json params)
 		return;
 	a = ask_find(c, number);
 	if (a)
-		ask_decline(a, "nobody is there to answer");
+		incoming_ask_decline(a, "nobody is there to answer");
 }
 
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params)
@@ -305,7 +305,7 @@ void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct js
 	a = ask_add(c, kind, call->party);
 	a->call = call;
 	a->slot = slot;
-	ask_put(c, a, params);
+	incoming_ask_put(c, a, params);
 }
 
 /* The server does not want to know any more. */
@@ -334,9 +334,9 @@ static void on_ask(void *ctx, const struct reply *r, struct json params)
 		return;
 	}
 	if (who == WHO_GONE)
-		ask_decline(a, "whoever this belongs to may have left");
+		incoming_ask_decline(a, "whoever this belongs to may have left");
 	else
-		ask_put(c, a, params);
+		incoming_ask_put(c, a, params);
 }
 
 static bool incoming_admit(void *ctx, const struct reply *r, const struct message *m)
@@ -374,7 +374,7 @@ void client_answer(struct client *c, uint64_t number, const char *json, size_t l
 	if (json_check(json, len, 0, &v, NULL) < 0 || json_type(v) != JSON_OBJECT) {
 		odd_warn(c, ODD_ANSWER, "the answer to %s is no JSON object: it was declined",
 			 ask_method(a->kind));
-		ask_decline(a, "the answer could not be used");
+		incoming_ask_decline(a, "the answer could not be used");
 		return;
 	}
 	call = a->call;
@@ -391,7 +391,7 @@ void client_decline(struct client *c, uint64_t number, const char *reason)
 	struct ask *a = ask_find(c, number);
 
 	if (a)
-		ask_decline(a, reason ? reason : "declined");
+		incoming_ask_decline(a, reason ? reason : "declined");
 }
 
 void ask_drop_of(struct client *c, const struct client_call *call)
@@ -410,7 +410,7 @@ void ask_forget(struct client *c, const struct party *owner, const char *why)
 		struct ask *a = RING_OF(n, struct ask, node);
 
 		if (a->owner == owner && !a->call)
-			ask_decline(a, why);
+			incoming_ask_decline(a, why);
 	}
 }
 

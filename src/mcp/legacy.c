@@ -23,7 +23,7 @@ const char *legacy_choose(struct json list)
 	return handshake_choose(versions, list);
 }
 
-static void on_result(struct client *c, struct json result)
+static void legacy_on_result(struct client *c, struct json result)
 {
 	struct json asked = json_get(result, "protocolVersion");
 	const char *version = legacy_version(asked);
@@ -45,7 +45,7 @@ static void on_result(struct client *c, struct json result)
 	handshake_ready(c, ERA_LEGACY, version);
 }
 
-static void on_error(struct client *c, struct json error)
+static void legacy_on_error(struct client *c, struct json error)
 {
 	struct json supported = json_find(error, "data.supported");
 	int64_t code = 0;
@@ -63,18 +63,18 @@ static void on_error(struct client *c, struct json error)
 			       : "");
 }
 
-static void on_initialized(struct rpc_request *rq, const struct message *m)
+static void legacy_on_initialized(struct rpc_request *rq, const struct message *m)
 {
 	struct client *c = RING_OF(rq, struct client, initialize);
 
 	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
-		on_result(c, m->result);
+		legacy_on_result(c, m->result);
 	else
-		on_error(c, m->error);
+		legacy_on_error(c, m->error);
 }
 
-static void on_lost(struct rpc_request *rq, const char *why)
+static void legacy_on_lost(struct rpc_request *rq, const char *why)
 {
 	struct client *c = RING_OF(rq, struct client, initialize);
 
@@ -83,7 +83,7 @@ static void on_lost(struct rpc_request *rq, const char *why)
 }
 
 /* It has a deadline only when the server is known to be modern. */
-static void on_silent(struct rpc_request *rq)
+static void legacy_on_silent(struct rpc_request *rq)
 {
 	struct client *c = RING_OF(rq, struct client, initialize);
 
@@ -91,9 +91,9 @@ static void on_silent(struct rpc_request *rq)
 }
 
 const struct rpc_handler legacy_initialize_handler = {
-	.on_answer = on_initialized,
-	.on_lost = on_lost,
-	.on_deadline = on_silent,
+	.on_answer = legacy_on_initialized,
+	.on_lost = legacy_on_lost,
+	.on_deadline = legacy_on_silent,
 };
 
 /* --- log levels ---

@@ -39,7 +39,7 @@ void listen_changed(struct client *c)
 }
 
 /* Not interested any more. */
-static void leave(struct listen *l)
+static void client_listen_leave(struct listen *l)
 {
 	struct client *c = l->client;
 
@@ -52,11 +52,11 @@ static void leave_before(struct client *c, uint64_t generation)
 {
 	for (int i = 0; i < LISTEN_MAX; i++)
 		if (rpc_is_open(&c->listens[i].rq) && c->listens[i].generation < generation)
-			leave(&c->listens[i]);
+			client_listen_leave(&c->listens[i]);
 }
 
 /* A free place; if there is none, that of the oldest. */
-static struct listen *find_place(struct client *c)
+static struct listen *client_listen_find_place(struct client *c)
 {
 	struct listen *oldest = &c->listens[0];
 
@@ -66,7 +66,7 @@ static struct listen *find_place(struct client *c)
 		if (c->listens[i].generation < oldest->generation)
 			oldest = &c->listens[i];
 	}
-	leave(oldest);
+	client_listen_leave(oldest);
 	return oldest;
 }
 
@@ -114,7 +114,7 @@ static bool has_newer(const struct client *c, uint64_t generation)
 }
 
 /* The server has ended the stream: begin again, unless there is another already. */
-static void ended(struct listen *l)
+static void client_listen_ended(struct listen *l)
 {
 	struct client *c = l->client;
 
@@ -145,30 +145,30 @@ static void refused(struct listen *l, const struct message *m)
 		call_finish(call, &r);
 }
 
-static void on_answer(struct rpc_request *rq, const struct message *m)
+static void client_listen_on_answer(struct rpc_request *rq, const struct message *m)
 {
 	struct listen *l = RING_OF(rq, struct listen, rq);
 
 	if (m->kind == MESSAGE_ERROR)
 		refused(l, m);
 	else
-		ended(l);
+		client_listen_ended(l);
 }
 
-static void on_lost(struct rpc_request *rq, const char *why)
+static void client_listen_on_lost(struct rpc_request *rq, const char *why)
 {
 	(void)why;
-	ended(RING_OF(rq, struct listen, rq));
+	client_listen_ended(RING_OF(rq, struct listen, rq));
 }
 
 static const struct rpc_handler listen_handler = {
-	.on_answer = on_answer,
-	.on_lost = on_lost,
+	.on_answer = client_listen_on_answer,
+	.on_lost = client_listen_on_lost,
 };
 
 static void issue(struct client *c)
 {
-	struct listen *l = find_place(c);
+	struct listen *l = client_listen_find_place(c);
 	struct emit j;
 	int r;
 
@@ -183,7 +183,7 @@ static void issue(struct client *c)
 		r = rpc_send(&c->rpc, &l->rq, &j);
 	}
 	if (r < 0) /* it does not read; later then */
-		ended(l);
+		client_listen_ended(l);
 }
 
 static void on_listen_time(struct loop_timer *t)
@@ -239,7 +239,7 @@ bool listen_cancelled(struct client *c, struct json id)
 	if (!l)
 		return false;
 	rpc_withdraw(&c->rpc, &l->rq, NULL); /* its result may follow */
-	ended(l);
+	client_listen_ended(l);
 	return true;
 }
 

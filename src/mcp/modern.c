@@ -43,7 +43,7 @@ bool modern_retry(struct client_call *call, struct json error)
 
 /* --- server/discover --- */
 
-static void on_result(struct client *c, struct json result)
+static void modern_on_result(struct client *c, struct json result)
 {
 	struct json list = json_get(result, "supportedVersions");
 	const char *version = modern_choose(list);
@@ -63,7 +63,7 @@ static void on_result(struct client *c, struct json result)
 	}
 }
 
-static void on_error(struct client *c, struct json error)
+static void modern_on_error(struct client *c, struct json error)
 {
 	char text[160] = "", why[200];
 	int64_t code = 0;
@@ -86,12 +86,12 @@ static void on_discovered(struct rpc_request *rq, const struct message *m)
 
 	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
-		on_result(c, m->result);
+		modern_on_result(c, m->result);
 	else
-		on_error(c, m->error);
+		modern_on_error(c, m->error);
 }
 
-static void on_lost(struct rpc_request *rq, const char *why)
+static void modern_on_lost(struct rpc_request *rq, const char *why)
 {
 	struct client *c = RING_OF(rq, struct client, discover);
 
@@ -100,7 +100,7 @@ static void on_lost(struct rpc_request *rq, const char *why)
 }
 
 /* Silence. The question stays open. */
-static void on_silent(struct rpc_request *rq)
+static void modern_on_silent(struct rpc_request *rq)
 {
 	struct client *c = RING_OF(rq, struct client, discover);
 
@@ -110,8 +110,8 @@ static void on_silent(struct rpc_request *rq)
 
 const struct rpc_handler modern_discover_handler = {
 	.on_answer = on_discovered,
-	.on_lost = on_lost,
-	.on_deadline = on_silent,
+	.on_lost = modern_on_lost,
+	.on_deadline = modern_on_silent,
 };
 
 /* --- results --- */

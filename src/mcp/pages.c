@@ -83,7 +83,7 @@ static bool is_space(char c)
 }
 
 /* The items of a list, as they stand between its brackets. */
-static int add_items(struct pages *p, struct json list, const char *key)
+static int pages_add_items(struct pages *p, struct json list, const char *key)
 {
 	const char *at = list.at + 1, *end = list.at + list.len - 1;
 	int r = 0;
@@ -158,7 +158,7 @@ void pages_add(struct client_call *call, struct json result)
 	if (r.ttl_ms > call->pages->ttl_ms)
 		r.ttl_ms = call->pages->ttl_ms;
 	call->pages->ttl_ms = r.ttl_ms;
-	e = add_items(call->pages, list, key);
+	e = pages_add_items(call->pages, list, key);
 	if (e == 0 && more == JSON_STRING) {
 		next_page(call, cursor);
 		return;

@@ -57,7 +57,7 @@ char *params_meta(const struct client *c)
 
 /* --- _meta --- */
 
-static bool is_ours(struct json key)
+static bool client_params_is_ours(struct json key)
 {
 	static const char *const names[] = { "progressToken", META("protocolVersion"),
 					     META("clientInfo"), META("clientCapabilities"),
@@ -75,7 +75,7 @@ static void put_foreign(struct emit *j, struct json meta)
 	struct json_iter it = json_iter(meta);
 
 	while (json_each(&it))
-		if (it.key.at && !is_ours(it.key))
+		if (it.key.at && !client_params_is_ours(it.key))
 			emit_member(j, it.key, it.value);
 }
 

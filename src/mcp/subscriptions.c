@@ -23,7 +23,8 @@ static struct watch *watch_of(struct ring *n)
 	return RING_OF(n, struct watch, node);
 }
 
-static struct watch *find(struct client *c, const struct party *owner, const char *uri)
+static struct watch *subscriptions_find(struct client *c, const struct party *owner,
+					const char *uri)
 {
 	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next)
 		if (watch_of(n)->owner == owner && strcmp(watch_of(n)->uri, uri) == 0)
@@ -78,7 +79,7 @@ void subscriptions_subscribe(struct client_call *call)
 		return;
 	}
 	watched = is_watched(c, call->name, true);
-	if (!find(c, call->party, call->name))
+	if (!subscriptions_find(c, call->party, call->name))
 		add(c, call->party, call->name);
 	if (watched) {
 		call_later(call, KILLICK_OK, "{}", NULL);
@@ -95,7 +96,7 @@ void subscriptions_subscribe(struct client_call *call)
 void subscriptions_settle(struct client_call *call, int code)
 {
 	struct client *c = call->client;
-	struct watch *w = call->name ? find(c, call->party, call->name) : NULL;
+	struct watch *w = call->name ? subscriptions_find(c, call->party, call->name) : NULL;
 
 	if (w && code == KILLICK_OK) {
 		w->settled = true;
@@ -111,7 +112,7 @@ void subscriptions_settle(struct client_call *call, int code)
 void subscriptions_unsubscribe(struct client_call *call)
 {
 	struct client *c = call->client;
-	struct watch *w = call->name ? find(c, call->party, call->name) : NULL;
+	struct watch *w = call->name ? subscriptions_find(c, call->party, call->name) : NULL;
 
 	if (!(c->can & CAN_SUBSCRIBE) || !call->name) {
 		call_later(call, KILLICK_ERR_PROTOCOL, NULL,

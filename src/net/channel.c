@@ -97,7 +97,7 @@ void channel_go(struct channel *c, enum channel_state to, const char *why)
 	c->state = to;
 }
 
-static void on_ended(struct loop_timer *t)
+static void channel_on_ended(struct loop_timer *t)
 {
 	struct channel *c = CHANNEL_OF(t, timer);
 
@@ -118,7 +118,7 @@ void channel_end(struct channel *c)
 	c->dial = NULL;
 	channel_drop_queue(c);
 	loop_timer_stop(c->loop, &c->trim);
-	loop_timer_set(c->loop, &c->timer, 0, on_ended);
+	loop_timer_set(c->loop, &c->timer, 0, channel_on_ended);
 }
 
 void channel_free(struct channel *c)
@@ -147,7 +147,7 @@ static void go_closing(struct channel *c)
 
 /* --- reading --- */
 
-static bool hears(const struct channel *c)
+static bool channel_hears(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN || c->state == CHANNEL_BROKEN;
 }
@@ -172,7 +172,7 @@ static void on_ws_message(void *ctx, char *text, size_t len)
 {
 	struct channel *c = ctx;
 
-	if (hears(c))
+	if (channel_hears(c))
 		c->ev->on_message(c->ctx, text, len);
 }
 
@@ -180,12 +180,12 @@ static void on_line(void *ctx, const char *line, size_t len)
 {
 	struct channel *c = ctx;
 
-	if (hears(c))
+	if (channel_hears(c))
 		c->ev->on_message(c->ctx, line, len);
 }
 
 /* The meaning of a close code (RFC 6455, 7.4.1). */
-static int code_of(unsigned code)
+static int channel_code_of(unsigned code)
 {
 	switch (code) {
 	case 1000:
@@ -211,8 +211,8 @@ static void on_close(struct channel *c, const char *bytes, size_t len)
 
 	for (size_t i = 2; i < len; i++) /* clean, because the reason goes to logs and terminals */
 		reason[i - 2] = bytes[i] >= ' ' && bytes[i] < 127 ? bytes[i] : '?';
-	channel_set_why(c, code_of(code), "the other side closed the connection (%u%s%s)", code,
-			*reason ? ": " : "", reason);
+	channel_set_why(c, channel_code_of(code), "the other side closed the connection (%u%s%s)",
+			code, *reason ? ": " : "", reason);
 	c->close_came = true;
 	if (c->close_sent || c->state == CHANNEL_BROKEN) {
 		channel_end(c);
@@ -222,7 +222,7 @@ static void on_close(struct channel *c, const char *bytes, size_t len)
 	channel_send_close(c, code);
 }
 
-static void on_control(void *ctx, enum ws_op op, const char *bytes, size_t len)
+static void channel_on_control(void *ctx, enum ws_op op, const char *bytes, size_t len)
 {
 	struct channel *c = ctx;
 
@@ -235,7 +235,7 @@ static void on_control(void *ctx, enum ws_op op, const char *bytes, size_t len)
 }
 
 /* The received bytes are invalid. Send a close frame, and wait a short time for it to be read. */
-static void refuse(struct channel *c, int code, const char *reason)
+static void channel_refuse(struct channel *c, int code, const char *reason)
 {
 	c->deaf = true;
 	channel_set_why(c, code, "%s", reason);
@@ -257,12 +257,12 @@ static void on_too_long(void *ctx)
 		program_close(c, true);
 		return;
 	}
-	refuse(c, -EMSGSIZE, "the message is too long");
+	channel_refuse(c, -EMSGSIZE, "the message is too long");
 }
 
 void channel_feed(struct channel *c, char *bytes, size_t len)
 {
-	static const struct ws_events on_ws = { on_ws_message, on_control };
+	static const struct ws_events on_ws = { on_ws_message, channel_on_control };
 	static const struct frame_events on_lines = { on_line, on_too_long };
 	const char *reason = NULL;
 	int r;
@@ -272,7 +272,7 @@ void channel_feed(struct channel *c, char *bytes, size_t len)
 	if (c->kind == CHANNEL_WS) {
 		r = ws_feed(&c->ws, bytes, len, &on_ws, c, &reason);
 		if (r < 0 && c->state < CHANNEL_ENDED)
-			refuse(c, r, reason);
+			channel_refuse(c, r, reason);
 	} else {
 		frame_feed(&c->lines, bytes, len, &on_lines, c);
 	}
@@ -282,7 +282,7 @@ void channel_feed(struct channel *c, char *bytes, size_t len)
 }
 
 /* End of input. With lines this is the normal end; earlier requests are still answered. */
-static void on_eof(struct channel *c)
+static void channel_on_eof(struct channel *c)
 {
 	if (c->kind == CHANNEL_WS) {
 		channel_set_why(c, -ECONNRESET, "the connection was cut");
@@ -300,7 +300,7 @@ static void on_eof(struct channel *c)
 }
 
 /* The number of bytes; 0: none now, or the end. */
-static size_t read_some(struct channel *c)
+static size_t channel_read_some(struct channel *c)
 {
 	size_t size;
 	char *chunk = loop_scratch(c->loop, &size);
@@ -310,7 +310,7 @@ static size_t read_some(struct channel *c)
 	if (n == -EAGAIN)
 		return 0;
 	if (n == 0) {
-		on_eof(c);
+		channel_on_eof(c);
 		return 0;
 	}
 	if (n < 0) {
@@ -329,7 +329,7 @@ static void on_broken(struct loop_timer *t)
 	size_t got = 0, n = 1;
 
 	while (n && got < LAST_BYTES && c->state == CHANNEL_BROKEN) {
-		n = read_some(c);
+		n = channel_read_some(c);
 		got += n;
 	}
 	channel_set_why(c, c->why.code, "the connection was cut: %s", strerror(-c->why.code));
@@ -352,7 +352,7 @@ void channel_broke(struct channel *c, int error)
 	loop_timer_set(c->loop, &c->timer, 0, on_broken);
 }
 
-static void on_ready(void *ctx, bool readable, bool writable)
+static void channel_on_ready(void *ctx, bool readable, bool writable)
 {
 	struct channel *c = ctx;
 
@@ -363,7 +363,7 @@ static void on_ready(void *ctx, bool readable, bool writable)
 	else if (c->stream && writable && c->state == CHANNEL_OPEN)
 		channel_broke(c, -EPIPE); /* the other side does not read */
 	if (c->stream && readable && !c->paused)
-		read_some(c);
+		channel_read_some(c);
 	channel_tell_room(c);
 }
 
@@ -385,7 +385,7 @@ void channel_use_stream(struct channel *c, struct stream *s)
 
 	assert(!c->stream);
 	c->stream = s;
-	r = stream_listen(s, on_ready, c);
+	r = stream_listen(s, channel_on_ready, c);
 	if (r < 0) {
 		channel_set_why(c, r, "cannot wait for the connection: %s", strerror(-r));
 		channel_end(c);

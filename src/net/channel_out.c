@@ -11,14 +11,14 @@
 #define AT_ONCE (64u << 10) /* unsent bytes that are written before the end of the turn */
 #define TRIM_MS 1000
 
-static size_t waiting(const struct channel *c)
+static size_t channel_out_waiting(const struct channel *c)
 {
 	return c->out.len - c->sent;
 }
 
 size_t channel_unsent(const struct channel *c)
 {
-	return c->program ? program_unsent(c) : waiting(c);
+	return c->program ? program_unsent(c) : channel_out_waiting(c);
 }
 
 void channel_drop_queue(struct channel *c)
@@ -48,7 +48,7 @@ static void on_trim(struct loop_timer *t)
 	struct channel *c = CHANNEL_OF(t, trim);
 	bool used = c->used;
 
-	if (!used && !waiting(c) && !c->writing) {
+	if (!used && !channel_out_waiting(c) && !c->writing) {
 		buf_done(&c->out);
 		c->sent = 0;
 	}
@@ -81,8 +81,8 @@ static void flushed(struct channel *c)
 /* Write as many queued bytes as the stream takes. */
 void channel_flush(struct channel *c)
 {
-	while (waiting(c)) {
-		ssize_t n = stream_write(c->stream, c->out.data + c->sent, waiting(c));
+	while (channel_out_waiting(c)) {
+		ssize_t n = stream_write(c->stream, c->out.data + c->sent, channel_out_waiting(c));
 
 		if (n == -EAGAIN) {
 			c->blocked = true;
@@ -107,11 +107,11 @@ void channel_tell_room(struct channel *c)
 		c->ev->on_room(c->ctx);
 }
 
-static void on_flush(struct loop_task *t)
+static void channel_out_on_flush(struct loop_task *t)
 {
 	struct channel *c = CHANNEL_OF(t, flush);
 
-	if (!c->blocked && waiting(c))
+	if (!c->blocked && channel_out_waiting(c))
 		channel_flush(c);
 }
 
@@ -119,9 +119,10 @@ static void on_flush(struct loop_task *t)
  * one is sent at once, while it is in the cache. */
 static void queued(struct channel *c)
 {
-	if (!c->blocked && (waiting(c) >= AT_ONCE || !loop_later(c->loop, &c->flush, on_flush)))
+	if (!c->blocked && (channel_out_waiting(c) >= AT_ONCE ||
+			    !loop_later(c->loop, &c->flush, channel_out_on_flush)))
 		channel_flush(c);
-	if (waiting(c) >= CHANNEL_HIGH)
+	if (channel_out_waiting(c) >= CHANNEL_HIGH)
 		c->high = true;
 }
 
@@ -257,7 +258,8 @@ void channel_send_control(struct channel *c, enum ws_op op, const char *bytes, s
 
 void channel_ping(struct channel *c)
 {
-	if (c->kind == CHANNEL_WS && c->state == CHANNEL_OPEN && waiting(c) < c->send_limit)
+	if (c->kind == CHANNEL_WS && c->state == CHANNEL_OPEN &&
+	    channel_out_waiting(c) < c->send_limit)
 		channel_send_control(c, WS_PING, "", 0);
 }
 

@@ -70,7 +70,7 @@ void dial_free(struct dial *d)
 	free(d);
 }
 
-static void give_up(struct dial *d, int code, const char *text)
+static void dial_give_up(struct dial *d, int code, const char *text)
 {
 	channel_set_why(d->c, code, "%s", text);
 	channel_end(d->c); /* frees this dial */
@@ -127,7 +127,7 @@ static int check_answer(struct dial *d, const struct http_head *h, struct err *e
 }
 
 /* Give the stream to the channel, and free this dial. */
-static void hand_over(struct dial *d, size_t head_len)
+static void dial_hand_over(struct dial *d, size_t head_len)
 {
 	struct channel *c = d->c;
 	struct stream *s = d->stream;
@@ -157,10 +157,11 @@ static void read_answer(struct dial *d)
 	if (n == -EAGAIN)
 		return;
 	if (n <= 0) {
-		give_up(d, n < 0 ? (int)n : -ECONNRESET,
-			d->trust ? "the server closed the connection before the upgrade"
-				 : "the server closed the connection before the upgrade; is it "
-				   "wss://?");
+		dial_give_up(d, n < 0 ? (int)n : -ECONNRESET,
+			     d->trust
+				     ? "the server closed the connection before the upgrade"
+				     : "the server closed the connection before the upgrade; is it "
+				       "wss://?");
 		return;
 	}
 	buf_add(&d->head, chunk, (size_t)n); /* the buffer has room for this */
@@ -168,11 +169,11 @@ static void read_answer(struct dial *d)
 	if (len == 0)
 		return;
 	if (len < 0)
-		give_up(d, -EPROTO, "the server's answer is not HTTP");
+		dial_give_up(d, -EPROTO, "the server's answer is not HTTP");
 	else if (check_answer(d, &head, &e) < 0)
-		give_up(d, e.code, e.text);
+		dial_give_up(d, e.code, e.text);
 	else
-		hand_over(d, (size_t)len);
+		dial_hand_over(d, (size_t)len);
 }
 
 /* False: this dial was freed. */
@@ -185,8 +186,8 @@ static bool write_more(struct dial *d)
 		if (n == -EAGAIN)
 			break;
 		if (n < 0) {
-			give_up(d, (int)n,
-				"the server closed the connection before the first request");
+			dial_give_up(d, (int)n,
+				     "the server closed the connection before the first request");
 			return false;
 		}
 		d->written += (size_t)n;
@@ -195,7 +196,7 @@ static bool write_more(struct dial *d)
 	return true;
 }
 
-static void on_ready(void *ctx, bool readable, bool writable)
+static void dial_on_ready(void *ctx, bool readable, bool writable)
 {
 	struct dial *d = ctx;
 	struct err e = ERR_INIT;
@@ -203,7 +204,7 @@ static void on_ready(void *ctx, bool readable, bool writable)
 
 	(void)writable;
 	if (r < 0) {
-		give_up(d, r, e.text);
+		dial_give_up(d, r, e.text);
 		return;
 	}
 	if (r == 0)
@@ -230,24 +231,24 @@ static void on_connected(struct dial *d)
 	if (d->url.kind != URL_UNIX) /* Codex's executor delays small messages */
 		stream_be_eager(d->stream);
 	if (c->kind == CHANNEL_LINES) {
-		hand_over(d, 0);
+		dial_hand_over(d, 0);
 		return;
 	}
 	if (d->trust) {
 		r = tls_open(d->trust, fd, d->url.host, &tls, &e);
 		if (r < 0) {
-			give_up(d, r, e.text);
+			dial_give_up(d, r, e.text);
 			return;
 		}
 		stream_use_tls(d->stream, tls, d->trust);
 		d->trust = NULL;
 	}
 	write_request(d);
-	r = stream_listen(d->stream, on_ready, d);
+	r = stream_listen(d->stream, dial_on_ready, d);
 	if (r < 0)
-		give_up(d, r, "cannot wait for the connection");
+		dial_give_up(d, r, "cannot wait for the connection");
 	else
-		on_ready(d, false, true);
+		dial_on_ready(d, false, true);
 }
 
 /* Connecting to this address failed. */
@@ -321,7 +322,7 @@ static void on_found(void *ctx, const struct address *list, unsigned count, cons
 
 	d->lookup = NULL;
 	if (!count) {
-		give_up(d, why->code, why->text);
+		dial_give_up(d, why->code, why->text);
 		return;
 	}
 	memcpy(d->list, list, count * sizeof(*list));
@@ -329,7 +330,7 @@ static void on_found(void *ctx, const struct address *list, unsigned count, cons
 	try_next(d);
 }
 
-static void on_late(struct loop_timer *t)
+static void dial_on_late(struct loop_timer *t)
 {
 	struct channel *c = CHANNEL_OF(t, timer);
 	struct dial *d = c->dial;
@@ -338,7 +339,7 @@ static void on_late(struct loop_timer *t)
 			   : !d->greeted ? "the TLS handshake timed out"
 					 : "timed out before the upgrade to a WebSocket";
 
-	give_up(d, -ETIMEDOUT, what);
+	dial_give_up(d, -ETIMEDOUT, what);
 }
 
 /* --- the beginning --- */
@@ -361,7 +362,7 @@ static int find_address(struct dial *d, struct err *e)
 	return d->count ? 0 : 1;
 }
 
-static bool is_plain(const char *token)
+static bool dial_is_plain(const char *token)
 {
 	for (const char *p = token; *p; p++)
 		if (*p <= ' ' || *p > '~')
@@ -374,11 +375,11 @@ static void on_begin(struct loop_timer *t)
 	try_next(DIAL_OF(t, slow));
 }
 
-static int begin(struct dial *d, const struct channel_target *to, struct err *e)
+static int dial_begin(struct dial *d, const struct channel_target *to, struct err *e)
 {
 	int r = 0;
 
-	if (to->token && !is_plain(to->token))
+	if (to->token && !dial_is_plain(to->token))
 		return err_set(e, -EINVAL, "the token has characters that cannot be sent");
 	if (to->url->kind == URL_WSS)
 		r = tls_client(to->ca_file, &d->trust, e);
@@ -415,14 +416,14 @@ int channel_connect(struct loop *loop, const struct channel_target *to,
 		snprintf(c->peer, sizeof(c->peer),
 			 strchr(to->url->host, ':') ? "[%.50s]:%u" : "%.50s:%u", to->url->host,
 			 to->url->port);
-	r = begin(d, to, e);
+	r = dial_begin(d, to, e);
 	if (r < 0) {
 		dial_free(d);
 		free(c);
 		return r;
 	}
 	c->dial = d;
-	loop_timer_set(loop, &c->timer, to->timeout_ms, on_late);
+	loop_timer_set(loop, &c->timer, to->timeout_ms, dial_on_late);
 	*out = c;
 	return 0;
 }

@@ -56,7 +56,7 @@ static void on_over(struct loop_timer *t)
 	greet_free(GREET_OF(t, timer));
 }
 
-static void on_late(struct loop_timer *t)
+static void greet_on_late(struct loop_timer *t)
 {
 	struct greet *g = GREET_OF(t, timer);
 
@@ -171,7 +171,7 @@ static const struct answer *judge(const struct greet *g, const struct http_head 
 
 /* The stream becomes a channel, and this greet is freed. reply: NULL for lines. The bytes after the
  * head go to the channel. */
-static void hand_over(struct greet *g, const char *reply, size_t head_len)
+static void greet_hand_over(struct greet *g, const char *reply, size_t head_len)
 {
 	struct greet_rules *rules = g->rules;
 	struct channel *c = channel_new(rules->loop, reply ? CHANNEL_WS : CHANNEL_LINES, WS_SERVER,
@@ -209,7 +209,7 @@ static void on_head(struct greet *g, const struct http_head *h, size_t head_len)
 		 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 		 "Sec-WebSocket-Accept: %s\r\n\r\n",
 		 accept);
-	hand_over(g, reply, head_len);
+	greet_hand_over(g, reply, head_len);
 }
 
 static void on_lines(struct greet *g)
@@ -220,7 +220,7 @@ static void on_lines(struct greet *g)
 					  : NULL;
 
 	if (!wrong) {
-		hand_over(g, NULL, 0);
+		greet_hand_over(g, NULL, 0);
 		return;
 	}
 	g->rules->on_note(g->rules->ctx, g->peer, wrong);
@@ -236,7 +236,7 @@ static bool has_end(const struct buf *head, size_t before)
 	       memmem(head->data + from, head->len - from, "\n\r\n", 3) != NULL;
 }
 
-static void on_bytes(struct greet *g, const char *bytes, size_t len)
+static void greet_on_bytes(struct greet *g, const char *bytes, size_t len)
 {
 	size_t before = g->head.len;
 	struct http_head head;
@@ -256,7 +256,7 @@ static void on_bytes(struct greet *g, const char *bytes, size_t len)
 		greet_answer(g, n == -E2BIG ? &answer_long_head : &answer_no_upgrade);
 }
 
-static void on_ready(void *ctx, bool readable, bool writable)
+static void greet_on_ready(void *ctx, bool readable, bool writable)
 {
 	struct greet *g = ctx;
 	size_t size;
@@ -280,7 +280,7 @@ static void on_ready(void *ctx, bool readable, bool writable)
 	if (n <= 0)
 		greet_free(g);
 	else if (!g->answered)
-		on_bytes(g, chunk, (size_t)n);
+		greet_on_bytes(g, chunk, (size_t)n);
 }
 
 void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet_peer *peer)
@@ -304,11 +304,11 @@ void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet
 	if (tls)
 		stream_use_tls(s, tls, NULL);
 	if (r == 0)
-		r = stream_listen(s, on_ready, g);
+		r = stream_listen(s, greet_on_ready, g);
 	if (r < 0) {
 		rules->on_note(rules->ctx, peer->name, e.code ? e.text : strerror(-r));
 		greet_free(g);
 		return;
 	}
-	loop_timer_set(rules->loop, &g->timer, GREET_MS, on_late);
+	loop_timer_set(rules->loop, &g->timer, GREET_MS, greet_on_late);
 }

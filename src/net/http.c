@@ -9,7 +9,7 @@ static struct http_text text(const char *at, size_t len)
 	return (struct http_text){ at, len };
 }
 
-static char lower(char c)
+static char http_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -19,7 +19,7 @@ bool http_is(struct http_text value, const char *word)
 	if (!value.at || value.len != strlen(word))
 		return false;
 	for (size_t i = 0; i < value.len; i++) {
-		if (lower(value.at[i]) != lower(word[i]))
+		if (http_lower(value.at[i]) != http_lower(word[i]))
 			return false;
 	}
 	return true;
@@ -39,7 +39,7 @@ static struct http_text trim(struct http_text t)
 
 /* Remove the part before the separator, and the separator, from *rest; all of it when there is no
  * separator. */
-static struct http_text take(struct http_text *rest, char separator)
+static struct http_text http_take(struct http_text *rest, char separator)
 {
 	const char *end = rest->len ? memchr(rest->at, separator, rest->len) : NULL;
 	struct http_text taken = text(rest->at, end ? (size_t)(end - rest->at) : rest->len);
@@ -52,17 +52,17 @@ static struct http_text take(struct http_text *rest, char separator)
 bool http_has_word(struct http_text value, const char *word)
 {
 	while (value.len) {
-		if (http_is(trim(take(&value, ',')), word))
+		if (http_is(trim(http_take(&value, ',')), word))
 			return true;
 	}
 	return false;
 }
 
 /* The characters of a method and of a header's name. */
-static bool is_token(struct http_text t)
+static bool http_is_token(struct http_text t)
 {
 	for (size_t i = 0; i < t.len; i++) {
-		char c = lower(t.at[i]);
+		char c = http_lower(t.at[i]);
 
 		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
 		    (!c || !strchr("!#$%&'*+-.^_`|~", c)))
@@ -94,9 +94,9 @@ static int minor_version(struct http_text t)
 /* GET / HTTP/1.1: the minor version, or -EBADMSG. */
 static int request_line(struct http_text line, struct http_head *out)
 {
-	out->method = take(&line, ' ');
-	out->target = take(&line, ' ');
-	if (!is_token(out->method) || !out->target.len || !is_visible(out->target, ' ', false))
+	out->method = http_take(&line, ' ');
+	out->target = http_take(&line, ' ');
+	if (!http_is_token(out->method) || !out->target.len || !is_visible(out->target, ' ', false))
 		return -EBADMSG;
 	return minor_version(line);
 }
@@ -104,8 +104,8 @@ static int request_line(struct http_text line, struct http_head *out)
 /* HTTP/1.1 101 Switching Protocols: the minor version, or -EBADMSG. */
 static int response_line(struct http_text line, struct http_head *out)
 {
-	int minor = minor_version(take(&line, ' '));
-	struct http_text digits = take(&line, ' ');
+	int minor = minor_version(http_take(&line, ' '));
+	struct http_text digits = http_take(&line, ' ');
 
 	if (minor < 0 || digits.len != 3 || !is_visible(line, ' ' - 1, true))
 		return -EBADMSG;
@@ -139,10 +139,10 @@ static int header_line(struct http_text line, struct http_head *out)
 		{ "Host", &out->host },
 	};
 	bool has_colon = memchr(line.at, ':', line.len) != NULL;
-	struct http_text name = take(&line, ':');
+	struct http_text name = http_take(&line, ':');
 
 	/* A folded line starts with a space, which no name contains. */
-	if (!has_colon || !is_token(name) || !is_visible(line, ' ' - 1, true))
+	if (!has_colon || !http_is_token(name) || !is_visible(line, ' ' - 1, true))
 		return -EBADMSG;
 	if (!out->status && http_is(name, "Transfer-Encoding"))
 		return -EBADMSG; /* the bytes after a request are frames, never a body */

@@ -86,7 +86,7 @@ static void on_greet_note(void *ctx, const char *peer, const char *text)
 	note(ctx, peer, text);
 }
 
-static void on_channel(void *ctx, struct channel *c)
+static void listener_on_channel(void *ctx, struct channel *c)
 {
 	struct listener *l = ctx;
 
@@ -95,7 +95,7 @@ static void on_channel(void *ctx, struct channel *c)
 
 /* --- connections --- */
 
-static void destroy(struct listener *l)
+static void listener_destroy(struct listener *l)
 {
 	assert(l->closed && l->visitors == 0);
 	seats_done(&l->seats);
@@ -104,12 +104,12 @@ static void destroy(struct listener *l)
 	free(l);
 }
 
-static void leave(struct listener *l)
+static void listener_leave(struct listener *l)
 {
 	assert(l->visitors > 0);
 	l->visitors--;
 	if (l->closed && l->visitors == 0)
-		destroy(l);
+		listener_destroy(l);
 }
 
 static void on_stream_freed(void *ctx)
@@ -119,7 +119,7 @@ static void on_stream_freed(void *ctx)
 
 	seat_leave(&v->seat);
 	free(v);
-	leave(l);
+	listener_leave(l);
 }
 
 /* On a unix socket a stranger is a process of another user. The mode of the socket is not used: a
@@ -141,7 +141,7 @@ static void name_peer(int fd, enum url_kind kind, const struct address *from, ch
 	}
 }
 
-static void take(struct listener *l, int fd, const struct address *from)
+static void listener_take(struct listener *l, int fd, const struct address *from)
 {
 	int size = SOCKET_SEND_BUFFER;
 	struct greet_peer who = { .stranger = false };
@@ -171,7 +171,7 @@ static void take(struct listener *l, int fd, const struct address *from)
 	greet_begin(&l->rules, s, &who);
 }
 
-static void on_again(struct loop_timer *t)
+static void listener_on_again(struct loop_timer *t)
 {
 	struct listener *l = LISTENER_OF(t, again);
 
@@ -192,7 +192,7 @@ static void accept_failed(struct listener *l, int error)
 	default:
 		note(l, l->url, strerror(error));
 		loop_watch_change(l->loop, &l->socket, EPOLLERR);
-		loop_timer_set(l->loop, &l->again, WAIT_MS, on_again);
+		loop_timer_set(l->loop, &l->again, WAIT_MS, listener_on_again);
 	}
 }
 
@@ -210,7 +210,7 @@ static void on_connection(struct loop_watch *w, uint32_t events)
 			accept_failed(l, errno);
 			return;
 		}
-		take(l, fd, &from);
+		listener_take(l, fd, &from);
 	}
 }
 
@@ -343,7 +343,7 @@ int listener_open(struct loop *loop, const struct listen_spec *spec, const struc
 				.rules = { .loop = loop,
 					   .lines = spec->url->kind == URL_UNIX,
 					   .send_limit = spec->send_limit,
-					   .on_channel = on_channel,
+					   .on_channel = listener_on_channel,
 					   .on_note = on_greet_note,
 					   .ctx = l },
 				.ev = *ev,
@@ -359,7 +359,7 @@ int listener_open(struct loop *loop, const struct listen_spec *spec, const struc
 	if (r < 0) {
 		remove_file(l);
 		l->closed = true;
-		destroy(l);
+		listener_destroy(l);
 		return r;
 	}
 	*out = l;
@@ -383,5 +383,5 @@ void listener_close(struct listener *l)
 	l->visitors++; /* until the greetings have ended */
 	l->closed = true;
 	greet_end_all(&l->rules);
-	leave(l);
+	listener_leave(l);
 }

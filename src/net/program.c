@@ -37,7 +37,7 @@ void program_free(struct program *p)
 
 /* --- the end --- */
 
-static void stop(struct channel *c, enum link_stop how)
+static void program_stop(struct channel *c, enum link_stop how)
 {
 	c->program->stopping = true;
 	link_stop(c->program->link, how);
@@ -45,7 +45,7 @@ static void stop(struct channel *c, enum link_stop how)
 
 static void on_flush_late(struct loop_timer *t)
 {
-	stop(CHANNEL_OF(t, timer), LINK_STOP_EOF);
+	program_stop(CHANNEL_OF(t, timer), LINK_STOP_EOF);
 }
 
 void program_close(struct channel *c, bool now)
@@ -56,13 +56,13 @@ void program_close(struct channel *c, bool now)
 	if (now) {
 		loop_timer_stop(c->loop, &c->timer);
 		channel_go(c, CHANNEL_CLOSING, "closed by this side, now");
-		stop(c, LINK_STOP_KILL);
+		program_stop(c, LINK_STOP_KILL);
 	} else if (c->state != CHANNEL_CLOSING) {
 		channel_go(c, CHANNEL_CLOSING, "closed by this side");
 		if (program_unsent(c)) /* on_room comes first, or this */
 			loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_flush_late);
 		else
-			stop(c, LINK_STOP_EOF);
+			program_stop(c, LINK_STOP_EOF);
 	}
 }
 
@@ -87,7 +87,7 @@ static void say_how(struct channel *c, const struct link_end *end)
 	channel_set_why(c, -ECONNRESET, "%s %s%s%s", p->name, how, *said ? ": " : "", said);
 }
 
-static void on_ended(void *ctx, const struct link_end *end)
+static void program_on_ended(void *ctx, const struct link_end *end)
 {
 	struct channel *c = ctx;
 
@@ -97,19 +97,19 @@ static void on_ended(void *ctx, const struct link_end *end)
 
 /* The program's stdout is closed, so no message can come any more. Wait a short time for its exit
  * status, which says more than an end of file. */
-static void on_eof(void *ctx)
+static void program_on_eof(void *ctx)
 {
 	struct channel *c = ctx;
 
 	if (c->state >= CHANNEL_CLOSING)
 		return;
 	channel_go(c, CHANNEL_CLOSING, "its stdout is closed");
-	stop(c, LINK_STOP_EOF);
+	program_stop(c, LINK_STOP_EOF);
 }
 
 /* --- meanwhile --- */
 
-static void on_started(void *ctx, pid_t pid, const char *level)
+static void program_on_started(void *ctx, pid_t pid, const char *level)
 {
 	struct channel *c = ctx;
 
@@ -119,7 +119,7 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 		channel_opened(c);
 }
 
-static void on_bytes(void *ctx, const char *bytes, size_t len)
+static void program_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct channel *c = ctx;
 
@@ -127,18 +127,18 @@ static void on_bytes(void *ctx, const char *bytes, size_t len)
 	channel_feed(c, (char *)bytes, len); /* lines are not changed */
 }
 
-static void on_stderr(void *ctx, const char *bytes, size_t len)
+static void program_on_stderr(void *ctx, const char *bytes, size_t len)
 {
 	tail_add(&((struct channel *)ctx)->program->said, bytes, len);
 }
 
-static void on_room(void *ctx)
+static void program_on_room(void *ctx)
 {
 	struct channel *c = ctx;
 
 	if (c->state == CHANNEL_CLOSING && !c->program->stopping) {
 		loop_timer_stop(c->loop, &c->timer);
-		stop(c, LINK_STOP_EOF);
+		program_stop(c, LINK_STOP_EOF);
 	}
 	channel_tell_room(c);
 }
@@ -147,12 +147,12 @@ int channel_over_program(struct loop *loop, const struct recipe *recipe,
 			 const struct channel_events *ev, void *ctx, struct channel **out,
 			 struct err *e)
 {
-	static const struct link_events events = { .on_started = on_started,
-						   .on_bytes = on_bytes,
-						   .on_stderr = on_stderr,
-						   .on_eof = on_eof,
-						   .on_ended = on_ended,
-						   .on_room = on_room };
+	static const struct link_events events = { .on_started = program_on_started,
+						   .on_bytes = program_on_bytes,
+						   .on_stderr = program_on_stderr,
+						   .on_eof = program_on_eof,
+						   .on_ended = program_on_ended,
+						   .on_room = program_on_room };
 	struct channel *c = channel_new(loop, CHANNEL_PROGRAM, WS_CLIENT, recipe->write_limit);
 	const char *slash = strrchr(recipe->argv[0], '/');
 	int r;

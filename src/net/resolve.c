@@ -73,13 +73,13 @@ int resolve_literal(const char *host, unsigned port, struct address *out)
 	return r.count > 0;
 }
 
-static void destroy(struct resolve *r)
+static void resolve_destroy(struct resolve *r)
 {
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
 
-static void *run(void *arg)
+static void *resolve_run(void *arg)
 {
 	struct resolve *r = arg;
 	uint64_t one = 1;
@@ -93,12 +93,12 @@ static void *run(void *arg)
 		(void)!write(r->news.fd, &one, sizeof(one));
 	pthread_mutex_unlock(&r->lock);
 	if (!asked)
-		destroy(r);
+		resolve_destroy(r);
 	return NULL;
 }
 
 /* The caller no longer wants the result. */
-static void let_go(struct resolve *r)
+static void resolve_let_go(struct resolve *r)
 {
 	int fd = r->news.fd;
 	bool answered;
@@ -110,10 +110,10 @@ static void let_go(struct resolve *r)
 	loop_watch_stop(r->loop, &r->news);
 	close(fd);
 	if (answered)
-		destroy(r);
+		resolve_destroy(r);
 }
 
-static void on_news(struct loop_watch *w, uint32_t events)
+static void resolve_on_news(struct loop_watch *w, uint32_t events)
 {
 	struct resolve *r = (struct resolve *)((char *)w - offsetof(struct resolve, news));
 	struct address list[RESOLVE_MAX];
@@ -129,7 +129,7 @@ static void on_news(struct loop_watch *w, uint32_t events)
 	count = r->count;
 	why = r->why;
 	pthread_mutex_unlock(&r->lock);
-	let_go(r);
+	resolve_let_go(r);
 	done(ctx, list, count, &why);
 }
 
@@ -145,7 +145,7 @@ static int start_thread(struct resolve *r)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attr, run, r);
+	error = pthread_create(&thread, &attr, resolve_run, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -error;
@@ -168,14 +168,14 @@ int resolve_begin(struct loop *loop, const char *host, unsigned port, resolve_fn
 	if (fd < 0)
 		error = -errno;
 	if (error == 0)
-		error = loop_watch(loop, &r->news, fd, EPOLLIN, on_news);
+		error = loop_watch(loop, &r->news, fd, EPOLLIN, resolve_on_news);
 	if (error == 0)
 		error = start_thread(r);
 	if (error < 0) {
 		loop_watch_stop(loop, &r->news);
 		if (fd >= 0)
 			close(fd);
-		destroy(r);
+		resolve_destroy(r);
 		return err_set(e, error, "cannot look up the host '%s': %s", host,
 			       strerror(-error));
 	}
@@ -186,7 +186,7 @@ int resolve_begin(struct loop *loop, const char *host, unsigned port, resolve_fn
 void resolve_cancel(struct resolve *r)
 {
 	if (r)
-		let_go(r);
+		resolve_let_go(r);
 }
 
 void address_text(const struct address *a, char *out, size_t size)

@@ -13,24 +13,24 @@
 
 #include "base/auto.h"
 
-static void set(int fd, int level, int option, int value)
+static void socket_set(int fd, int level, int option, int value)
 {
 	setsockopt(fd, level, option, &value, sizeof(value)); /* optional: errors are ignored */
 }
 
 void socket_acknowledge(int fd)
 {
-	set(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
+	socket_set(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
 }
 
 void socket_tune(int fd, int user_timeout_ms)
 {
-	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* for connections without traffic: */
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, user_timeout_ms / 2000);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
-	set(fd, IPPROTO_TCP, TCP_KEEPCNT, user_timeout_ms / 4000);
+	socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	socket_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms);
+	socket_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* for connections without traffic: */
+	socket_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, user_timeout_ms / 2000);
+	socket_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+	socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, user_timeout_ms / 4000);
 }
 
 bool socket_unix_address(const char *path, struct sockaddr_un *out)

@@ -118,14 +118,14 @@ void stream_on_freed(struct stream *s, void (*fn)(void *ctx), void *ctx)
 
 /* --- readiness --- */
 
-static void on_again(struct loop_timer *t)
+static void stream_on_again(struct loop_timer *t)
 {
 	struct stream *s = STREAM_OF(t, again);
 
 	if (!s->reading && !s->handshaking)
 		return;
 	if (s->in_is_file)
-		loop_timer_set(s->loop, t, 0, on_again);
+		loop_timer_set(s->loop, t, 0, stream_on_again);
 	s->on_ready(s->ctx, true, false);
 }
 
@@ -150,7 +150,7 @@ static uint32_t wanted(const struct stream *s)
 
 static void watch_again(struct stream *s);
 
-static void on_in(struct loop_watch *w, uint32_t events)
+static void stream_on_in(struct loop_watch *w, uint32_t events)
 {
 	struct stream *s = STREAM_OF(w, in);
 	bool broken = events & (EPOLLERR | EPOLLHUP);
@@ -164,7 +164,7 @@ static void on_in(struct loop_watch *w, uint32_t events)
 		    s->writing && (broken || (events & epoll_of(s->write_wants, EPOLLOUT))));
 }
 
-static void on_out(struct loop_watch *w, uint32_t events)
+static void stream_on_out(struct loop_watch *w, uint32_t events)
 {
 	struct stream *s = STREAM_OF(w, out);
 
@@ -183,8 +183,8 @@ static void watch_again(struct stream *s)
 	else if (s->in.fd >= 0)
 		loop_watch_change(s->loop, &s->in, wanted(s));
 	else if (wants && s->on_ready && !s->in_is_file &&
-		 loop_watch(s->loop, &s->in, s->in_fd, wanted(s), on_in) < 0)
-		loop_timer_set(s->loop, &s->again, 0, on_again); /* to read the rest */
+		 loop_watch(s->loop, &s->in, s->in_fd, wanted(s), stream_on_in) < 0)
+		loop_timer_set(s->loop, &s->again, 0, stream_on_again); /* to read the rest */
 	if (s->out.fd >= 0)
 		loop_watch_change(s->loop, &s->out, s->writing ? EPOLLOUT : EPOLLERR);
 }
@@ -196,14 +196,14 @@ int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
 	s->on_ready = on_ready;
 	s->ctx = ctx;
 	if (s->in.fd < 0 && !s->in_is_file)
-		r = loop_watch(s->loop, &s->in, s->in_fd, wanted(s), on_in);
+		r = loop_watch(s->loop, &s->in, s->in_fd, wanted(s), stream_on_in);
 	if (r == -EPERM) { /* epoll returns this for a regular file */
 		s->in_is_file = true;
-		loop_timer_set(s->loop, &s->again, 0, on_again);
+		loop_timer_set(s->loop, &s->again, 0, stream_on_again);
 		r = 0;
 	}
 	if (r == 0 && s->out_fd != s->in_fd && s->out.fd < 0) {
-		r = loop_watch(s->loop, &s->out, s->out_fd, EPOLLERR, on_out);
+		r = loop_watch(s->loop, &s->out, s->out_fd, EPOLLERR, stream_on_out);
 		if (r == -EPERM)
 			r = 0; /* a write never blocks */
 	}
@@ -218,7 +218,7 @@ void stream_want(struct stream *s, bool reading, bool writing)
 	s->writing = writing;
 	watch_again(s);
 	if (reading && (s->in_is_file || (s->tls && tls_pending(s->tls))))
-		loop_timer_set(s->loop, &s->again, 0, on_again);
+		loop_timer_set(s->loop, &s->again, 0, stream_on_again);
 }
 
 /* --- moving bytes --- */
@@ -258,7 +258,7 @@ static ssize_t read_tls(struct stream *s, char *out, size_t size)
 	if (before != s->read_wants)
 		watch_again(s);
 	if ((got && n != -EAGAIN) || tls_pending(s->tls)) /* there is more to report */
-		loop_timer_set(s->loop, &s->again, 0, on_again);
+		loop_timer_set(s->loop, &s->again, 0, stream_on_again);
 	return got ? (ssize_t)got : n;
 }
 

@@ -185,7 +185,7 @@ static const char *reason_of(unsigned long error)
 }
 
 /* The library's text for its last error. */
-static const char *reason(void)
+static const char *tls_reason(void)
 {
 	return reason_of(lib.ERR_get_error());
 }
@@ -199,7 +199,7 @@ static void *new_ctx(bool server, struct err *e)
 	lib.ERR_clear_error();
 	ctx = lib.SSL_CTX_new(server ? lib.TLS_server_method() : lib.TLS_client_method());
 	if (!ctx) {
-		err_set(e, -EIO, "cannot begin TLS: %s", reason());
+		err_set(e, -EIO, "cannot begin TLS: %s", tls_reason());
 		return NULL;
 	}
 	lib.SSL_CTX_ctrl(ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
@@ -230,9 +230,10 @@ int tls_server(const char *cert_file, const char *key_file, struct tls_context *
 		return -EIO;
 	lib.SSL_CTX_set_num_tickets(ctx, 0); /* sessions are never resumed */
 	if (lib.SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1)
-		r = err_set(e, -EINVAL, "cannot use the certificate '%s': %s", cert_file, reason());
+		r = err_set(e, -EINVAL, "cannot use the certificate '%s': %s", cert_file,
+			    tls_reason());
 	else if (lib.SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1)
-		r = err_set(e, -EINVAL, "cannot use the key '%s': %s", key_file, reason());
+		r = err_set(e, -EINVAL, "cannot use the key '%s': %s", key_file, tls_reason());
 	else if (lib.SSL_CTX_check_private_key(ctx) != 1)
 		r = err_set(e, -EINVAL, "the key '%s' does not match the certificate '%s'",
 			    key_file, cert_file);
@@ -257,9 +258,9 @@ int tls_client(const char *ca_file, struct tls_context **out, struct err *e)
 	lib.SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	if (ca_file && lib.SSL_CTX_load_verify_locations(ctx, ca_file, NULL) != 1)
 		r = err_set(e, -EINVAL, "cannot use the certificates in '%s': %s", ca_file,
-			    reason());
+			    tls_reason());
 	else if (!ca_file && lib.SSL_CTX_set_default_verify_paths(ctx) != 1)
-		r = err_set(e, -EINVAL, "cannot use the system's certificates: %s", reason());
+		r = err_set(e, -EINVAL, "cannot use the system's certificates: %s", tls_reason());
 	if (r < 0) {
 		lib.SSL_CTX_free(ctx);
 		return r;
@@ -287,7 +288,7 @@ static int expect(struct tls *t, const char *host, struct err *e)
 	lib.SSL_set_hostflags(t->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	if (lib.SSL_set1_host(t->ssl, host) != 1 ||
 	    lib.SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, 0, (void *)host) != 1)
-		return err_set(e, -EINVAL, "invalid TLS host name '%s': %s", host, reason());
+		return err_set(e, -EINVAL, "invalid TLS host name '%s': %s", host, tls_reason());
 	return 0;
 }
 
@@ -302,7 +303,7 @@ int tls_open(struct tls_context *c, int fd, const char *host, struct tls **out, 
 	*t = (struct tls){ .ssl = lib.SSL_new(c->ctx), .fd = fd };
 	bio = t->ssl ? lib.BIO_new(lib.bio) : NULL;
 	if (!bio) {
-		r = err_set(e, -EIO, "cannot begin TLS: %s", reason());
+		r = err_set(e, -EIO, "cannot begin TLS: %s", tls_reason());
 		lib.SSL_free(t->ssl);
 		return r;
 	}

@@ -10,7 +10,7 @@
 #define LABEL_MAX 63 /* RFC 1035 */
 
 /* The text is not repeated: it may have a secret. */
-static int refuse(struct err *e, enum url_use use, const char *what)
+static int url_refuse(struct err *e, enum url_use use, const char *what)
 {
 	return err_set(e, -EINVAL, "%s: %s", what,
 		       use == URL_LISTEN
@@ -113,7 +113,7 @@ static const char *host_of(const char *text, const char *end, enum url_use use, 
 }
 
 /* Parse the part after host and port. NULL, or the error. */
-static const char *path_of(const char *text, enum url_use use, struct url *out)
+static const char *url_path_of(const char *text, enum url_use use, struct url *out)
 {
 	size_t slash = *text != '/', len = strlen(text);
 
@@ -152,7 +152,7 @@ static const char *parse_ws(const char *text, enum url_use use, struct url *out)
 	if (use == URL_CONNECT && port < 1)
 		return "the port is not a number from 1 to 65535";
 	out->port = (unsigned)port;
-	return path_of(end, use, out);
+	return url_path_of(end, use, out);
 }
 
 /* Parse the part after unix: */
@@ -179,7 +179,7 @@ int url_parse(const char *text, enum url_use use, struct url *out, struct err *e
 
 	for (const char *p = text; *p; p++) {
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			return refuse(e, use, "a control character is not allowed");
+			return url_refuse(e, use, "a control character is not allowed");
 	}
 	if ((rest = behind(text, "ws://"))) {
 		u.kind = URL_WS;
@@ -196,7 +196,7 @@ int url_parse(const char *text, enum url_use use, struct url *out, struct err *e
 		wrong = "a client cannot connect to stdio";
 	}
 	if (wrong)
-		return refuse(e, use, wrong);
+		return url_refuse(e, use, wrong);
 	*out = u;
 	return 0;
 }

@@ -29,7 +29,7 @@ void ws_halt(struct ws *w)
 	w->halted = true;
 }
 
-static int fail(struct ws *w, int code, const char *reason)
+static int ws_fail(struct ws *w, int code, const char *reason)
 {
 	w->failed = code;
 	w->reason = reason;
@@ -87,31 +87,32 @@ static int check_start(struct ws *w)
 	w->fin = w->header[0] & 0x80;
 	w->op = (enum ws_op)(w->header[0] & 0x0f);
 	if (w->header[0] & 0x70)
-		return fail(w, -EPROTO, "a reserved bit is set in a WebSocket frame");
+		return ws_fail(w, -EPROTO, "a reserved bit is set in a WebSocket frame");
 	if (masked != (w->role == WS_SERVER))
-		return fail(w, -EPROTO,
-			    masked ? "a masked WebSocket frame from a server"
-				   : "an unmasked WebSocket frame from a client");
+		return ws_fail(w, -EPROTO,
+			       masked ? "a masked WebSocket frame from a server"
+				      : "an unmasked WebSocket frame from a client");
 	switch (w->op) {
 	case WS_CONT:
 		if (!w->in_message)
-			return fail(w, -EPROTO, "a WebSocket continuation frame without a message");
+			return ws_fail(w, -EPROTO,
+				       "a WebSocket continuation frame without a message");
 		return 0;
 	case WS_TEXT:
 	case WS_BINARY:
 		if (w->in_message)
-			return fail(w, -EPROTO, "a WebSocket message inside another message");
+			return ws_fail(w, -EPROTO, "a WebSocket message inside another message");
 		return 0;
 	case WS_CLOSE:
 	case WS_PING:
 	case WS_PONG:
 		if (!w->fin)
-			return fail(w, -EPROTO, "a fragmented WebSocket control frame");
+			return ws_fail(w, -EPROTO, "a fragmented WebSocket control frame");
 		if ((w->header[1] & 127) > WS_CONTROL_MAX)
-			return fail(w, -EPROTO, "a WebSocket control frame that is too long");
+			return ws_fail(w, -EPROTO, "a WebSocket control frame that is too long");
 		return 0;
 	}
-	return fail(w, -EPROTO, "a WebSocket frame with an unknown opcode");
+	return ws_fail(w, -EPROTO, "a WebSocket frame with an unknown opcode");
 }
 
 /* A header is complete: the frame begins. */
@@ -124,13 +125,13 @@ static int begin_frame(struct ws *w)
 	for (size_t i = 0; i < bytes; i++)
 		w->left = w->left << 8 | w->header[2 + i];
 	if (bytes && w->left < (bytes == 2 ? 126u : 65536u))
-		return fail(w, -EPROTO,
-			    "the length of a WebSocket frame is not in its shortest form");
+		return ws_fail(w, -EPROTO,
+			       "the length of a WebSocket frame is not in its shortest form");
 	if (w->left >> 63)
-		return fail(w, -EPROTO, "the length of a WebSocket frame is negative");
+		return ws_fail(w, -EPROTO, "the length of a WebSocket frame is negative");
 	if (w->op < WS_CLOSE) {
 		if (w->message.len > w->limit || w->left > w->limit - w->message.len)
-			return fail(w, -EMSGSIZE, "a WebSocket message that is too long");
+			return ws_fail(w, -EMSGSIZE, "a WebSocket message that is too long");
 		w->message.max = w->limit;
 		w->in_message = true;
 	}
@@ -154,7 +155,7 @@ static int end_control(struct ws *w, const char *bytes, size_t len, const struct
 
 		if (len == 1 || code < 1000 || code > 4999 || (code >= 1004 && code <= 1006) ||
 		    code == 1015)
-			return fail(w, -EPROTO, "a WebSocket close frame with an invalid code");
+			return ws_fail(w, -EPROTO, "a WebSocket close frame with an invalid code");
 		w->halted = true;
 	}
 	ev->on_control(ctx, w->op, bytes, len);
@@ -189,7 +190,7 @@ static int take_data(struct ws *w, char *bytes, size_t len, const struct ws_even
 		return 0;
 	}
 	if (buf_add(&w->message, bytes, len) < 0)
-		return fail(w, -EMSGSIZE, "a WebSocket message that is too long");
+		return ws_fail(w, -EMSGSIZE, "a WebSocket message that is too long");
 	if (whole) {
 		ev->on_message(ctx, w->message.data, w->message.len);
 		buf_reset(&w->message, MESSAGE_KEEP);

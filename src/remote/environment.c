@@ -136,7 +136,7 @@ void environment_drop(struct environment *env, enum environment_close as, int co
 	close_channel(env, as, true);
 }
 
-static void destroy(struct environment *env)
+static void environment_destroy(struct environment *env)
 {
 	void (*on_freed)(void *ctx) = env->on_freed;
 	void *ctx = env->freed_ctx;
@@ -246,17 +246,17 @@ static int connect_now(struct environment *env)
 	return 0;
 }
 
-static void on_retry(struct loop_timer *t);
+static void environment_on_retry(struct loop_timer *t);
 
 /* Try again in a moment, or give up. */
 static void retry(struct environment *env)
 {
 	if (env->state != ENVIRONMENT_LOST)
 		environment_go(env, ENVIRONMENT_LOST, env->why.text);
-	loop_timer_set(env->loop, &env->timer, WIRE_RETRY_MS, on_retry);
+	loop_timer_set(env->loop, &env->timer, WIRE_RETRY_MS, environment_on_retry);
 }
 
-static void on_retry(struct loop_timer *t)
+static void environment_on_retry(struct loop_timer *t)
 {
 	struct environment *env = RING_OF(t, struct environment, timer);
 
@@ -309,7 +309,7 @@ static void reopen(struct environment *env)
 			end_all(env);
 }
 
-static void on_closed(void *ctx, const struct err *why)
+static void environment_on_closed(void *ctx, const struct err *why)
 {
 	struct environment *env = ctx;
 	bool closing = env->state == ENVIRONMENT_CLOSING;
@@ -326,7 +326,7 @@ static void on_closed(void *ctx, const struct err *why)
 	rpc_lost(&env->rpc);
 	if (env->freeing) {
 		end_all(env);
-		destroy(env);
+		environment_destroy(env);
 	} else if (as == CLOSE_WANTED) {
 		reopen(env);
 	} else if (as == CLOSE_FATAL || !can_be_resumed(env)) {
@@ -362,29 +362,29 @@ void environment_attach(struct environment *env)
 
 /* --- what the channel says --- */
 
-static void on_greeting_late(struct loop_timer *t)
+static void environment_on_greeting_late(struct loop_timer *t)
 {
 	environment_drop(RING_OF(t, struct environment, timer), CLOSE_LOST, -ETIMEDOUT,
 			 "no answer within %d s", WIRE_INITIALIZE_MS / 1000);
 }
 
-static void on_open(void *ctx)
+static void environment_on_open(void *ctx)
 {
 	struct environment *env = ctx;
 
 	if (env->state != ENVIRONMENT_CONNECTING)
 		return;
 	environment_go(env, ENVIRONMENT_GREETING, "the channel is open");
-	loop_timer_set(env->loop, &env->timer, WIRE_INITIALIZE_MS, on_greeting_late);
+	loop_timer_set(env->loop, &env->timer, WIRE_INITIALIZE_MS, environment_on_greeting_late);
 	environment_greet(env);
 }
 
-static void on_message(void *ctx, const char *text, size_t len)
+static void environment_on_message(void *ctx, const char *text, size_t len)
 {
 	environment_hear(ctx, text, len);
 }
 
-static void on_room(void *ctx)
+static void environment_on_room(void *ctx)
 {
 	struct environment *env = ctx;
 
@@ -393,10 +393,10 @@ static void on_room(void *ctx)
 }
 
 static const struct channel_events channel_events = {
-	.on_open = on_open,
-	.on_message = on_message,
-	.on_room = on_room,
-	.on_closed = on_closed,
+	.on_open = environment_on_open,
+	.on_message = environment_on_message,
+	.on_room = environment_on_room,
+	.on_closed = environment_on_closed,
 };
 
 /* --- users --- */
@@ -539,7 +539,7 @@ static void on_free_time(struct loop_timer *t)
 	struct environment *env = RING_OF(t, struct environment, idle);
 
 	end_all(env);
-	destroy(env);
+	environment_destroy(env);
 }
 
 void environment_free(struct environment *env, void (*on_freed)(void *ctx), void *ctx)

@@ -33,8 +33,8 @@ void environment_error_text(const struct message *m, char out[ENVIRONMENT_TEXT])
 
 /* --- sending --- */
 
-static bool begin(struct environment *env, struct emit *j, struct rpc_request *rq,
-		  const char *method, const struct rpc_handler *h)
+static bool environment_talk_begin(struct environment *env, struct emit *j, struct rpc_request *rq,
+				   const char *method, const struct rpc_handler *h)
 {
 	rq->handler = h;
 	return rpc_begin(&env->rpc, rq, method, j) == 0;
@@ -43,7 +43,7 @@ static bool begin(struct environment *env, struct emit *j, struct rpc_request *r
 bool environment_begin(struct environment *env, struct emit *j, struct rpc_request *rq,
 		       const char *method, const struct rpc_handler *h)
 {
-	return env->state == ENVIRONMENT_ATTACHED && begin(env, j, rq, method, h);
+	return env->state == ENVIRONMENT_ATTACHED && environment_talk_begin(env, j, rq, method, h);
 }
 
 void environment_commit(struct environment *env, struct emit *j)
@@ -188,7 +188,7 @@ void environment_greet(struct environment *env)
 {
 	struct emit j;
 
-	if (!begin(env, &j, &env->greeting, "initialize", &greeting_handler))
+	if (!environment_talk_begin(env, &j, &env->greeting, "initialize", &greeting_handler))
 		return;
 	/* If it hears this but we do not hear it, its lease begins anew. */
 	if (env->recovering)

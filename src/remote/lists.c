@@ -14,7 +14,7 @@ struct list {
 	void *ctx;
 };
 
-static void finish(struct list *l, const char *result, size_t len, const struct err *e)
+static void lists_finish(struct list *l, const char *result, size_t len, const struct err *e)
 {
 	struct environment *env = l->env;
 
@@ -26,14 +26,14 @@ static void finish(struct list *l, const char *result, size_t len, const struct 
 	environment_review(env);
 }
 
-static void on_answer(struct rpc_request *p, const struct message *m)
+static void lists_on_answer(struct rpc_request *p, const struct message *m)
 {
 	struct list *l = RING_OF(p, struct list, rq);
 	char text[ENVIRONMENT_TEXT];
 	struct err e;
 
 	if (m->kind == MESSAGE_RESULT) {
-		finish(l, m->result.at, m->result.len, NULL);
+		lists_finish(l, m->result.at, m->result.len, NULL);
 		return;
 	}
 	if (environment_error_code(m) == RPC_UNKNOWN_METHOD) {
@@ -43,12 +43,12 @@ static void on_answer(struct rpc_request *p, const struct message *m)
 		environment_error_text(m, text);
 		err_set(&e, -EIO, "%s cannot list its processes: %.100s", l->env->title, text);
 	}
-	finish(l, NULL, 0, &e);
+	lists_finish(l, NULL, 0, &e);
 }
 
-static const struct rpc_handler list_handler = { .on_answer = on_answer };
+static const struct rpc_handler list_handler = { .on_answer = lists_on_answer };
 
-static void ask(struct list *l)
+static void lists_ask(struct list *l)
 {
 	struct emit j;
 
@@ -63,13 +63,13 @@ void lists_add(struct environment *env, environment_list_fn done, void *ctx)
 	*l = (struct list){ .env = env, .done = done, .ctx = ctx };
 	ring_add(&env->lists, &l->in_env);
 	env->users++;
-	ask(l);
+	lists_ask(l);
 }
 
 void lists_send(struct environment *env)
 {
 	RING_EACH(r, &env->lists)
-		ask(RING_OF(r, struct list, in_env));
+		lists_ask(RING_OF(r, struct list, in_env));
 }
 
 /* A handler may ask for another list: it is not one of these. */
@@ -83,5 +83,5 @@ void lists_fail(struct environment *env, const struct err *e)
 		ring_add(&failed, r);
 	}
 	for (struct ring *r; (r = ring_first(&failed)) != NULL;)
-		finish(RING_OF(r, struct list, in_env), NULL, 0, e);
+		lists_finish(RING_OF(r, struct list, in_env), NULL, 0, e);
 }

@@ -24,7 +24,7 @@
 #define REMOTE_OF(ptr, member) RING_OF(ptr, struct remote, member)
 
 static void send_terminate(struct remote *r);
-static void on_late(struct loop_timer *t);
+static void remote_on_late(struct loop_timer *t);
 
 struct remote *remote_of(struct ring *in_env)
 {
@@ -36,14 +36,14 @@ bool remote_is_waiting(const struct remote *r)
 	return r->state == REMOTE_WAITING;
 }
 
-static bool is_ours(const struct remote *r)
+static bool remote_is_ours(const struct remote *r)
 {
 	return r->env->killick || r->internal;
 }
 
 /* --- the end --- */
 
-static void destroy(struct remote *r)
+static void remote_destroy(struct remote *r)
 {
 	free(r->report);
 	free(r);
@@ -71,7 +71,7 @@ static void remote_go(struct remote *r, enum remote_state to, const char *why)
 }
 
 /* Nothing is left to do there. r may be no more after it. */
-static void finish(struct remote *r)
+static void remote_finish(struct remote *r)
 {
 	struct environment *env = r->env;
 	bool told = r->told;
@@ -95,7 +95,7 @@ static void finish(struct remote *r)
 	if (!told)
 		r->link.ev->on_ended(r->link.ctx, &r->end);
 	else if (r->freed)
-		destroy(r);
+		remote_destroy(r);
 	environment_review(env);
 }
 
@@ -106,13 +106,13 @@ static void set_text(struct remote *r, const char *text)
 }
 
 /* It never ran. r may be no more after it. */
-static void refuse(struct remote *r, const char *text)
+static void remote_refuse(struct remote *r, const char *text)
 {
 	r->end.refused = text != NULL;
 	if (text)
 		set_text(r, text);
 	r->end.proof = LINK_PROOF_NEVER;
-	finish(r);
+	remote_finish(r);
 }
 
 /* What was to be looked for was not. r may be no more after it. */
@@ -123,7 +123,7 @@ static void give_up_sweep(struct remote *r)
 	sweep_text(&(struct sweep_result){ .ran = false }, text, sizeof(text));
 	set_text(r, text);
 	r->end.proof = LINK_PROOF_GROUP;
-	finish(r);
+	remote_finish(r);
 }
 
 /* The connection is lost, and whoever stopped it has waited long enough. The rest is done when the
@@ -142,12 +142,12 @@ static void tell_lease(struct remote *r)
 	r->link.ev->on_ended(r->link.ctx, &r->end);
 }
 
-static void on_late(struct loop_timer *t)
+static void remote_on_late(struct loop_timer *t)
 {
 	struct remote *r = REMOTE_OF(t, late);
 
 	if (r->state == REMOTE_WAITING) {
-		refuse(r, NULL);
+		remote_refuse(r, NULL);
 	} else if (r->state == REMOTE_SWEEPING) {
 		give_up_sweep(r);
 	} else if (!environment_is_attached(r->env)) {
@@ -155,7 +155,7 @@ static void on_late(struct loop_timer *t)
 			tell_lease(r);
 	} else {
 		set_text(r, "its executor did not report the end of the server");
-		finish(r);
+		remote_finish(r);
 	}
 }
 
@@ -175,7 +175,7 @@ static void limit(struct remote *r, int64_t ms)
 	if (r->stopping && due > last)
 		due = last < now ? now : last;
 	if (!r->late.slot || r->late.due_us > due)
-		loop_timer_set(r->env->loop, &r->late, (due - now + 999) / 1000, on_late);
+		loop_timer_set(r->env->loop, &r->late, (due - now + 999) / 1000, remote_on_late);
 }
 
 static void on_swept(void *ctx, const struct sweep_result *result)
@@ -194,7 +194,7 @@ static void on_swept(void *ctx, const struct sweep_result *result)
 	r->end.survivors = (int)result->left;
 	if (r->stopping)
 		r->end.stop_ms = (double)(loop_now_us() - r->stop_us) / 1000;
-	finish(r);
+	remote_finish(r);
 }
 
 /* Its process is gone, as far as the executor knows. r may be no more after it. */
@@ -203,8 +203,8 @@ static void end_process(struct remote *r)
 	if (r->state == REMOTE_SWEEPING)
 		return;
 	loop_timer_stop(r->env->loop, &r->settle);
-	if (is_ours(r)) {
-		finish(r);
+	if (remote_is_ours(r)) {
+		remote_finish(r);
 		return;
 	}
 	r->end.why = r->stopping ? LINK_WHY_SIGNAL : LINK_WHY_EXIT;
@@ -253,13 +253,13 @@ static void on_settle(struct loop_timer *t)
 
 void remote_exited(struct remote *r, int code)
 {
-	bool lingers = r->stdio != STDIO_PIPES && (r->linger_ms || !is_ours(r));
+	bool lingers = r->stdio != STDIO_PIPES && (r->linger_ms || !remote_is_ours(r));
 
 	r->exited = true;
 	r->end.exit_code = code;
 	if (lingers && !r->told && r->link.ev->on_exited)
 		r->link.ev->on_exited(r->link.ctx, code, 0);
-	if (!is_ours(r))
+	if (!remote_is_ours(r))
 		loop_timer_set(r->env->loop, &r->settle,
 			       lingers && r->linger_ms ? r->linger_ms : SETTLE_MS, on_settle);
 }
@@ -295,11 +295,11 @@ static void send_terminate(struct remote *r)
 	if (r->how == LINK_STOP_TERM && r->env->killick)
 		emit_bool(&j, "eof", false);
 	environment_commit(r->env, &j);
-	if (!is_ours(r) && !r->exited)
+	if (!remote_is_ours(r) && !r->exited)
 		loop_timer_set(r->env->loop, &r->settle, STUCK_MS, on_settle);
 }
 
-static void stop(struct remote *r, enum link_stop how)
+static void remote_send_stop(struct remote *r, enum link_stop how)
 {
 	unpause(r); /* or nobody would hear of the end */
 	r->stopping = true;
@@ -325,7 +325,7 @@ static void remote_stop(struct link *link, enum link_stop how, long grace_ms)
 	if (grace_ms >= 0)
 		r->grace_ms = (unsigned)grace_ms;
 	remote_out_close(r);
-	stop(r, how);
+	remote_send_stop(r, how);
 }
 
 void remote_break(struct remote *r, const char *text)
@@ -333,7 +333,7 @@ void remote_break(struct remote *r, const char *text)
 	set_text(r, text);
 	remote_out_close(r);
 	if (!r->stopping || r->how != LINK_STOP_KILL)
-		stop(r, LINK_STOP_KILL);
+		remote_send_stop(r, LINK_STOP_KILL);
 }
 
 static void remote_interrupt(struct link *link)
@@ -371,12 +371,12 @@ static void on_start_failed(struct remote *r, const struct message *m)
 	if (json_int(json_find(m->error, "data.exitStatus"), &status) && status > 0 && status < 128)
 		r->end.status = (int)status;
 	err_set(&e, -ENOEXEC, "%s: %s", r->env->title, reason);
-	if (r->stopping && !is_ours(r)) { /* "cancelled": perhaps not before it forked */
+	if (r->stopping && !remote_is_ours(r)) { /* "cancelled": perhaps not before it forked */
 		r->end.refused = true;
 		set_text(r, e.text);
 		end_process(r);
 	} else {
-		refuse(r, e.text);
+		remote_refuse(r, e.text);
 	}
 }
 
@@ -416,7 +416,7 @@ static void send_start(struct remote *r)
 		return;
 	remote_go(r, REMOTE_STARTING, "process/start was sent");
 	emit_str(&j, "processId", r->id);
-	plan_emit(&r->recipe, &j, is_ours(r) ? NULL : r->tag);
+	plan_emit(&r->recipe, &j, remote_is_ours(r) ? NULL : r->tag);
 	environment_commit(r->env, &j);
 	if (r->env->killick)
 		remote_pump(r); /* handled in order: what was written need not wait */
@@ -434,7 +434,7 @@ void remote_attach(struct remote *r)
 		return;
 	}
 	err_set(&why, e.code, "%s: %s", r->env->title, e.text);
-	refuse(r, why.text);
+	remote_refuse(r, why.text);
 }
 
 /* --- lost and back --- */
@@ -483,14 +483,14 @@ void remote_resume(struct remote *r)
 		send_terminate(r);
 	remote_read(r);
 	remote_out_resume(r);
-	if (r->exited && !is_ours(r))
+	if (r->exited && !remote_is_ours(r))
 		loop_timer_set(r->env->loop, &r->settle, SETTLE_MS, on_settle);
 }
 
 void remote_abandon(struct remote *r, const char *text)
 {
 	if (r->state == REMOTE_WAITING) {
-		refuse(r, text);
+		remote_refuse(r, text);
 		return;
 	}
 	if (r->state == REMOTE_SWEEPING) {
@@ -499,7 +499,7 @@ void remote_abandon(struct remote *r, const char *text)
 	}
 	set_text(r, text);
 	r->end.proof = LINK_PROOF_LEASE;
-	finish(r);
+	remote_finish(r);
 }
 
 /* --- life --- */
@@ -514,7 +514,7 @@ static void remote_free(struct link *link)
 	if (!r->internal)
 		env->users--;
 	if (r->state == REMOTE_DONE)
-		destroy(r);
+		remote_destroy(r);
 	environment_review(env);
 }
 

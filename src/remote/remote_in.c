@@ -24,10 +24,10 @@ struct early {
 	struct event event; /* bytes are behind it */
 };
 
-static void take(struct remote *r, const struct event *ev);
-static void settle(struct remote *r);
+static void remote_in_take(struct remote *r, const struct event *ev);
+static void remote_in_settle(struct remote *r);
 
-static bool is_over(const struct remote *r)
+static bool remote_in_is_over(const struct remote *r)
 {
 	return r->state == REMOTE_DONE || r->state == REMOTE_WAITING;
 }
@@ -57,7 +57,7 @@ void remote_in_done(struct remote *r)
 }
 
 /* Behind which it belongs; NULL: it is there already. */
-static struct ring *place_of(struct remote *r, uint64_t seq)
+static struct ring *remote_in_place_of(struct remote *r, uint64_t seq)
 {
 	struct ring *at = r->in.early.prev;
 
@@ -70,7 +70,7 @@ static struct ring *place_of(struct remote *r, uint64_t seq)
 
 static void keep(struct remote *r, const struct event *ev)
 {
-	struct ring *at = place_of(r, ev->seq);
+	struct ring *at = remote_in_place_of(r, ev->seq);
 	struct early *e;
 
 	if (!at)
@@ -105,7 +105,7 @@ static bool drain(struct remote *r)
 		bool last = due && e->event.kind == EVENT_CLOSED;
 
 		if (due)
-			take(r, &e->event);
+			remote_in_take(r, &e->event);
 		free(e);
 		if (last)
 			return false;
@@ -116,7 +116,7 @@ static bool drain(struct remote *r)
 /* --- events in their turn --- */
 
 /* After EVENT_CLOSED r may be no more. */
-static void take(struct remote *r, const struct event *ev)
+static void remote_in_take(struct remote *r, const struct event *ev)
 {
 	const struct link_events *to = r->link.ev;
 
@@ -145,7 +145,7 @@ static void take(struct remote *r, const struct event *ev)
 
 void remote_event(struct remote *r, const struct event *ev)
 {
-	if (is_over(r) || ev->seq <= r->in.last)
+	if (remote_in_is_over(r) || ev->seq <= r->in.last)
 		return;
 	if (r->state == REMOTE_STARTING || ev->seq != r->in.last + 1) {
 		keep(r, ev);
@@ -153,13 +153,13 @@ void remote_event(struct remote *r, const struct event *ev)
 			remote_read(r);
 		return;
 	}
-	take(r, ev);
+	remote_in_take(r, ev);
 	if (ev->kind == EVENT_CLOSED || (r->in.early_count && !drain(r)))
 		return;
 	/* Pushes go on where the last read ended: there is no gap, although a server that never
 	 * stops to write has more for every read. */
 	if (r->in.resyncing && r->in.rounds && !r->in.early_count)
-		settle(r);
+		remote_in_settle(r);
 }
 
 void remote_in_begin(struct remote *r)
@@ -221,7 +221,7 @@ static bool read_result(struct json result, struct reading *out)
 	       json_int(json_get(result, "nextSeq"), &out->next) && out->next >= 1;
 }
 
-static int exit_code_of(int64_t code)
+static int remote_in_exit_code_of(int64_t code)
 {
 	return code < INT_MIN || code > INT_MAX ? -1 : (int)code;
 }
@@ -231,9 +231,9 @@ static void take_exit(struct remote *r, const struct reading *reading)
 {
 	struct event ev = { .seq = r->in.last + 1,
 			    .kind = EVENT_EXITED,
-			    .exit_code = exit_code_of(reading->exit_code) };
+			    .exit_code = remote_in_exit_code_of(reading->exit_code) };
 
-	take(r, &ev);
+	remote_in_take(r, &ev);
 }
 
 enum progress { FOUND_NOTHING, FOUND_MORE, FOUND_LOSS, FOUND_NONSENSE, FOUND_END };
@@ -258,7 +258,7 @@ static enum progress take_chunks(struct remote *r, const struct reading *reading
 			take_exit(r, reading);
 		if (ev.seq != r->in.last + 1)
 			return FOUND_LOSS;
-		take(r, &ev);
+		remote_in_take(r, &ev);
 		found = FOUND_MORE;
 	}
 	return drain(r) ? found : FOUND_END;
@@ -284,17 +284,17 @@ static enum progress take_rest(struct remote *r, const struct reading *reading)
 	if (!reading->closed)
 		return FOUND_NOTHING;
 	end.seq = r->in.last + 1;
-	take(r, &end);
+	remote_in_take(r, &end);
 	return FOUND_END;
 }
 
-static void on_again(struct loop_timer *t)
+static void remote_in_on_again(struct loop_timer *t)
 {
 	remote_read(RING_OF(t, struct remote, in.retry));
 }
 
 /* Everything that was missing has come. */
-static void settle(struct remote *r)
+static void remote_in_settle(struct remote *r)
 {
 	r->in.rounds = 0;
 	if (!r->in.resyncing)
@@ -310,13 +310,13 @@ static void read_on(struct remote *r, enum progress found)
 
 	r->in.again = false;
 	if (!again) {
-		settle(r);
+		remote_in_settle(r);
 	} else if (r->in.rounds++ == ROUNDS_MAX) {
 		remote_break(r, "its executor does not send the output of the server");
 	} else if (found == FOUND_MORE) {
 		remote_read(r);
 	} else {
-		loop_timer_set(r->env->loop, &r->in.retry, AGAIN_MS, on_again);
+		loop_timer_set(r->env->loop, &r->in.retry, AGAIN_MS, remote_in_on_again);
 	}
 }
 
@@ -399,7 +399,7 @@ static struct push read_push(struct json params)
 	return p;
 }
 
-static struct remote *find(struct environment *env, struct json id)
+static struct remote *remote_in_find(struct environment *env, struct json id)
 {
 	RING_EACH(at, &env->remotes) {
 		struct remote *r = remote_of(at);
@@ -422,7 +422,7 @@ const char *remote_push(struct environment *env, enum remote_push kind, struct j
 
 	if (json_type(p.process) != JSON_STRING)
 		return "it has no processId";
-	r = find(env, p.process);
+	r = remote_in_find(env, p.process);
 	if (!r) /* of one that has ended for us */
 		return NULL;
 	if (!read_seq(p.seq, &ev.seq))
@@ -431,7 +431,7 @@ const char *remote_push(struct environment *env, enum remote_push kind, struct j
 		wrong = read_event(env, p.stream, p.chunk, &ev);
 	} else if (kind == PUSH_EXITED) {
 		if (json_int(p.exit_code, &code))
-			ev.exit_code = exit_code_of(code);
+			ev.exit_code = remote_in_exit_code_of(code);
 	} else {
 		ev.kind = EVENT_CLOSED;
 		ev.bytes = p.report.at;

@@ -13,22 +13,22 @@
 #define KEEP     (16u << 10) /* bytes of the queue's memory that stay for the next time */
 #define RETRY_MS 50          /* when it says that the process is just starting */
 
-static size_t waiting(const struct remote_out *out)
+static size_t remote_out_waiting(const struct remote_out *out)
 {
 	return out->queue.len - out->sent;
 }
 
-static struct remote_chunk *chunk_at(struct remote_out *out, unsigned i)
+static struct remote_chunk *remote_out_chunk_at(struct remote_out *out, unsigned i)
 {
 	return &out->chunks[(out->first + i) % REMOTE_WRITES];
 }
 
-static void forget(struct remote *r)
+static void remote_out_forget(struct remote *r)
 {
 	struct remote_out *out = &r->out;
 
 	for (unsigned i = 0; i < out->count; i++)
-		rpc_drop(&r->env->rpc, &chunk_at(out, i)->rq);
+		rpc_drop(&r->env->rpc, &remote_out_chunk_at(out, i)->rq);
 	out->first_id += out->count;
 	out->count = 0;
 	out->gone = out->sent = 0;
@@ -39,7 +39,7 @@ void remote_out_close(struct remote *r)
 {
 	r->out.closed = true;
 	r->out.full = false;
-	forget(r);
+	remote_out_forget(r);
 	buf_reset(&r->out.queue, 0);
 }
 
@@ -61,7 +61,7 @@ static void refuse_more(struct remote *r)
 
 static void send_again(struct remote *r);
 
-static void on_retry(struct loop_timer *t)
+static void remote_out_on_retry(struct loop_timer *t)
 {
 	send_again(RING_OF(t, struct remote, out.retry));
 }
@@ -74,7 +74,7 @@ static void on_written(struct rpc_request *p, const struct message *m)
 	struct json status = json_get(m->result, "status");
 
 	if (json_is(status, "starting")) {
-		loop_timer_set(r->env->loop, &out->retry, RETRY_MS, on_retry);
+		loop_timer_set(r->env->loop, &out->retry, RETRY_MS, remote_out_on_retry);
 		return;
 	}
 	if (!json_is(status, "accepted")) {
@@ -82,8 +82,8 @@ static void on_written(struct rpc_request *p, const struct message *m)
 		return;
 	}
 	c->accepted = true;
-	for (; out->count && chunk_at(out, 0)->accepted; out->count--) {
-		out->gone += chunk_at(out, 0)->len;
+	for (; out->count && remote_out_chunk_at(out, 0)->accepted; out->count--) {
+		out->gone += remote_out_chunk_at(out, 0)->len;
 		out->first = (out->first + 1) % REMOTE_WRITES;
 		out->first_id++;
 	}
@@ -99,7 +99,7 @@ static const struct rpc_handler write_handler = { .on_answer = on_written };
 /* False: not now. */
 static bool send_chunk(struct remote *r, unsigned i, size_t at)
 {
-	struct remote_chunk *c = chunk_at(&r->out, i);
+	struct remote_chunk *c = remote_out_chunk_at(&r->out, i);
 	char write_id[24];
 	struct emit j;
 
@@ -119,7 +119,7 @@ static void send_again(struct remote *r)
 	size_t at = out->gone;
 
 	for (unsigned i = 0; i < out->count; i++) {
-		struct remote_chunk *c = chunk_at(out, i);
+		struct remote_chunk *c = remote_out_chunk_at(out, i);
 
 		if (!c->accepted && !rpc_id(&c->rq) && !send_chunk(r, i, at))
 			return;
@@ -153,14 +153,14 @@ void remote_pump(struct remote *r)
 {
 	struct remote_out *out = &r->out;
 
-	while (waiting(out) && may_send(r)) {
-		struct remote_chunk *c = chunk_at(out, out->count);
+	while (remote_out_waiting(out) && may_send(r)) {
+		struct remote_chunk *c = remote_out_chunk_at(out, out->count);
 		size_t len = REMOTE_WRITE_BYTES - (out->sent - out->gone);
 
 		if (len > REMOTE_WRITE_MAX)
 			len = REMOTE_WRITE_MAX;
-		if (len > waiting(out))
-			len = waiting(out);
+		if (len > remote_out_waiting(out))
+			len = remote_out_waiting(out);
 		*c = (struct remote_chunk){ .remote = r, .len = len };
 		out->count++;
 		if (!send_chunk(r, out->count - 1, out->sent)) {
@@ -169,7 +169,7 @@ void remote_pump(struct remote *r)
 		}
 		out->sent += len;
 	}
-	if (out->full && !waiting(out)) {
+	if (out->full && !remote_out_waiting(out)) {
 		out->full = false;
 		if (!r->told && r->link.ev->on_room)
 			r->link.ev->on_room(r->link.ctx);
@@ -183,7 +183,7 @@ int remote_write(struct link *link, const char *bytes, size_t len)
 
 	if (out->closed)
 		return -EPIPE;
-	if (waiting(out) > out->limit || len > out->limit - waiting(out))
+	if (remote_out_waiting(out) > out->limit || len > out->limit - remote_out_waiting(out))
 		return -ENOBUFS;
 	if (out->gone > out->queue.len / 2) { /* moved at most once per byte */
 		buf_drop(&out->queue, out->gone);
@@ -194,7 +194,7 @@ int remote_write(struct link *link, const char *bytes, size_t len)
 		return -ENOBUFS;
 	out->full = false; /* on_room is not told from here */
 	remote_pump(r);
-	out->full = waiting(out) > 0;
+	out->full = remote_out_waiting(out) > 0;
 	return 0;
 }
 

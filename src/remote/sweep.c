@@ -82,38 +82,38 @@ static void read_output(struct buf *output, struct sweep_result *result)
 
 /* --- the link --- */
 
-static void on_late(struct loop_timer *t)
+static void sweep_on_late(struct loop_timer *t)
 {
 	link_stop(RING_OF(t, struct sweep, late)->link, LINK_STOP_KILL);
 }
 
-static void on_started(void *ctx, pid_t pid, const char *level)
+static void sweep_on_started(void *ctx, pid_t pid, const char *level)
 {
 	(void)ctx;
 	(void)pid;
 	(void)level;
 }
 
-static void on_bytes(void *ctx, const char *bytes, size_t len)
+static void sweep_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct sweep *s = ctx;
 
 	buf_add(&s->output, bytes, len); /* a part of more than that is not understood anyway */
 }
 
-static void on_stderr(void *ctx, const char *bytes, size_t len)
+static void sweep_on_stderr(void *ctx, const char *bytes, size_t len)
 {
 	(void)ctx;
 	(void)bytes;
 	(void)len;
 }
 
-static void on_eof(void *ctx)
+static void sweep_on_eof(void *ctx)
 {
 	(void)ctx;
 }
 
-static void on_ended(void *ctx, const struct link_end *end)
+static void sweep_on_ended(void *ctx, const struct link_end *end)
 {
 	struct sweep *s = ctx;
 	struct sweep_result result = { .ran = false };
@@ -131,11 +131,11 @@ static void on_ended(void *ctx, const struct link_end *end)
 }
 
 static const struct link_events events = {
-	.on_started = on_started,
-	.on_bytes = on_bytes,
-	.on_stderr = on_stderr,
-	.on_eof = on_eof,
-	.on_ended = on_ended,
+	.on_started = sweep_on_started,
+	.on_bytes = sweep_on_bytes,
+	.on_stderr = sweep_on_stderr,
+	.on_eof = sweep_on_eof,
+	.on_ended = sweep_on_ended,
 };
 
 struct sweep *sweep_begin(struct environment *env, const char *tag, sweep_fn done, void *ctx)
@@ -155,7 +155,7 @@ struct sweep *sweep_begin(struct environment *env, const char *tag, sweep_fn don
 	r = remote_open(env, &remote, &s->link, &e);
 	assert(r == 0); /* nothing of it depends on anybody */
 	(void)r;
-	loop_timer_set(env->loop, &s->late, SWEEP_MS, on_late);
+	loop_timer_set(env->loop, &s->late, SWEEP_MS, sweep_on_late);
 	return s;
 }
 

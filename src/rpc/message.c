@@ -13,7 +13,7 @@ struct parts { /* the message while its members come in */
 #define IS(name, literal) (memcmp(name, literal, sizeof(literal) - 1) == 0)
 
 /* The place for the member of this name; NULL: it is none of those that are known. */
-static struct json *find_place(struct parts *p, const char *name, size_t len)
+static struct json *message_find_place(struct parts *p, const char *name, size_t len)
 {
 	switch (len) {
 	case 2:
@@ -41,13 +41,13 @@ static struct json *find_escaped(struct parts *p, struct json key)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (json_is(key, names[i]))
-			return find_place(p, names[i], strlen(names[i]));
+			return message_find_place(p, names[i], strlen(names[i]));
 	return NULL;
 }
 
 static void take_member(void *ctx, struct json key, struct json value)
 {
-	struct json *place = find_place(ctx, key.at + 1, key.len - 2);
+	struct json *place = message_find_place(ctx, key.at + 1, key.len - 2);
 
 	if (!place && memchr(key.at, '\\', key.len))
 		place = find_escaped(ctx, key);
@@ -76,7 +76,7 @@ static bool read_number(struct json id, uint64_t *out_number)
 	return true;
 }
 
-static int refuse(const char **reason, const char *why)
+static int message_refuse(const char **reason, const char *why)
 {
 	*reason = why;
 	return -EPROTO;
@@ -93,9 +93,9 @@ static int classify_call(struct message *m, const char **reason)
 	enum json_type params = json_type(m->params);
 
 	if (json_type(m->method) != JSON_STRING)
-		return refuse(reason, "the method is no string");
+		return message_refuse(reason, "the method is no string");
 	if (params != JSON_ABSENT && params != JSON_OBJECT && params != JSON_ARRAY)
-		return refuse(reason, "params is neither an object nor an array");
+		return message_refuse(reason, "params is neither an object nor an array");
 	m->kind = m->id.at ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
 	m->result = m->error = JSON_NONE;
 	return 0;
@@ -108,9 +108,9 @@ static int classify_answer(struct message *m, const char **reason)
 		m->kind = MESSAGE_ERROR;
 		m->result = JSON_NONE;
 	} else if (!m->result.at) {
-		return refuse(reason, "neither a method nor a result nor an error");
+		return message_refuse(reason, "neither a method nor a result nor an error");
 	} else if (!m->id.at) {
-		return refuse(reason, "a result without an id");
+		return message_refuse(reason, "a result without an id");
 	} else {
 		m->kind = MESSAGE_RESULT;
 	}
@@ -132,7 +132,7 @@ static int classify(struct parts *p, struct message *out, const char **reason)
 	drop_null(&m->error);
 	id = json_type(m->id);
 	if (id != JSON_ABSENT && id != JSON_STRING && id != JSON_NUMBER)
-		return refuse(reason, "the id is neither a string nor a number");
+		return message_refuse(reason, "the id is neither a string nor a number");
 	r = m->method.at ? classify_call(m, reason) : classify_answer(m, reason);
 	if (r == 0)
 		*out = *m;
@@ -144,7 +144,7 @@ static int classify_versioned(struct parts *p, struct message *out, const char *
 	bool plain = p->version.len == 5 && memcmp(p->version.at, "\"2.0\"", 5) == 0;
 
 	if (!plain && !json_is(p->version, "2.0"))
-		return refuse(reason, "jsonrpc is not \"2.0\"");
+		return message_refuse(reason, "jsonrpc is not \"2.0\"");
 	return classify(p, out, reason);
 }
 
@@ -170,7 +170,8 @@ int message_parse_bare(const char *line, size_t len, struct message *out, const 
 
 	if (r < 0)
 		return r;
-	return *p.m.whole.at == '{' ? classify(&p, out, reason) : refuse(reason, "not an object");
+	return *p.m.whole.at == '{' ? classify(&p, out, reason)
+				    : message_refuse(reason, "not an object");
 }
 
 int message_parse(const char *line, size_t len, struct message *out, const char **reason)
@@ -184,10 +185,10 @@ int message_parse(const char *line, size_t len, struct message *out, const char 
 	if (*p.m.whole.at == '{')
 		return classify_versioned(&p, out, reason);
 	if (*p.m.whole.at != '[')
-		return refuse(reason, "not an object");
+		return message_refuse(reason, "not an object");
 	it = json_iter(p.m.whole);
 	if (!json_each(&it))
-		return refuse(reason, "an empty batch");
+		return message_refuse(reason, "an empty batch");
 	p.m.kind = MESSAGE_BATCH;
 	*out = p.m;
 	return 0;
@@ -199,7 +200,7 @@ int message_of(struct json v, struct message *out, const char **reason)
 	struct json_iter it = json_iter(v);
 
 	if (json_type(v) != JSON_OBJECT)
-		return refuse(reason, "not an object");
+		return message_refuse(reason, "not an object");
 	while (json_each(&it))
 		take_member(&p, it.key, it.value);
 	return classify_versioned(&p, out, reason);

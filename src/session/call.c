@@ -61,7 +61,7 @@ static void result_told(struct outbox_item *i)
 }
 
 /* It has its result, which is told. The call may be gone afterwards. */
-static void finish(struct killick_call *c, struct killick_result *r)
+static void call_complete(struct killick_call *c, struct killick_result *r)
 {
 	static const struct outbox_kind kind = { NULL, result_run, result_told };
 
@@ -80,13 +80,13 @@ static void finish(struct killick_call *c, struct killick_result *r)
 
 static void finish_with(struct killick_call *c, int code, const char *server, const char *text)
 {
-	finish(c,
-	       result_new(&(struct result_spec){ .code = code, .server = server, .error = text }));
+	call_complete(c, result_new(&(struct result_spec){
+				 .code = code, .server = server, .error = text }));
 }
 
 /* --- what the client says --- */
 
-static int code_of(const struct part *p, const struct client_result *r)
+static int call_code_of(const struct part *p, const struct client_result *r)
 {
 	if (r->over)
 		return r->code;
@@ -99,13 +99,13 @@ static int code_of(const struct part *p, const struct client_result *r)
 }
 
 /* A sentence that names the server; what a session or a server says of its end has all it needs. */
-static const char *explain(const struct part *p, const struct client_result *r, char *text,
-			   size_t size)
+static const char *call_explain(const struct part *p, const struct client_result *r, char *text,
+				size_t size)
 {
-	const char *reason = r->text ? r->text : killick_code_name(code_of(p, r));
+	const char *reason = r->text ? r->text : killick_code_name(call_code_of(p, r));
 	bool by_default = !r->over && r->code == KILLICK_ERR_TIMEOUT && p->call->rq.timeout_ms == 0;
 
-	if (code_of(p, r) == KILLICK_ERR_LOST)
+	if (call_code_of(p, r) == KILLICK_ERR_LOST)
 		return p->lease->server->error.text;
 	if (r->over || (r->code == KILLICK_ERR_CANCELLED && !p->call->cancelled))
 		return reason;
@@ -149,12 +149,12 @@ static void keep_tools(const struct part *p, const struct client_result *r)
 static struct killick_result *translate(struct part *p, const struct client_result *r)
 {
 	char text[600];
-	struct result_spec spec = { .code = code_of(p, r),
+	struct result_spec spec = { .code = call_code_of(p, r),
 				    .server = lease_name(p->lease),
 				    .json = r->json };
 
 	if (spec.code < 0) {
-		spec.error = explain(p, r, text, sizeof(text));
+		spec.error = call_explain(p, r, text, sizeof(text));
 		return result_new(&spec);
 	}
 	if (p->call->rq.op != KILLICK_TOOLS)
@@ -201,11 +201,11 @@ static void finish_all(struct killick_call *c)
 	} else {
 		warn_of_failures(c);
 		spec.json = (struct json){ all.data, all.len };
-		finish(c, result_new(&spec));
+		call_complete(c, result_new(&spec));
 	}
 }
 
-static void on_done(struct client_call *op, const struct client_result *r)
+static void call_on_done(struct client_call *op, const struct client_result *r)
 {
 	struct part *p = RING_OF(op, struct part, op);
 	struct killick_call *c = p->call;
@@ -219,7 +219,7 @@ static void on_done(struct client_call *op, const struct client_result *r)
 		server_check(l->server);
 	c->parts_left--;
 	if (c->parts == &c->one) {
-		finish(c, result);
+		call_complete(c, result);
 		return;
 	}
 	p->result = result;
@@ -242,7 +242,7 @@ static void begin_part(struct killick_call *c, struct part *p, struct lease *l, 
 		.timeout_ms = timeout_ms,
 		.progress_extends = c->rq.progress_extends,
 		.on_progress = c->rq.on_progress ? event_progress : NULL,
-		.on_done = on_done,
+		.on_done = call_on_done,
 	};
 	client_call(l->server->client, &p->op);
 }
@@ -336,7 +336,7 @@ static const char *tool_of(const struct killick_call *c, char **own)
 	return NULL;
 }
 
-static void begin_one(struct killick_call *c, struct lease *l)
+static void call_begin_one(struct killick_call *c, struct lease *l)
 {
 	const struct config_server *cs = lease_config(l);
 	AUTO(mem_drop) char *own = NULL;
@@ -359,7 +359,7 @@ static void begin_one(struct killick_call *c, struct lease *l)
 	} else if (server_use(l->server, &e) < 0) {
 		finish_with(c, e.code, cs->name, e.text);
 	} else if ((cached = answer_from_cache(c, l))) {
-		finish(c, cached);
+		call_complete(c, cached);
 	} else {
 		c->one = (struct part){ .call = c, .lease = l };
 		c->parts_left = 1;
@@ -432,7 +432,7 @@ void call_begin(struct killick_call *c)
 	} else if (c->rq.op == KILLICK_TOOLS && !server) {
 		begin_all(c);
 	} else if ((l = call_route(c, server, &e))) {
-		begin_one(c, l);
+		call_begin_one(c, l);
 	} else {
 		finish_with(c, e.code, server, e.text);
 	}

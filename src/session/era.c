@@ -18,7 +18,7 @@
 #define LINE_MAX_LEN (FINGERPRINT_SIZE + 8)
 #define FILE_MAX     (2 * ERA_MAX * LINE_MAX_LEN)
 
-static struct era_verdict *find(const struct eras *es, const char *fingerprint)
+static struct era_verdict *era_find(const struct eras *es, const char *fingerprint)
 {
 	for (size_t i = 0; i < es->count; i++)
 		if (strcmp(es->list[i].fingerprint, fingerprint) == 0)
@@ -49,8 +49,8 @@ static void insert(struct eras *es, size_t at, const char *fingerprint, enum cli
 	memcpy(v->fingerprint, fingerprint, strlen(fingerprint) + 1);
 }
 
-static bool read_line(const char *line, size_t len, char fingerprint[FINGERPRINT_SIZE],
-		      enum client_era *era)
+static bool era_read_line(const char *line, size_t len, char fingerprint[FINGERPRINT_SIZE],
+			  enum client_era *era)
 {
 	const char *space = memchr(line, ' ', len);
 	size_t name = space ? (size_t)(space - line) : 0, word = name ? len - name - 1 : 0;
@@ -76,14 +76,14 @@ static void merge(struct eras *es, const char *text, size_t len)
 		enum client_era era;
 
 		line = end ? (size_t)(end - text) : len;
-		if (es->count < ERA_MAX && read_line(text, line, fingerprint, &era) &&
-		    !find(es, fingerprint))
+		if (es->count < ERA_MAX && era_read_line(text, line, fingerprint, &era) &&
+		    !era_find(es, fingerprint))
 			insert(es, at++, fingerprint, era);
 		line += end != NULL;
 	}
 }
 
-static size_t read_file(const char *file, char text[FILE_MAX])
+static size_t era_read_file(const char *file, char text[FILE_MAX])
 {
 	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_MAX);
@@ -91,7 +91,7 @@ static size_t read_file(const char *file, char text[FILE_MAX])
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static void write_file(const char *file, const struct buf *text)
+static void era_write_file(const char *file, const struct buf *text)
 {
 	AUTO(buf_done) struct buf name = BUF_INIT(BUF_ANY_SIZE);
 	bool written;
@@ -119,12 +119,12 @@ void eras_init(struct eras *es, const char *cache_dir)
 	buf_addf(&name, "%s/eras", cache_dir);
 	es->file = buf_take(&name);
 	text = mem_grow(NULL, FILE_MAX, 1);
-	merge(es, text, read_file(es->file, text));
+	merge(es, text, era_read_file(es->file, text));
 }
 
 bool eras_get(const struct eras *es, const char *fingerprint, enum client_era *out)
 {
-	const struct era_verdict *v = find(es, fingerprint);
+	const struct era_verdict *v = era_find(es, fingerprint);
 
 	if (!v || v->era == ERA_AUTO)
 		return false;
@@ -135,7 +135,7 @@ bool eras_get(const struct eras *es, const char *fingerprint, enum client_era *o
 /* What is forgotten keeps its place, so that it is not read from the file again. */
 void eras_forget(struct eras *es, const char *fingerprint)
 {
-	struct era_verdict *v = find(es, fingerprint);
+	struct era_verdict *v = era_find(es, fingerprint);
 
 	if (!v)
 		return;
@@ -145,7 +145,7 @@ void eras_forget(struct eras *es, const char *fingerprint)
 
 void eras_put(struct eras *es, const char *fingerprint, enum client_era era)
 {
-	const struct era_verdict *v = find(es, fingerprint);
+	const struct era_verdict *v = era_find(es, fingerprint);
 
 	assert(era == ERA_LEGACY || era == ERA_MODERN);
 	if (v && v->era == era)
@@ -180,7 +180,7 @@ void eras_save(struct eras *es, struct loop *loop)
 	if (!eras_begin_save(es, loop))
 		return;
 	text = mem_grow(NULL, FILE_MAX, 1);
-	len = read_file(es->file, text);
+	len = era_read_file(es->file, text);
 	loop_lock(loop);
 	merge(es, text, len);
 	for (size_t i = 0; i < es->count; i++)
@@ -189,7 +189,7 @@ void eras_save(struct eras *es, struct loop *loop)
 				 es->list[i].era == ERA_LEGACY ? "legacy" : "modern");
 	__atomic_store_n(&es->is_new, false, __ATOMIC_RELEASE);
 	loop_unlock(loop);
-	write_file(es->file, &out);
+	era_write_file(es->file, &out);
 	loop_lock(loop);
 	es->saving = false;
 	loop_unlock(loop);

@@ -33,7 +33,7 @@ struct draft {
 	char *text; /* max + 1 bytes */
 };
 
-static bool is_plain(unsigned char c)
+static bool names_is_plain(unsigned char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
@@ -48,7 +48,7 @@ static size_t sanitise(const char *real, char *out, size_t size)
 	while (*p && len < size) {
 		unsigned char c = *p++;
 
-		out[len++] = is_plain(c) ? (char)c : '_';
+		out[len++] = names_is_plain(c) ? (char)c : '_';
 		/* one '_' for a character, however many bytes it has */
 		while (c >= 0x80 && *p >= 0x80 && *p < 0xc0)
 			p++;

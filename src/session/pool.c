@@ -21,17 +21,17 @@
 
 /* --- who may start --- */
 
-static void on_turn(struct loop_timer *t);
+static void pool_on_turn(struct loop_timer *t);
 
 static void look_again(struct killick *k)
 {
 	if (!ring_is_empty(&k->pool.queue) && k->pool.starting < k->pool.starting_max &&
 	    !k->pool.turn.slot)
-		loop_timer_set(k->loop, &k->pool.turn, 0, on_turn);
+		loop_timer_set(k->loop, &k->pool.turn, 0, pool_on_turn);
 }
 
 /* One at a time: starting a process takes a while, and others want the lock. */
-static void on_turn(struct loop_timer *t)
+static void pool_on_turn(struct loop_timer *t)
 {
 	struct killick *k = RING_OF(t, struct killick, pool.turn);
 	struct ring *first = ring_first(&k->pool.queue);
@@ -179,7 +179,7 @@ static void take_config(struct lease *l, struct config_server *cs)
 	l->config = (struct config){ .servers = own, .count = 1 };
 }
 
-static void refuse(struct lease *l, const char *text)
+static void pool_refuse(struct lease *l, const char *text)
 {
 	l->error = mem_dup(text);
 	l->settled = l->failed = true;
@@ -226,7 +226,7 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 	if (cs->disabled) {
 		l->settled = true;
 	} else if (cs->problem) {
-		refuse(l, cs->problem);
+		pool_refuse(l, cs->problem);
 	} else {
 		lease_attach(l);
 	}

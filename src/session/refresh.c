@@ -39,7 +39,8 @@ static struct lease *take_old(struct killick_session *s, const char *name)
 	return NULL;
 }
 
-static void begin_one(struct killick_session *s, struct job *j, size_t i, struct lease **table)
+static void refresh_begin_one(struct killick_session *s, struct job *j, size_t i,
+			      struct lease **table)
 {
 	struct config_server *cs = &j->config.servers[i];
 	struct lease *old = take_old(s, cs->name);
@@ -56,7 +57,7 @@ static void begin_one(struct killick_session *s, struct job *j, size_t i, struct
 	table[i]->listed = true;
 }
 
-static void begin(struct killick_session *s, struct job *j)
+static void refresh_begin(struct killick_session *s, struct job *j)
 {
 	size_t count = j->config.count;
 	struct lease **table = mem_grow(NULL, count, sizeof(struct lease *));
@@ -66,7 +67,7 @@ static void begin(struct killick_session *s, struct job *j)
 	j->fresh = mem_grow(NULL, count, sizeof(struct lease *));
 	memset(j->fresh, 0, count * sizeof(struct lease *));
 	for (size_t i = 0; i < count; i++)
-		begin_one(s, j, i, table);
+		refresh_begin_one(s, j, i, table);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->table[i])
 			dismiss(s, s->table[i], j);
@@ -112,7 +113,7 @@ void refresh_advance(struct killick_session *s, struct job *j)
 
 	assert(j->kind == JOB_REFRESH && s->state == SESSION_OPEN);
 	if (!j->begun)
-		begin(s, j);
+		refresh_begin(s, j);
 	if (!swap(s, j) || !session_is_settled(s) || is_waiting_for(s, j))
 		return;
 	failed = session_failed(s);

@@ -154,7 +154,7 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 
 /* The file may be a pipe that nobody reads any more, and we may be on a host's thread: SIGPIPE is
  * held off, and taken back if it came. */
-static void write_file(int fd, const char *bytes, size_t len)
+static void session_relay_write_file(int fd, const char *bytes, size_t len)
 {
 	static const struct timespec at_once;
 	sigset_t pipe_only, before;
@@ -174,7 +174,7 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 	tail_add(&sv->tail, bytes, len);
 	/* Where it cannot be written at once it is not our task to keep it. */
 	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
-		write_file(sv->stderr_fd, bytes, len);
+		session_relay_write_file(sv->stderr_fd, bytes, len);
 	if (len && is_heard(sv))
 		tell_lines(sv, bytes, len);
 }

@@ -129,14 +129,14 @@ void runtime_save(struct killick *k)
 	runtime_step_out(k);
 }
 
-static bool is_told(void *ctx)
+static bool runtime_is_told(void *ctx)
 {
 	return ((struct waiter *)ctx)->told;
 }
 
 void waiter_wait(struct killick *k, struct waiter *w)
 {
-	runtime_wait(k, is_told, w, INT64_MAX);
+	runtime_wait(k, runtime_is_told, w, INT64_MAX);
 }
 
 void waiter_tell(struct killick *k, struct waiter *w)

@@ -13,7 +13,7 @@
 
 #define PROBE_MAX_MS 5000
 
-static void on_started(void *ctx, pid_t pid, const char *level)
+static void server_link_on_started(void *ctx, pid_t pid, const char *level)
 {
 	struct server *sv = ctx;
 
@@ -23,7 +23,7 @@ static void on_started(void *ctx, pid_t pid, const char *level)
 	server_step(sv, EV_STARTED);
 }
 
-static void on_bytes(void *ctx, const char *bytes, size_t len)
+static void server_link_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct server *sv = ctx;
 
@@ -32,12 +32,12 @@ static void on_bytes(void *ctx, const char *bytes, size_t len)
 		client_feed(sv->client, bytes, len);
 }
 
-static void on_eof(void *ctx)
+static void server_link_on_eof(void *ctx)
 {
 	server_step(ctx, EV_EOF);
 }
 
-static void on_lost(void *ctx, const char *why)
+static void server_link_on_lost(void *ctx, const char *why)
 {
 	struct server *sv = ctx;
 
@@ -50,28 +50,28 @@ static void on_lost(void *ctx, const char *why)
 	server_step(sv, EV_LOST);
 }
 
-static void on_back(void *ctx)
+static void server_link_on_back(void *ctx)
 {
 	server_step(ctx, EV_BACK);
 }
 
-static void on_ended(void *ctx, const struct link_end *end)
+static void server_link_on_ended(void *ctx, const struct link_end *end)
 {
 	server_note_end(ctx, end);
 	server_step(ctx, EV_ENDED);
 }
 
 static const struct link_events link_events = {
-	.on_started = on_started,
-	.on_bytes = on_bytes,
+	.on_started = server_link_on_started,
+	.on_bytes = server_link_on_bytes,
 	.on_stderr = relay_stderr,
-	.on_eof = on_eof,
-	.on_ended = on_ended,
-	.on_lost = on_lost,
-	.on_back = on_back,
+	.on_eof = server_link_on_eof,
+	.on_ended = server_link_on_ended,
+	.on_lost = server_link_on_lost,
+	.on_back = server_link_on_back,
 };
 
-static void on_ready(void *ctx, const struct err *e)
+static void server_link_on_ready(void *ctx, const struct err *e)
 {
 	struct server *sv = ctx;
 
@@ -82,7 +82,7 @@ static void on_ready(void *ctx, const struct err *e)
 }
 
 static const struct client_events client_events = {
-	.on_ready = on_ready,
+	.on_ready = server_link_on_ready,
 	.on_note = relay_note,
 	.on_ask = relay_ask,
 	.on_warning = relay_warning,

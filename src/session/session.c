@@ -37,7 +37,7 @@ void job_free(struct job *j)
 	free(j);
 }
 
-static void job_run(struct outbox_item *i)
+static void session_job_run(struct outbox_item *i)
 {
 	struct job *j = RING_OF(i, struct job, item);
 
@@ -47,7 +47,7 @@ static void job_run(struct outbox_item *i)
 		j->on_ended(j->ctx, j->report, &j->error);
 }
 
-static void job_done(struct outbox_item *i)
+static void session_job_done(struct outbox_item *i)
 {
 	struct job *j = RING_OF(i, struct job, item);
 
@@ -57,7 +57,7 @@ static void job_done(struct outbox_item *i)
 
 void job_finish(struct job *j)
 {
-	static const struct outbox_kind kind = { NULL, job_run, job_done };
+	static const struct outbox_kind kind = { NULL, session_job_run, session_job_done };
 	struct killick *k = j->session->k;
 
 	ring_remove(&j->in_session);

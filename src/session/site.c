@@ -13,7 +13,7 @@
 
 #define GUARD_MS 15000 /* beyond what its channel and the keeper of its program are given */
 
-static void on_freed(void *ctx)
+static void site_on_freed(void *ctx)
 {
 	struct site *s = ctx;
 	struct killick *k = s->k;
@@ -25,7 +25,7 @@ static void on_freed(void *ctx)
 	loop_notify(k->loop); /* a close may wait for it */
 }
 
-static void on_late(struct loop_timer *t)
+static void site_on_late(struct loop_timer *t)
 {
 	struct site *s = RING_OF(t, struct site, timer);
 
@@ -39,12 +39,12 @@ static void on_unused(struct loop_timer *t)
 
 	assert(s->users == 0 && !s->leaving && environment_users(s->env) == 0);
 	s->leaving = true;
-	loop_timer_set(s->k->loop, &s->timer, GUARD_MS, on_late);
-	environment_free(s->env, on_freed, s); /* never from inside */
+	loop_timer_set(s->k->loop, &s->timer, GUARD_MS, site_on_late);
+	environment_free(s->env, site_on_freed, s); /* never from inside */
 	s->env = NULL;
 }
 
-static struct site *find(struct killick *k, const struct config_place *p)
+static struct site *site_find(struct killick *k, const struct config_place *p)
 {
 	RING_EACH(r, &k->sites) {
 		struct site *s = RING_OF(r, struct site, in_runtime);
@@ -56,7 +56,7 @@ static struct site *find(struct killick *k, const struct config_place *p)
 }
 
 /* Who we are, for the logs and lists of the executor. It puts "killick" in front. */
-static void label(const struct killick *k, char *out, size_t size)
+static void site_label(const struct killick *k, char *out, size_t size)
 {
 	bool named = strcmp(k->client_name, "killick") != 0;
 	char host[65] = "";
@@ -82,7 +82,7 @@ static struct site *site_new(struct killick *k, const struct config_place *p)
 	};
 
 	assert(!p->problem && !p->url == !!p->program);
-	label(k, who, sizeof(who));
+	site_label(k, who, sizeof(who));
 	*s = (struct site){ .k = k };
 	memcpy(s->fingerprint, p->fingerprint, sizeof(s->fingerprint));
 	s->env = environment_new(k->loop, &spec);
@@ -92,7 +92,7 @@ static struct site *site_new(struct killick *k, const struct config_place *p)
 
 struct site *site_use(struct killick *k, const struct config_place *p)
 {
-	struct site *s = find(k, p);
+	struct site *s = site_find(k, p);
 
 	if (!s)
 		s = site_new(k, p);

@@ -26,7 +26,7 @@
 /* Go through the tools of a server, by their names; each is added to the names of the session,
  * unless the server is leaving it: its successor may have the name by now. With `out`, those that
  * may be used are written there. *left_out: how many are not. 0 or -EMSGSIZE. */
-static int learn(struct lease *l, struct json tools, struct buf *out, long *left_out)
+static int tools_learn(struct lease *l, struct json tools, struct buf *out, long *left_out)
 {
 	struct names *names = l->state == LEASE_HELD ? &l->session->names : NULL;
 	struct json_iter it = json_iter(tools);
@@ -64,11 +64,11 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out)
 	long left_out;
 	int r;
 
-	learn(l, tools, NULL, &left_out);
+	tools_learn(l, tools, NULL, &left_out);
 	if (left_out > 0) {
 		r = buf_add(out, list.at, (size_t)(tools.at + 1 - list.at)); /* up to [ */
 		if (r == 0)
-			r = learn(l, tools, out, &left_out);
+			r = tools_learn(l, tools, out, &left_out);
 		if (r == 0)
 			r = buf_add(out, behind - 1,
 				    (size_t)(list.at + list.len - behind + 1)); /* from ] */
@@ -98,8 +98,8 @@ static int add_item(struct buf *out, struct json item, struct json name, const c
 	return buf_add(out, item.at + after, item.len - after);
 }
 
-static int add_items(struct buf *out, const struct names *names, const struct killick_result *list,
-		     bool *first)
+static int tools_add_items(struct buf *out, const struct names *names,
+			   const struct killick_result *list, bool *first)
 {
 	struct json all = { .at = killick_result_json(list, &all.len) };
 	struct json_iter it = json_iter(json_get(all, "tools"));
@@ -129,6 +129,6 @@ int tools_of_all(struct killick_session *s, const struct part *parts, size_t cou
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		if (killick_result_code(parts[i].result) == 0)
-			r = add_items(out, &s->names, parts[i].result, &first);
+			r = tools_add_items(out, &s->names, parts[i].result, &first);
 	return r == 0 ? buf_adds(out, "]}") : r;
 }

@@ -48,7 +48,7 @@ void wire_file_uri(struct buf *b, const char *path)
 }
 
 /* In place; false: a broken escape, or a NUL. */
-static bool unescape(char *text)
+static bool wire_unescape(char *text)
 {
 	char *to = text;
 
@@ -83,7 +83,7 @@ int wire_file_path(struct json uri, char **out)
 		if (strncmp(path, "localhost/", 10) == 0)
 			path += 9;
 	}
-	if (*path != '/' || strpbrk(path, "?#") || !unescape((char *)path) ||
+	if (*path != '/' || strpbrk(path, "?#") || !wire_unescape((char *)path) ||
 	    strstr(path, "\xef\xbf\xbd"))
 		return -EINVAL;
 	*out = mem_dup(path);

@@ -13,8 +13,8 @@
 
 void (*zoo_on_initialized)(void);
 
-static void say(struct span id, const char *kind, const char *before, struct span middle,
-		const char *after)
+static void zoo_mcp_say(struct span id, const char *kind, const char *before, struct span middle,
+			const char *after)
 {
 	char out[4096];
 	int n = snprintf(out, sizeof(out), "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s%.*s%s}\n",
@@ -32,7 +32,7 @@ static const char tools[] = "{\"tools\":["
 			    "{\"name\":\"hang\",\"description\":\"Never "
 			    "answers\",\"inputSchema\":{\"type\":\"object\"}}]}";
 
-static void call(struct span id, struct span params)
+static void zoo_mcp_call(struct span id, struct span params)
 {
 	struct span name = scan_member(params, "name");
 	struct span text = scan_member(scan_member(params, "arguments"), "text");
@@ -40,12 +40,13 @@ static void call(struct span id, struct span params)
 	if (scan_is(name, "hang"))
 		return;
 	if (!scan_is(name, "echo")) {
-		say(id, "error", "{\"code\":-32602,\"message\":\"no such tool\"}", SPAN_NONE, "");
+		zoo_mcp_say(id, "error", "{\"code\":-32602,\"message\":\"no such tool\"}",
+			    SPAN_NONE, "");
 		return;
 	}
 	if (text.len == 0)
 		text = (struct span){ "\"\"", 2 };
-	say(id, "result", "{\"content\":[{\"type\":\"text\",\"text\":", text, "}]}");
+	zoo_mcp_say(id, "result", "{\"content\":[{\"type\":\"text\",\"text\":", text, "}]}");
 }
 
 static void answer(const char *line, size_t len)
@@ -62,17 +63,18 @@ static void answer(const char *line, size_t len)
 		version = scan_member(scan_member(msg, "params"), "protocolVersion");
 		if (version.len == 0)
 			version = (struct span){ "\"2025-06-18\"", 12 };
-		say(id, "result", "{\"protocolVersion\":", version,
-		    ",\"capabilities\":{\"tools\":{}},"
-		    "\"serverInfo\":{\"name\":\"killick-zoo\",\"version\":\"1\"}}");
+		zoo_mcp_say(id, "result", "{\"protocolVersion\":", version,
+			    ",\"capabilities\":{\"tools\":{}},"
+			    "\"serverInfo\":{\"name\":\"killick-zoo\",\"version\":\"1\"}}");
 	} else if (scan_is(method, "tools/list")) {
-		say(id, "result", tools, SPAN_NONE, "");
+		zoo_mcp_say(id, "result", tools, SPAN_NONE, "");
 	} else if (scan_is(method, "tools/call")) {
-		call(id, scan_member(msg, "params"));
+		zoo_mcp_call(id, scan_member(msg, "params"));
 	} else if (scan_is(method, "ping")) {
-		say(id, "result", "{}", SPAN_NONE, "");
+		zoo_mcp_say(id, "result", "{}", SPAN_NONE, "");
 	} else {
-		say(id, "error", "{\"code\":-32601,\"message\":\"no such method\"}", SPAN_NONE, "");
+		zoo_mcp_say(id, "error", "{\"code\":-32601,\"message\":\"no such method\"}",
+			    SPAN_NONE, "");
 	}
 }
 

@@ -295,7 +295,7 @@ void zoo_close_all(void)
 
 /* MODE + FD DEADLINE, as zoo_again writes it, or a fresh start from the environment. The FIFO is
  * meant to be inherited by everything, so no O_CLOEXEC. */
-static void begin(const char *mode, int argc, char **argv)
+static void zoo_begin(const char *mode, int argc, char **argv)
 {
 	const char *path = getenv("ZOO_FIFO");
 	const char *life = getenv("ZOO_LIFE_MS");
@@ -325,7 +325,7 @@ int zoo_main(int argc, char **argv)
 	const struct zoo_mode *mode = argc >= 2 ? find_mode(argv[1]) : NULL;
 
 	if (mode) {
-		begin(argv[1], argc, argv);
+		zoo_begin(argv[1], argc, argv);
 		return mode->run(argc - 2, argv + 2);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
