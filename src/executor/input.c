@@ -66,6 +66,7 @@ static void id_remember(struct input *in, uint64_t value, bool number)
 		in->ids = mem_grow(in->ids, in->ids_cap, sizeof(*in->ids));
 		in->ids_next = in->ids_count;
 	}
+	assert(in->ids_next < in->ids_cap);
 	in->ids[in->ids_next] = value;
 	in->ids_next = (in->ids_next + 1) % WIRE_WRITE_IDS;
 	if (in->ids_count < in->ids_cap)
@@ -104,12 +105,14 @@ static int give(struct link *l, const char *bytes, size_t len, size_t *given)
 		if (r < 0)
 			return r == -ENOBUFS ? 0 : r;
 		*given += n;
+		assert(*given <= len);
 	}
 	return 0;
 }
 
 static void input_let_go(struct input *in, struct held *h, size_t *owner_bytes)
 {
+	assert(in->held_bytes >= h->len + HELD_COST && *owner_bytes >= h->len + HELD_COST);
 	in->held_bytes -= h->len + HELD_COST;
 	*owner_bytes -= h->len + HELD_COST;
 	ring_remove(&h->in_input);

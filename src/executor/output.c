@@ -75,6 +75,7 @@ static bool find_room(const struct output *o, size_t len, uint32_t *out_offset)
 {
 	uint32_t first, last, end;
 
+	assert(o->oldest <= o->count);
 	if (o->oldest == o->count) {
 		*out_offset = 0;
 		return len <= o->cap;
@@ -100,6 +101,7 @@ static bool drop_oldest(struct output *o)
 {
 	size_t needed = has_too_many_chunks(o) ? 0 : WIRE_PUSHED_BYTES, len;
 
+	assert(o->kept >= o->unpushed);
 	if (o->oldest == o->count)
 		return false;
 	len = output_chunk_at(o, o->oldest)->len;
@@ -159,6 +161,7 @@ static size_t extend(struct output *o, enum stream s, const char *bytes, size_t 
 	drop_surplus(o, len);
 	if (!find_room(o, len, &offset) || offset != c->offset + c->len)
 		return 0;
+	assert(offset + len <= o->cap);
 	memcpy(o->bytes + offset, bytes, len);
 	c->len = (c->len + (uint32_t)len) & LEN_MASK;
 	return len;
@@ -173,6 +176,7 @@ static size_t output_append(struct output *o, enum stream s, const char *bytes, 
 	offset = make_room(o, len);
 	if (o->count - o->oldest == o->chunks_cap)
 		move_chunks(o, o->chunks_cap ? 2 * o->chunks_cap : CHUNKS_MIN);
+	assert(offset + len <= o->cap);
 	memcpy(o->bytes + offset, bytes, len);
 	o->count++;
 	o->last_seq++;

@@ -83,6 +83,7 @@ struct owner *owner_find(struct executor *x, struct json id)
 
 static void stop_counting(struct owner *o)
 {
+	assert(!o->idle_away || o->executor->idle_away > 0);
 	if (o->idle_away)
 		o->executor->idle_away--;
 	o->idle_away = false;
@@ -93,6 +94,7 @@ static void on_patience(struct loop_timer *t)
 {
 	struct owner *o = OWNER_OF(t, patience);
 
+	assert(o->connection);
 	RING_EACH(at, &o->processes)
 		process_caught_up(RING_OF(at, struct process, in_owner));
 	owner_push(o); /* not before: one that is pushed may make another one go */
@@ -118,6 +120,7 @@ bool owner_yields(struct owner *o)
 	int64_t silent_us = loop_now_us() - channel_heard_us(c->channel);
 	bool ended = c->state == CONNECTION_ENDED || c->mute;
 
+	assert(c->owner == o);
 	if (c->last || (!ended && silent_us < (int64_t)SILENT_MS * 1000))
 		return false;
 	connection_drop(c, "another connection resumed the session");
@@ -142,6 +145,7 @@ static void on_lease(struct loop_timer *t)
 {
 	struct owner *o = OWNER_OF(t, lease);
 
+	assert(!o->connection && !o->ended); /* an owner that is there has no lease that runs */
 	executor_log(o->executor, "event=lease client=%s ms=%lld", executor_quote(o->client),
 		     (long long)((loop_now_us() - o->away_us) / 1000));
 	owner_end(o, LOST_GRACE_MS);
@@ -214,6 +218,7 @@ void owner_settle(struct owner *o)
 
 	if (!o->ended || o->connection || !ring_is_empty(&o->processes))
 		return;
+	assert(!o->idle_away && ring_is_empty(&o->due) && ring_is_empty(&o->closed));
 	executor_log(x, "event=gone client=%s", executor_quote(o->client));
 	ring_remove(&o->in_executor);
 	if (o->on_gone)

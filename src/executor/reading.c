@@ -1,6 +1,7 @@
 /* reading.c - see reading.h */
 #include "executor/reading.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,7 @@ static void reading_finish(struct reading *g)
 {
 	struct connection *c = connection_of(&g->answer->reply);
 
+	assert(!ring_is_in(&g->in_connection)); /* an answer that waits for room is not due again */
 	loop_timer_stop(g->process->owner->executor->loop, &g->deadline);
 	if (c && !connection_has_room(c)) {
 		ring_add(&c->reads, &g->in_connection);

@@ -36,6 +36,7 @@ void retention_count(struct process *p)
 	struct retention *t = retention_of(p);
 	size_t now = output_memory(&p->output);
 
+	assert(t->bytes >= p->retained.bytes);
 	t->bytes = t->bytes - p->retained.bytes + now;
 	p->retained.bytes = now;
 }

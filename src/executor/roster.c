@@ -32,6 +32,7 @@ void roster_done(struct roster *r)
 
 void roster_add(struct roster *r, struct process *p)
 {
+	assert(p->owner && p->state < PROCESS_CLOSED);
 	hash_add(&r->table, &p->in_roster, roster_key(r, p->owner, p->id));
 }
 

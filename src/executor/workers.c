@@ -114,6 +114,7 @@ static void *pool_run(void *arg)
 		pthread_mutex_lock(&p->lock);
 		pool_hand_back(p, w);
 	}
+	assert(p->threads > 0 && p->idle < p->threads);
 	p->threads--;
 	last = p->event_fd < 0 && p->threads == 0;
 	pthread_mutex_unlock(&p->lock);
@@ -146,7 +147,9 @@ void workers_add(struct workers *workers, struct work *w)
 {
 	struct pool *p = workers->pool;
 
+	assert(w->run && w->done && w->drop);
 	pthread_mutex_lock(&p->lock);
+	assert(p->event_fd >= 0 && p->threads <= p->max);
 	w->next = NULL;
 	*p->last = w;
 	p->last = &w->next;

@@ -1,6 +1,7 @@
 /* janitor.c - see janitor.h */
 #include "janitor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -336,6 +337,7 @@ int janitor_sweep(struct janitor *j)
 	long long now_us = clock_us();
 	int r = 0;
 
+	assert(j->budget_ms > 0); /* without a deadline a forged record could hold us for ever */
 	s.deadline_us = now_us + j->budget_ms * 1000LL;
 	s.gather_until_us = (now_us + s.deadline_us) / 2;
 	j->trees = j->ended = j->survivors = j->unfinished = j->orphaned = j->others = 0;

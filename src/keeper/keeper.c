@@ -1,6 +1,7 @@
 /* keeper.c - see keeper.h */
 #include "keeper.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -382,6 +383,7 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
 {
 	long long now_ms = clock_boot_ms();
 
+	assert(k->id[0] && k->tree.level != LEVEL_AUTO);
 	if (k->stop_us)
 		return;
 	k->stop_us = clock_us();

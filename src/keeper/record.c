@@ -1,6 +1,7 @@
 /* record.c - see record.h */
 #include "record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -96,6 +97,7 @@ static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
 	struct line text;
 	int fd, r, dirfd;
 
+	assert(rec->tree[0] && rec->watch.pid > 0);
 	dirfd = record_open_dir(dir);
 	if (dirfd == -ENOENT && mkdir(dir, 0700) == 0)
 		dirfd = record_open_dir(dir);

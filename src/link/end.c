@@ -93,6 +93,7 @@ void link_end_read(struct link_end *end, struct json report)
 	int64_t number;
 	char word[16];
 
+	assert(end->survivors >= 0);
 	if (why >= 0)
 		end->why = (enum link_why)why;
 	if (step >= 0)

@@ -1,6 +1,7 @@
 /* ends.c - see ends.h */
 #include "link/ends.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static int make_pipe(struct ends *ends, int i)
 {
 	int pair[2], r;
 
+	assert(i >= 0 && i < SPAWN_FDS);
 	if (i == SPAWN_FDS - 1)
 		r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	else

@@ -21,6 +21,7 @@ int launch_raise_fd(int *fd)
 {
 	int higher;
 
+	assert(*fd >= 0);
 	if (*fd >= LOW_FDS)
 		return 0;
 	higher = fcntl(*fd, F_DUPFD_CLOEXEC, LOW_FDS);

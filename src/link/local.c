@@ -99,6 +99,7 @@ static void local_on_look(struct loop_timer *t);
 
 static void local_go(struct local *l, enum local_stage to, const char *why)
 {
+	assert(to >= l->stage); /* a link has one direction */
 	TRACE(TRACE_LINK, "keeper=%s tree=%s: %s -> %s (%s)", l->link.id, l->link.tree,
 	      local_stage_names[l->stage], local_stage_names[to], why);
 	l->stage = to;
@@ -168,6 +169,7 @@ static bool local_has_stdin(struct local *l)
 
 static ssize_t write_some(struct local *l, const struct iovec *pieces, int count)
 {
+	assert(l->in.fd >= 0 && count > 0);
 	if (!local_has_stdin(l)) { /* it would be written into a file of the host's */
 		local_disown(l);
 		errno = ESTALE;
@@ -650,6 +652,7 @@ static void local_free(struct link *link)
 	struct local *l = LOCAL_OF(link, link);
 
 	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
+	assert(!ring_is_in(&l->looks.in_all)); /* other links would find it there */
 	queue_done(&l->queue);
 	free(l->report);
 	free(l->program);

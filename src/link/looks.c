@@ -1,6 +1,7 @@
 /* looks.c - see looks.h */
 #include "link/looks.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -50,6 +51,7 @@ static void looks_begin(const struct loop *loop)
 
 	if (!leader || looks_find(loop, LOOKS_LEADS))
 		return;
+	assert(leader->loop == loop);
 	looks_go(leader, LOOKS_LEADS);
 	while ((l = looks_find(loop, LOOKS_ASKED)))
 		looks_go(l, LOOKS_FOLLOWS);
@@ -69,6 +71,7 @@ static void looks_on_late(struct loop_timer *t)
 
 void looks_join(struct looks *l, struct loop *loop, void (*say)(struct looks *l, const char *word))
 {
+	assert(say && !ring_is_in(&l->in_all));
 	l->loop = loop;
 	l->say = say;
 	pthread_mutex_lock(&lock);
@@ -104,6 +107,7 @@ void looks_ask(struct looks *l)
 {
 	if (l->state != LOOKS_PROMISED)
 		return;
+	assert(ring_is_in(&l->in_all));
 	l->state = LOOKS_ASKED;
 	loop_timer_set(l->loop, &l->late, LOOKS_WAIT_MS, looks_on_late);
 	looks_begin_if_complete(l->loop);

@@ -1,6 +1,7 @@
 /* spawn.c - see spawn.h */
 #include "link/spawn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -154,6 +155,7 @@ bool spawn_reap(int pidfd)
 {
 	siginfo_t si = { .si_pid = 0 };
 
+	assert(pidfd >= 0);
 	if (waitid((idtype_t)P_PIDFD_ID, (id_t)pidfd, &si, WEXITED | WNOHANG | __WALL) < 0)
 		return true;
 	return si.si_pid != 0;
