@@ -117,7 +117,7 @@ static void runtime_begin_close(struct killick *k)
 {
 	runtime_go(k, RUNTIME_CLOSING, "close");
 	RING_EACH(r, &k->sessions) {
-		struct killick_session *s = RING_OF(r, struct killick_session, in_runtime);
+		struct killick_session *s = CONTAINER_OF(r, struct killick_session, in_runtime);
 		struct job *j;
 
 		if (s->state == SESSION_CLOSED)
@@ -193,7 +193,7 @@ static void runtime_free(void *ctx)
 		return;
 	}
 	RING_EACH(r, &k->sessions)
-		session_free(RING_OF(r, struct killick_session, in_runtime));
+		session_free(CONTAINER_OF(r, struct killick_session, in_runtime));
 	pool_done(k);
 	runtime_save(k);
 	loop_unlock(k->loop);

@@ -117,7 +117,7 @@ void loop_run_tasks(struct loop *l)
 	struct ring *first;
 
 	while ((first = ring_first(&l->tasks)) != NULL) {
-		struct loop_task *t = RING_OF(first, struct loop_task, in_loop);
+		struct loop_task *t = CONTAINER_OF(first, struct loop_task, in_loop);
 
 		loop_task_stop(t);
 		t->fn(t);
@@ -128,7 +128,7 @@ void loop_run_tasks(struct loop *l)
  * thread each time. Tasks are run after timers. */
 static void loop_on_batch_late(struct loop_timer *t)
 {
-	struct loop *l = RING_OF(t, struct loop, late);
+	struct loop *l = CONTAINER_OF(t, struct loop, late);
 
 	if (l->batching && l->batch_us + LOOP_BATCH_MS * 1000 > loop_now_us())
 		loop_timer_set(l, t, LOOP_BATCH_MS, loop_on_batch_late);

@@ -99,14 +99,14 @@ bool loop_run_watch(struct loop *l, const struct epoll_event *ev)
 static void on_woken(struct loop_watch *w, uint32_t events)
 {
 	(void)events;
-	bell_hush(&RING_OF(w, struct loop, wake)->bell);
+	bell_hush(&CONTAINER_OF(w, struct loop, wake)->bell);
 }
 
 /* --- descriptors that the host has closed --- */
 
 static void loop_on_lost(struct loop_timer *t)
 {
-	struct loop *l = RING_OF(t, struct loop, lost);
+	struct loop *l = CONTAINER_OF(t, struct loop, lost);
 
 	for (uint32_t i = 0; i < l->slot_count; i++) {
 		struct loop_watch *w = l->slots[i].watch;

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/container.h"
+
 struct ring {
 	struct ring *prev, *next;
 };
 
-#define RING_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 /* The member that is looked at may be removed meanwhile. */
 #define RING_EACH(pos, head)                                                                       \
 	for (struct ring *pos = (head)->next, *pos##_next = pos->next; pos != (head);              \

@@ -78,7 +78,7 @@ static void run_on_stop(struct run_on *r, enum link_stop how, unsigned grace_ms)
 
 static void run_on_on_signal(struct loop_watch *w, uint32_t events)
 {
-	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, signals));
+	struct run_on *r = CONTAINER_OF(w, struct run_on, signals);
 	struct signalfd_siginfo info;
 
 	(void)events;
@@ -93,7 +93,7 @@ static void run_on_on_signal(struct loop_watch *w, uint32_t events)
 
 static void on_owner_dead(struct loop_watch *w, uint32_t events)
 {
-	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, owner));
+	struct run_on *r = CONTAINER_OF(w, struct run_on, owner);
 	unsigned grace_ms = r->o.run.recipe.grace_ms;
 
 	(void)events;
@@ -105,7 +105,7 @@ static void on_owner_dead(struct loop_watch *w, uint32_t events)
 /* The server had time to read its queued input. While the connection is lost it could not. */
 static void on_patience_over(struct loop_timer *t)
 {
-	struct run_on *r = (struct run_on *)((char *)t - offsetof(struct run_on, patience));
+	struct run_on *r = CONTAINER_OF(t, struct run_on, patience);
 
 	if (r->started && !r->lost)
 		run_on_stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
@@ -121,7 +121,7 @@ static void lose_patience(struct run_on *r)
 
 static void on_hangup(struct loop_watch *w, uint32_t events)
 {
-	struct run_on *r = (struct run_on *)((char *)w - offsetof(struct run_on, hangup));
+	struct run_on *r = CONTAINER_OF(w, struct run_on, hangup);
 
 	(void)events;
 	loop_watch_stop(r->loop, w);

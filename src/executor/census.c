@@ -46,10 +46,10 @@ void census_request(void *connection, const struct reply *r, struct json params)
 		return;
 	emit_open(&j, "processes", '[');
 	RING_EACH(at, &x->owners) {
-		struct owner *o = RING_OF(at, struct owner, in_executor);
+		struct owner *o = CONTAINER_OF(at, struct owner, in_executor);
 
 		RING_EACH(each, &o->processes)
-			add_process(&j, RING_OF(each, struct process, in_owner));
+			add_process(&j, CONTAINER_OF(each, struct process, in_owner));
 	}
 	emit_close(&j);
 	reply_end(r, &j);

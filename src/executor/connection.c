@@ -111,7 +111,7 @@ static void listen_on(struct connection *c, int64_t silent_ms)
 
 static void on_silence(struct loop_timer *t)
 {
-	struct connection *c = RING_OF(t, struct connection, silence);
+	struct connection *c = CONTAINER_OF(t, struct connection, silence);
 	int64_t lease_ms = c->executor->o.lease_ms;
 	int64_t silent_ms = (loop_now_us() - channel_heard_us(c->channel)) / 1000;
 
@@ -184,7 +184,8 @@ static bool let_in(struct connection *c, const struct reply *r, bool resumes)
 
 static void connection_on_greeting_late(struct loop_timer *t)
 {
-	connection_drop(RING_OF(t, struct connection, greeting), "timed out before initialize");
+	connection_drop(CONTAINER_OF(t, struct connection, greeting),
+			"timed out before initialize");
 }
 
 static void on_initialize(void *ctx, const struct reply *r, struct json params)

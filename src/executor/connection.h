@@ -68,7 +68,7 @@ bool connection_has_room(const struct connection *c);
 /* The connection that waits for a reply; NULL: it is gone. */
 static inline struct connection *connection_of(const struct reply *r)
 {
-	return r->rpc ? RING_OF(r->rpc, struct connection, rpc) : NULL;
+	return r->rpc ? CONTAINER_OF(r->rpc, struct connection, rpc) : NULL;
 }
 /* A long message was read. The scan is freed. */
 void connection_scanned(struct connection *c, struct scan *s);

@@ -136,7 +136,7 @@ void executor_adopt(struct executor *x, struct channel *c, bool last, void (*on_
 
 static void on_all_closed(struct loop_timer *t)
 {
-	struct executor *x = RING_OF(t, struct executor, closed);
+	struct executor *x = CONTAINER_OF(t, struct executor, closed);
 
 	x->over = true;
 	if (x->o.on_closed)
@@ -150,7 +150,7 @@ void executor_settle(struct executor *x)
 	if (!x->channels_closing) {
 		x->channels_closing = true;
 		RING_EACH(at, &x->connections)
-			connection_finish(RING_OF(at, struct connection, in_executor));
+			connection_finish(CONTAINER_OF(at, struct connection, in_executor));
 	}
 	if (ring_is_empty(&x->connections) && ring_is_empty(&x->owners) && !x->closed.slot)
 		loop_timer_set(x->loop, &x->closed, 0, on_all_closed);
@@ -160,7 +160,7 @@ void executor_settle(struct executor *x)
 static void stop_all(struct owner *o, unsigned grace_ms)
 {
 	RING_EACH(at, &o->processes)
-		process_stop(RING_OF(at, struct process, in_owner),
+		process_stop(CONTAINER_OF(at, struct process, in_owner),
 			     grace_ms ? LINK_STOP_TERM : LINK_STOP_KILL, grace_ms);
 }
 
@@ -168,7 +168,7 @@ void executor_close(struct executor *x, unsigned grace_ms)
 {
 	x->closing = true;
 	RING_EACH(at, &x->owners) {
-		struct owner *o = RING_OF(at, struct owner, in_executor);
+		struct owner *o = CONTAINER_OF(at, struct owner, in_executor);
 
 		if (o->connection || o->ended)
 			stop_all(o, grace_ms);

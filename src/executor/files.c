@@ -186,7 +186,7 @@ static void encode(struct file_job *job)
 
 static void files_job_run(struct work *w)
 {
-	struct file_job *job = RING_OF(w, struct file_job, work);
+	struct file_job *job = CONTAINER_OF(w, struct file_job, work);
 
 	if (job->op == FILES_METADATA)
 		files_look(job);
@@ -222,7 +222,7 @@ static void files_job_free(struct file_job *job)
 
 static void job_drop(struct work *w)
 {
-	files_job_free(RING_OF(w, struct file_job, work));
+	files_job_free(CONTAINER_OF(w, struct file_job, work));
 }
 
 /* No thread has it any more. */
@@ -305,7 +305,7 @@ static void abandon(struct file_job *job)
 /* There was no thread for it, or the thread hangs. */
 static void files_on_late(struct loop_timer *t)
 {
-	struct file_job *job = RING_OF(t, struct file_job, late);
+	struct file_job *job = CONTAINER_OF(t, struct file_job, late);
 	const struct reply *r = &job->answer->reply;
 	struct files_line *l = job->line;
 
@@ -344,7 +344,7 @@ static void next_in_line(struct files_line *l)
 
 	if (!first || l->active)
 		return;
-	job = RING_OF(first, struct file_job, in_line);
+	job = CONTAINER_OF(first, struct file_job, in_line);
 	ring_remove(&job->in_line);
 	l->active = job;
 	if (may_begin(job)) {
@@ -359,7 +359,7 @@ static void next_in_line(struct files_line *l)
 static void files_feed(struct files *f)
 {
 	RING_EACH(at, &f->starving) {
-		struct files_line *l = RING_OF(at, struct files_line, starving);
+		struct files_line *l = CONTAINER_OF(at, struct files_line, starving);
 
 		if (may_begin(l->active)) {
 			ring_remove(&l->starving);
@@ -370,7 +370,7 @@ static void files_feed(struct files *f)
 
 static void files_job_done(struct work *w)
 {
-	struct file_job *job = RING_OF(w, struct file_job, work);
+	struct file_job *job = CONTAINER_OF(w, struct file_job, work);
 	struct files *f = job->files;
 
 	job_return(job);
@@ -395,7 +395,7 @@ void files_line_done(struct files_line *l)
 	struct ring *first;
 
 	while ((first = ring_first(&l->waiting)) != NULL) {
-		struct file_job *job = RING_OF(first, struct file_job, in_line);
+		struct file_job *job = CONTAINER_OF(first, struct file_job, in_line);
 
 		ring_remove(first);
 		answer_free(job->answer);

@@ -127,7 +127,7 @@ void input_flush(struct input *in, struct link *l, size_t *owner_bytes)
 	struct ring *first;
 
 	while ((first = ring_first(&in->held)) != NULL) {
-		struct held *h = RING_OF(first, struct held, in_input);
+		struct held *h = CONTAINER_OF(first, struct held, in_input);
 
 		if (give(l, h->bytes, h->len, &h->given) < 0) {
 			input_break(in, owner_bytes);
@@ -146,7 +146,7 @@ void input_break(struct input *in, size_t *owner_bytes)
 
 	in->broken = true;
 	while ((first = ring_first(&in->held)) != NULL) {
-		struct held *h = RING_OF(first, struct held, in_input);
+		struct held *h = CONTAINER_OF(first, struct held, in_input);
 
 		input_refuse(&h->answer->reply);
 		input_let_go(in, h, owner_bytes);

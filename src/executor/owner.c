@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/trace.h"
 #include "executor/connection.h"
 #include "executor/executor_internal.h"
@@ -18,8 +18,6 @@
 #define SILENT_MS     2000 /* then another connection may take over */
 #define LOST_GRACE_MS 500  /* between SIGTERM and SIGKILL, when nobody is there any more */
 #define PATIENCE_MS   2000 /* for one that came back to ask for what it missed */
-
-#define OWNER_OF(ptr, member) RING_OF(ptr, struct owner, member)
 
 /* An owner has no enum: it is attached, away or ended by what it has. */
 static const char *owner_state_name(const struct owner *o)
@@ -37,9 +35,8 @@ static void make_id(char out[OWNER_ID_SIZE])
 {
 	unsigned char b[16];
 
-	/* whoever knows it has the processes: it must not be guessed */
-	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-		abort();
+	/* a client that knows the id gets the processes: the id must not be guessed */
+	random_fill(b, sizeof(b));
 	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
 	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
 	snprintf(out, OWNER_ID_SIZE,
@@ -73,7 +70,7 @@ struct owner *owner_new(struct executor *x, struct json client, struct json labe
 struct owner *owner_find(struct executor *x, struct json id)
 {
 	RING_EACH(at, &x->owners) {
-		struct owner *o = OWNER_OF(at, in_executor);
+		struct owner *o = CONTAINER_OF(at, struct owner, in_executor);
 
 		if (!o->ended && json_is(id, o->id))
 			return o;
@@ -92,11 +89,11 @@ static void stop_counting(struct owner *o)
 /* It did not ask. */
 static void on_patience(struct loop_timer *t)
 {
-	struct owner *o = OWNER_OF(t, patience);
+	struct owner *o = CONTAINER_OF(t, struct owner, patience);
 
 	assert(o->connection);
 	RING_EACH(at, &o->processes)
-		process_caught_up(RING_OF(at, struct process, in_owner));
+		process_caught_up(CONTAINER_OF(at, struct process, in_owner));
 	owner_push(o); /* not before: one that is pushed may make another one go */
 }
 
@@ -109,7 +106,7 @@ void owner_attach(struct owner *o, struct connection *c)
 	c->owner = o;
 	owner_trace(o, "away", "initialize");
 	RING_EACH(at, &o->processes)
-		process_resume(RING_OF(at, struct process, in_owner));
+		process_resume(CONTAINER_OF(at, struct process, in_owner));
 	if (!ring_is_empty(&o->processes))
 		loop_timer_set(o->executor->loop, &o->patience, PATIENCE_MS, on_patience);
 }
@@ -132,7 +129,7 @@ bool owner_yields(struct owner *o)
 static void crowd_out(struct executor *x)
 {
 	RING_EACH(at, &x->owners) {
-		struct owner *o = OWNER_OF(at, in_executor);
+		struct owner *o = CONTAINER_OF(at, struct owner, in_executor);
 
 		if (x->idle_away <= IDLE_AWAY_MAX)
 			return;
@@ -143,7 +140,7 @@ static void crowd_out(struct executor *x)
 
 static void on_lease(struct loop_timer *t)
 {
-	struct owner *o = OWNER_OF(t, lease);
+	struct owner *o = CONTAINER_OF(t, struct owner, lease);
 
 	assert(!o->connection && !o->ended); /* an owner that is there has no lease that runs */
 	executor_log(o->executor, "event=lease client=%s ms=%lld", executor_quote(o->client),
@@ -205,7 +202,7 @@ void owner_end(struct owner *o, unsigned grace_ms)
 	RING_EACH(at, &o->processes) {
 		bool last = at_next == &o->processes;
 
-		process_abandon(RING_OF(at, struct process, in_owner), grace_ms);
+		process_abandon(CONTAINER_OF(at, struct process, in_owner), grace_ms);
 		if (last)
 			return;
 	}
@@ -240,7 +237,7 @@ void owner_push(struct owner *o)
 	struct ring *first;
 
 	while (c && connection_has_room(c) && (first = ring_first(&o->due)) != NULL) {
-		struct process *p = RING_OF(first, struct process, due);
+		struct process *p = CONTAINER_OF(first, struct process, due);
 
 		ring_remove(&p->due);
 		if (process_push(p, c))

@@ -23,8 +23,6 @@
 #define CLOSED_BYTES_MAX (32u << 20) /* and what they said */
 #define UNHEARD_MAX      512u        /* of one owner that ended, and it does not read */
 
-#define PROCESS_OF(ptr, member) RING_OF(ptr, struct process, member)
-
 static struct executor *executor_of(const struct process *p)
 {
 	return p->owner->executor;
@@ -118,7 +116,7 @@ void process_abandon(struct process *p, unsigned grace_ms)
 
 static void on_retained(struct loop_timer *t)
 {
-	process_forget(PROCESS_OF(t, retain));
+	process_forget(CONTAINER_OF(t, struct process, retain));
 }
 
 /* Its end was pushed: keep it for a while, but not more of them than is good. */
@@ -138,7 +136,7 @@ static void retain(struct process *p)
 		retain_ms = p->linger_ms;
 	loop_timer_set(executor_of(p)->loop, &p->retain, retain_ms, on_retained);
 	while (o->closed_count > CLOSED_MAX || o->closed_bytes > CLOSED_BYTES_MAX)
-		process_forget(PROCESS_OF(ring_first(&o->closed), closed));
+		process_forget(CONTAINER_OF(ring_first(&o->closed), struct process, closed));
 }
 
 /* Something was said, or it exited, or closed. */

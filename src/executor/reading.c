@@ -112,7 +112,7 @@ static void reading_finish(struct reading *g)
 
 static void reading_on_deadline(struct loop_timer *t)
 {
-	struct reading *g = RING_OF(t, struct reading, deadline);
+	struct reading *g = CONTAINER_OF(t, struct reading, deadline);
 	struct owner *o = g->process->owner;
 
 	reading_finish(g);
@@ -178,7 +178,7 @@ void reading_request(void *connection, const struct reply *r, struct json params
 void reading_wake(struct process *p)
 {
 	RING_EACH(at, &p->readers) {
-		struct reading *g = RING_OF(at, struct reading, in_process);
+		struct reading *g = CONTAINER_OF(at, struct reading, in_process);
 
 		if (!ring_is_in(&g->in_connection) && is_ready(p, g->after))
 			reading_finish(g);
@@ -190,7 +190,7 @@ void reading_forget(struct process *p)
 	struct ring *first;
 
 	while ((first = ring_first(&p->readers)) != NULL) {
-		struct reading *g = RING_OF(first, struct reading, in_process);
+		struct reading *g = CONTAINER_OF(first, struct reading, in_process);
 
 		reply_error(&g->answer->reply, RPC_INVALID_REQUEST, "unknown process id %s", p->id);
 		reading_free(g);
@@ -202,7 +202,7 @@ void reading_room(struct connection *c)
 	struct ring *first;
 
 	while (connection_has_room(c) && (first = ring_first(&c->reads)) != NULL) {
-		struct reading *g = RING_OF(first, struct reading, in_connection);
+		struct reading *g = CONTAINER_OF(first, struct reading, in_connection);
 
 		ring_remove(&g->in_connection);
 		reading_finish(g);

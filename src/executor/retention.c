@@ -93,7 +93,7 @@ static bool retention_make_room(struct retention *t, size_t more)
 	if (loop_now_us() - t->vain_us < (int64_t)AGAIN_MS * 1000)
 		return false;
 	RING_EACH(at, &t->pushed) {
-		struct process *p = RING_OF(at, struct process, retained.in_pushed);
+		struct process *p = CONTAINER_OF(at, struct process, retained.in_pushed);
 
 		if (output_shed(&p->output, retention_arrived(p))) {
 			any = true;
@@ -123,7 +123,7 @@ static void retention_wait(struct retention *t)
  * room. */
 static void retention_on_again(struct loop_timer *timer)
 {
-	struct retention *t = RING_OF(timer, struct retention, again);
+	struct retention *t = CONTAINER_OF(timer, struct retention, again);
 	struct ring *first;
 	size_t bytes;
 
@@ -131,7 +131,7 @@ static void retention_on_again(struct loop_timer *timer)
 	for (bytes = t->bytes; bytes <= t->limit && (first = ring_first(&t->starved)) != NULL;
 	     bytes += WIRE_CHUNK_MAX) {
 		ring_remove(first);
-		process_read_on(RING_OF(first, struct process, retained.in_starved));
+		process_read_on(CONTAINER_OF(first, struct process, retained.in_starved));
 	}
 	retention_wait(t);
 }
@@ -143,7 +143,7 @@ static void retention_say(struct retention *t)
 	if (t->said_us && now - t->said_us < SAY_US)
 		return;
 	t->said_us = now;
-	executor_log(RING_OF(t, struct executor, retention),
+	executor_log(CONTAINER_OF(t, struct executor, retention),
 		     "event=short-of-memory output=%zu limit=%zu option=--max-output", t->bytes,
 		     t->limit);
 }

@@ -46,7 +46,7 @@ struct process *roster_find(const struct roster *r, const struct owner *o, const
 	struct hash_node *n = hash_find(&r->table, roster_key(r, o, id));
 
 	for (; n; n = hash_next(n)) {
-		struct process *p = RING_OF(n, struct process, in_roster);
+		struct process *p = CONTAINER_OF(n, struct process, in_roster);
 
 		if (p->owner == o && strcmp(p->id, id) == 0)
 			return p;

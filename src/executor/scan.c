@@ -31,7 +31,7 @@ static void scan_request(struct scan *s, const struct message *m)
 /* By a thread. The text is freed here: that takes its time, too. */
 static void scan_run(struct work *w)
 {
-	struct scan *s = RING_OF(w, struct scan, work);
+	struct scan *s = CONTAINER_OF(w, struct scan, work);
 	struct message m;
 
 	if (message_parse_bare(s->text, s->len, &m, &s->reason) < 0)
@@ -46,14 +46,14 @@ static void scan_run(struct work *w)
 
 static void scan_done(struct work *w)
 {
-	struct scan *s = RING_OF(w, struct scan, work);
+	struct scan *s = CONTAINER_OF(w, struct scan, work);
 
 	connection_scanned(s->connection, s);
 }
 
 static void scan_drop(struct work *w)
 {
-	scan_free(RING_OF(w, struct scan, work));
+	scan_free(CONTAINER_OF(w, struct scan, work));
 }
 
 struct scan *scan_begin(struct connection *c, char *text, size_t len)

@@ -182,7 +182,7 @@ bool workers_cancel(struct workers *workers, struct work *w)
 
 static void workers_on_done(struct loop_watch *watch, uint32_t events)
 {
-	struct workers *workers = RING_OF(watch, struct workers, watch);
+	struct workers *workers = CONTAINER_OF(watch, struct workers, watch);
 	struct work *w, *next;
 	uint64_t count;
 

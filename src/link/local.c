@@ -95,8 +95,6 @@ struct local {
 
 static void local_on_look(struct loop_timer *t);
 
-#define LOCAL_OF(ptr, member) ((struct local *)((char *)(ptr)-offsetof(struct local, member)))
-
 static void local_go(struct local *l, enum local_stage to, const char *why)
 {
 	assert(to >= l->stage); /* a link has one direction */
@@ -229,7 +227,7 @@ static void flush_and_tell(struct local *l)
 
 static void local_on_in(struct loop_watch *w, uint32_t events)
 {
-	struct local *l = LOCAL_OF(w, in);
+	struct local *l = CONTAINER_OF(w, struct local, in);
 
 	if (local_is_disowned(l, w, events))
 		return;
@@ -241,7 +239,7 @@ static void local_on_in(struct loop_watch *w, uint32_t events)
 
 static void local_on_flush(struct loop_task *t)
 {
-	struct local *l = LOCAL_OF(t, flush);
+	struct local *l = CONTAINER_OF(t, struct local, flush);
 
 	if (l->queue.len && l->in.events == EPOLLERR)
 		flush_and_tell(l);
@@ -267,7 +265,7 @@ static int local_write_now(struct local *l, const char *bytes, size_t len)
 
 static int local_write(struct link *link, const char *bytes, size_t len)
 {
-	struct local *l = LOCAL_OF(link, link);
+	struct local *l = CONTAINER_OF(link, struct local, link);
 	bool later;
 
 	if (l->in.fd < 0 || l->last)
@@ -328,7 +326,7 @@ static bool local_read_stdout(struct local *l)
 
 static void local_on_out(struct loop_watch *w, uint32_t events)
 {
-	struct local *l = LOCAL_OF(w, out);
+	struct local *l = CONTAINER_OF(w, struct local, out);
 
 	if (!local_is_disowned(l, w, events))
 		local_read_stdout(l);
@@ -338,7 +336,7 @@ static void local_on_out(struct loop_watch *w, uint32_t events)
  * ago. */
 static bool local_on_guess(struct loop_watch *w)
 {
-	struct local *l = LOCAL_OF(w, out);
+	struct local *l = CONTAINER_OF(w, struct local, out);
 	int64_t now_us = loop_now_us();
 
 	if (now_us >= l->asked_us + TRUST_US) {
@@ -353,7 +351,7 @@ static bool local_on_guess(struct loop_watch *w)
 
 static void on_err(struct loop_watch *w, uint32_t events)
 {
-	struct local *l = LOCAL_OF(w, err);
+	struct local *l = CONTAINER_OF(w, struct local, err);
 
 	if (local_is_disowned(l, w, events))
 		return;
@@ -387,7 +385,7 @@ static void resume_one(struct local *l, struct loop_watch *w, int *kept,
 
 static void local_pause(struct link *link, bool paused)
 {
-	struct local *l = LOCAL_OF(link, link);
+	struct local *l = CONTAINER_OF(link, struct local, link);
 
 	if (l->over)
 		return;
@@ -435,7 +433,7 @@ static bool local_keeper_is_gone(const struct local *l)
 
 static void local_on_look(struct loop_timer *t)
 {
-	struct local *l = LOCAL_OF(t, late);
+	struct local *l = CONTAINER_OF(t, struct local, late);
 
 	if (local_keeper_is_gone(l) || loop_now_us() > l->until_us)
 		local_finish(l);
@@ -445,7 +443,7 @@ static void local_on_look(struct loop_timer *t)
 
 static void on_janitor(struct loop_watch *w, uint32_t events)
 {
-	struct local *l = LOCAL_OF(w, keeper);
+	struct local *l = CONTAINER_OF(w, struct local, keeper);
 
 	(void)events;
 	spawn_reap(w->fd);
@@ -454,7 +452,7 @@ static void on_janitor(struct loop_watch *w, uint32_t events)
 
 static void on_janitor_late(struct loop_timer *t)
 {
-	local_finish(LOCAL_OF(t, late));
+	local_finish(CONTAINER_OF(t, struct local, late));
 }
 
 /* Both keepers were killed, and with them whoever would end the rest of the tree. Every start of
@@ -482,7 +480,7 @@ static void local_settle(struct local *l)
 
 static void local_on_keeper(struct loop_watch *w, uint32_t events)
 {
-	struct local *l = LOCAL_OF(w, keeper);
+	struct local *l = CONTAINER_OF(w, struct local, keeper);
 
 	(void)events;
 	spawn_reap(w->fd);
@@ -573,13 +571,13 @@ static bool local_say(struct local *l, const char *word)
 
 static void local_say_look(struct looks *looks, const char *word)
 {
-	local_say(LOCAL_OF(looks, looks),
+	local_say(CONTAINER_OF(looks, struct local, looks),
 		  word); /* if there is no room, the keeper looks by itself */
 }
 
 static void local_on_control(struct loop_watch *w, uint32_t events)
 {
-	struct local *l = LOCAL_OF(w, control);
+	struct local *l = CONTAINER_OF(w, struct local, control);
 	size_t size;
 	char *text = loop_scratch(l->loop, &size); /* more than the keeper's longest message */
 	ssize_t n;
@@ -610,7 +608,7 @@ static void local_on_control(struct loop_watch *w, uint32_t events)
 /* One of many; when there is no room for it the others do. */
 static void local_interrupt(struct link *link)
 {
-	local_say(LOCAL_OF(link, link), "int");
+	local_say(CONTAINER_OF(link, struct local, link), "int");
 }
 
 /* A word that must arrive: one that is stopped or busy may have many others before it. */
@@ -629,7 +627,7 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 	static const char *const words[] = {
 		[LINK_STOP_EOF] = "eof", [LINK_STOP_TERM] = "stop", [LINK_STOP_KILL] = "kill"
 	};
-	struct local *l = LOCAL_OF(link, link);
+	struct local *l = CONTAINER_OF(link, struct local, link);
 	char word[24];
 	int n;
 
@@ -649,7 +647,7 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 
 static void local_free(struct link *link)
 {
-	struct local *l = LOCAL_OF(link, link);
+	struct local *l = CONTAINER_OF(link, struct local, link);
 
 	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
 	assert(!ring_is_in(&l->looks.in_all)); /* other links would find it there */

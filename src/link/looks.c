@@ -16,7 +16,7 @@ static struct looks *looks_find(const struct loop *loop, enum looks_state state)
 
 	pthread_mutex_lock(&lock);
 	RING_EACH(r, &all) {
-		struct looks *l = RING_OF(r, struct looks, in_all);
+		struct looks *l = CONTAINER_OF(r, struct looks, in_all);
 
 		if (l->loop == loop && l->state == state) {
 			found = l;
@@ -66,7 +66,7 @@ static void looks_begin_if_complete(const struct loop *loop)
 
 static void looks_on_late(struct loop_timer *t)
 {
-	looks_begin(RING_OF(t, struct looks, late)->loop);
+	looks_begin(CONTAINER_OF(t, struct looks, late)->loop);
 }
 
 void looks_join(struct looks *l, struct loop *loop, void (*say)(struct looks *l, const char *word))
@@ -85,7 +85,7 @@ static bool looks_is_alone(const struct looks *l)
 
 	pthread_mutex_lock(&lock);
 	RING_EACH(r, &all) {
-		const struct looks *other = RING_OF(r, struct looks, in_all);
+		const struct looks *other = CONTAINER_OF(r, struct looks, in_all);
 
 		if (other != l && other->loop == l->loop) {
 			alone = false;

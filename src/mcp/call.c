@@ -146,9 +146,9 @@ void call_run_later(struct client *c)
 		ring_add(&c->telling, n);
 	}
 	for (struct ring *n; (n = ring_first(&c->telling)) != NULL;) {
-		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
+		struct rpc_request *rq = CONTAINER_OF(n, struct rpc_request, node);
 
-		finish_later(RING_OF(rq, struct client_call, rq));
+		finish_later(CONTAINER_OF(rq, struct client_call, rq));
 	}
 }
 
@@ -243,7 +243,7 @@ static void client_call_on_error(struct client_call *call, struct json error)
 
 static struct client_call *of_request(struct rpc_request *rq)
 {
-	struct client_call *call = RING_OF(rq, struct client_call, rq);
+	struct client_call *call = CONTAINER_OF(rq, struct client_call, rq);
 
 	leave_wire(call);
 	call_go(call, CALL_STARTING);
@@ -267,7 +267,7 @@ static void client_call_on_lost(struct rpc_request *rq, const char *why)
 
 static void client_call_on_deadline(struct rpc_request *rq)
 {
-	struct client_call *call = RING_OF(rq, struct client_call, rq);
+	struct client_call *call = CONTAINER_OF(rq, struct client_call, rq);
 	char text[120];
 
 	snprintf(text, sizeof(text), "%s within %lld ms",

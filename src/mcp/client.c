@@ -19,7 +19,7 @@ struct party *party_find(const struct client *c, const void *key)
 	if (c->last_owner && c->last_owner->key == key)
 		return c->last_owner;
 	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
-		struct party *o = RING_OF(n, struct party, node);
+		struct party *o = CONTAINER_OF(n, struct party, node);
 
 		if (o->key == key)
 			return o;
@@ -68,7 +68,8 @@ void client_forget(struct client *c, void *key, const char *why)
 	o->level = LEVEL_NONE;
 	ask_forget(c, o, why);
 	while (!ring_is_empty(&o->calls)) {
-		struct client_call *call = RING_OF(o->calls.next, struct client_call, of_owner);
+		struct client_call *call =
+			CONTAINER_OF(o->calls.next, struct client_call, of_owner);
 
 		call_abandon(call, KILLICK_ERR_CANCELLED, "the client has left", why);
 	}
@@ -177,7 +178,7 @@ int client_roots_changed(struct client *c)
 
 static void on_later(struct loop_timer *t)
 {
-	call_run_later(RING_OF(t, struct client, later_timer));
+	call_run_later(CONTAINER_OF(t, struct client, later_timer));
 }
 
 void call_set_later(struct client *c)
@@ -245,8 +246,8 @@ void client_fail(struct client *c, int code, const char *text)
 	listen_done(c);
 	ask_done(c);
 	while (!ring_is_empty(open)) {
-		struct rpc_request *rq = RING_OF(open->next, struct rpc_request, node);
-		struct client_call *call = RING_OF(rq, struct client_call, rq);
+		struct rpc_request *rq = CONTAINER_OF(open->next, struct rpc_request, node);
+		struct client_call *call = CONTAINER_OF(rq, struct client_call, rq);
 
 		assert(rq->handler == &call_handler);
 		call_finish(call, &r);
@@ -261,7 +262,7 @@ void client_free(struct client *c)
 	loop_timer_stop(c->loop, &c->later_timer);
 	subscriptions_done(c);
 	while (!ring_is_empty(&c->owners))
-		party_free(RING_OF(c->owners.next, struct party, node));
+		party_free(CONTAINER_OF(c->owners.next, struct party, node));
 	rpc_done(&c->rpc);
 	lines_done(&c->lines);
 	free(c->meta);

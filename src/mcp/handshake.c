@@ -103,11 +103,11 @@ static void start_waiting(struct client *c)
 	struct ring *next;
 
 	for (struct ring *n = c->rpc.open.next; n != &c->rpc.open; n = next) {
-		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
+		struct rpc_request *rq = CONTAINER_OF(n, struct rpc_request, node);
 
 		next = n->next; /* a call that starts may leave the ring, no other does */
 		if (rq->handler == &call_handler)
-			call_start(RING_OF(rq, struct client_call, rq));
+			call_start(CONTAINER_OF(rq, struct client_call, rq));
 	}
 }
 

@@ -31,7 +31,7 @@ static enum who who_is(struct client *c, struct party **out)
 	bool several = false, gone = false;
 
 	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
-		struct party *o = RING_OF(n, struct party, node);
+		struct party *o = CONTAINER_OF(n, struct party, node);
 
 		if (!o->wire)
 			continue;
@@ -83,7 +83,7 @@ static void incoming_on_progress(void *ctx, const struct reply *r, struct json p
 	rq = rpc_find(&c->rpc, (uint64_t)token);
 	if (!rq || rq->handler != &call_handler)
 		return; /* it crossed the answer, or a cancellation */
-	call = RING_OF(rq, struct client_call, rq);
+	call = CONTAINER_OF(rq, struct client_call, rq);
 	if (call->progress_extends)
 		rpc_extend(&c->rpc, rq, call->timeout_ms);
 	if (call->on_progress)
@@ -102,7 +102,7 @@ static bool incoming_hears(const struct party *o, int level)
 static bool has_levels(const struct client *c)
 {
 	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next)
-		if (RING_OF(n, struct party, node)->level != LEVEL_NONE)
+		if (CONTAINER_OF(n, struct party, node)->level != LEVEL_NONE)
 			return true;
 	return false;
 }
@@ -127,7 +127,7 @@ static void incoming_on_log(void *ctx, const struct reply *r, struct json params
 		return;
 	}
 	for (struct ring *n = c->owners.next, *next; n != &c->owners; n = next) {
-		struct party *o = RING_OF(n, struct party, node);
+		struct party *o = CONTAINER_OF(n, struct party, node);
 
 		next = n->next;
 		if (incoming_hears(o, level))
@@ -240,7 +240,7 @@ const char *ask_method(unsigned kind)
 static struct ask *ask_find(struct client *c, uint64_t number)
 {
 	RING_EACH(n, &c->asks) {
-		struct ask *a = RING_OF(n, struct ask, node);
+		struct ask *a = CONTAINER_OF(n, struct ask, node);
 
 		if (a->number == number)
 			return a;
@@ -397,7 +397,7 @@ void client_decline(struct client *c, uint64_t number, const char *reason)
 void ask_drop_of(struct client *c, const struct client_call *call)
 {
 	RING_EACH(n, &c->asks) {
-		struct ask *a = RING_OF(n, struct ask, node);
+		struct ask *a = CONTAINER_OF(n, struct ask, node);
 
 		if (a->call == call)
 			ask_remove(a);
@@ -407,7 +407,7 @@ void ask_drop_of(struct client *c, const struct client_call *call)
 void ask_forget(struct client *c, const struct party *owner, const char *why)
 {
 	RING_EACH(n, &c->asks) {
-		struct ask *a = RING_OF(n, struct ask, node);
+		struct ask *a = CONTAINER_OF(n, struct ask, node);
 
 		if (a->owner == owner && !a->call)
 			incoming_ask_decline(a, why);
@@ -417,5 +417,5 @@ void ask_forget(struct client *c, const struct party *owner, const char *why)
 void ask_done(struct client *c)
 {
 	RING_EACH(n, &c->asks)
-		ask_remove(RING_OF(n, struct ask, node));
+		ask_remove(CONTAINER_OF(n, struct ask, node));
 }

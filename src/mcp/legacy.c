@@ -65,7 +65,7 @@ static void legacy_on_error(struct client *c, struct json error)
 
 static void legacy_on_initialized(struct rpc_request *rq, const struct message *m)
 {
-	struct client *c = RING_OF(rq, struct client, initialize);
+	struct client *c = CONTAINER_OF(rq, struct client, initialize);
 
 	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
@@ -76,7 +76,7 @@ static void legacy_on_initialized(struct rpc_request *rq, const struct message *
 
 static void legacy_on_lost(struct rpc_request *rq, const char *why)
 {
-	struct client *c = RING_OF(rq, struct client, initialize);
+	struct client *c = CONTAINER_OF(rq, struct client, initialize);
 
 	handshake_answered(c, rq);
 	handshake_fail(c, "the server was asked to initialize: %s", why);
@@ -85,7 +85,7 @@ static void legacy_on_lost(struct rpc_request *rq, const char *why)
 /* It has a deadline only when the server is known to be modern. */
 static void legacy_on_silent(struct rpc_request *rq)
 {
-	struct client *c = RING_OF(rq, struct client, initialize);
+	struct client *c = CONTAINER_OF(rq, struct client, initialize);
 
 	handshake_ready(c, ERA_MODERN, c->found);
 }
@@ -132,7 +132,7 @@ static int most_verbose(const struct client *c)
 	int level = LEVEL_NONE;
 
 	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
-		const struct party *o = RING_OF(n, struct party, node);
+		const struct party *o = CONTAINER_OF(n, struct party, node);
 
 		if (o->level != LEVEL_NONE && (level == LEVEL_NONE || o->level < level))
 			level = o->level;

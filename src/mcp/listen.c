@@ -95,8 +95,8 @@ bool listen_is_open(struct client *c, struct json params)
 static struct client_call *find_waiting(struct client *c, uint64_t generation)
 {
 	for (struct ring *n = c->rpc.open.next; n != &c->rpc.open; n = n->next) {
-		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
-		struct client_call *call = RING_OF(rq, struct client_call, rq);
+		struct rpc_request *rq = CONTAINER_OF(n, struct rpc_request, node);
+		struct client_call *call = CONTAINER_OF(rq, struct client_call, rq);
 
 		if (rq->handler == &call_handler && call->state == CALL_LISTENING &&
 		    call->generation <= generation)
@@ -147,7 +147,7 @@ static void refused(struct listen *l, const struct message *m)
 
 static void client_listen_on_answer(struct rpc_request *rq, const struct message *m)
 {
-	struct listen *l = RING_OF(rq, struct listen, rq);
+	struct listen *l = CONTAINER_OF(rq, struct listen, rq);
 
 	if (m->kind == MESSAGE_ERROR)
 		refused(l, m);
@@ -158,7 +158,7 @@ static void client_listen_on_answer(struct rpc_request *rq, const struct message
 static void client_listen_on_lost(struct rpc_request *rq, const char *why)
 {
 	(void)why;
-	client_listen_ended(RING_OF(rq, struct listen, rq));
+	client_listen_ended(CONTAINER_OF(rq, struct listen, rq));
 }
 
 static const struct rpc_handler listen_handler = {
@@ -188,7 +188,7 @@ static void issue(struct client *c)
 
 static void on_listen_time(struct loop_timer *t)
 {
-	struct client *c = RING_OF(t, struct client, listen_timer);
+	struct client *c = CONTAINER_OF(t, struct client, listen_timer);
 
 	if (listen_has(c))
 		issue(c);

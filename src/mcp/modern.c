@@ -82,7 +82,7 @@ static void modern_on_error(struct client *c, struct json error)
 
 static void on_discovered(struct rpc_request *rq, const struct message *m)
 {
-	struct client *c = RING_OF(rq, struct client, discover);
+	struct client *c = CONTAINER_OF(rq, struct client, discover);
 
 	handshake_answered(c, rq);
 	if (m->kind == MESSAGE_RESULT)
@@ -93,7 +93,7 @@ static void on_discovered(struct rpc_request *rq, const struct message *m)
 
 static void modern_on_lost(struct rpc_request *rq, const char *why)
 {
-	struct client *c = RING_OF(rq, struct client, discover);
+	struct client *c = CONTAINER_OF(rq, struct client, discover);
 
 	handshake_answered(c, rq);
 	handshake_not_modern(c, why);
@@ -102,7 +102,7 @@ static void modern_on_lost(struct rpc_request *rq, const char *why)
 /* Silence. The question stays open. */
 static void modern_on_silent(struct rpc_request *rq)
 {
-	struct client *c = RING_OF(rq, struct client, discover);
+	struct client *c = CONTAINER_OF(rq, struct client, discover);
 
 	if (c->state == CLIENT_PROBING)
 		handshake_initialize(c, NULL);

@@ -20,7 +20,7 @@ struct watch { /* one owner and one resource */
 
 static struct watch *watch_of(struct ring *n)
 {
-	return RING_OF(n, struct watch, node);
+	return CONTAINER_OF(n, struct watch, node);
 }
 
 static struct watch *subscriptions_find(struct client *c, const struct party *owner,
@@ -168,7 +168,7 @@ void subscriptions_updated(struct client *c, struct json params)
 		return;
 	}
 	for (struct ring *o = c->owners.next, *next; o != &c->owners; o = next) {
-		struct party *owner = RING_OF(o, struct party, node);
+		struct party *owner = CONTAINER_OF(o, struct party, node);
 		bool concerned = false;
 
 		next = o->next;
@@ -188,10 +188,10 @@ const char *subscriptions_each(const struct client *c, const struct ring **at)
 	const struct ring *n = *at ? *at : &c->watches;
 
 	while ((n = n->next) != &c->watches) {
-		const char *uri = RING_OF(n, struct watch, node)->uri;
+		const char *uri = CONTAINER_OF(n, struct watch, node)->uri;
 		const struct ring *first = c->watches.next;
 
-		while (strcmp(RING_OF(first, struct watch, node)->uri, uri) != 0)
+		while (strcmp(CONTAINER_OF(first, struct watch, node)->uri, uri) != 0)
 			first = first->next;
 		*at = n;
 		if (first == n)

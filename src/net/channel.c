@@ -99,7 +99,7 @@ void channel_go(struct channel *c, enum channel_state to, const char *why)
 
 static void channel_on_ended(struct loop_timer *t)
 {
-	struct channel *c = CHANNEL_OF(t, timer);
+	struct channel *c = CONTAINER_OF(t, struct channel, timer);
 
 	assert(c->state == CHANNEL_ENDED && c->has_why);
 	channel_go(c, CHANNEL_CLOSED, c->why.text);
@@ -134,7 +134,7 @@ void channel_free(struct channel *c)
 
 static void on_close_late(struct loop_timer *t)
 {
-	channel_end(CHANNEL_OF(t, timer));
+	channel_end(CONTAINER_OF(t, struct channel, timer));
 }
 
 static void go_closing(struct channel *c)
@@ -325,7 +325,7 @@ static size_t channel_read_some(struct channel *c)
 
 static void on_broken(struct loop_timer *t)
 {
-	struct channel *c = CHANNEL_OF(t, timer);
+	struct channel *c = CONTAINER_OF(t, struct channel, timer);
 	size_t got = 0, n = 1;
 
 	while (n && got < LAST_BYTES && c->state == CHANNEL_BROKEN) {
@@ -440,7 +440,7 @@ void channel_close(struct channel *c, bool now)
 
 static void on_open_due(struct loop_timer *t)
 {
-	channel_opened(CHANNEL_OF(t, timer));
+	channel_opened(CONTAINER_OF(t, struct channel, timer));
 }
 
 int channel_over_fds(struct loop *loop, int in, int out, size_t send_limit,

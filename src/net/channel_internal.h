@@ -19,8 +19,6 @@
 #define CHANNEL_CLOSE_MS    1000
 #define CHANNEL_MASKS       64 /* bytes */
 
-#define CHANNEL_OF(ptr, member) ((struct channel *)((char *)(ptr)-offsetof(struct channel, member)))
-
 enum channel_kind { CHANNEL_WS, CHANNEL_LINES, CHANNEL_PROGRAM };
 enum channel_state {
 	CHANNEL_OPENING,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/random.h"
 #include "net/channel_internal.h"
 
 #define AT_ONCE (64u << 10) /* unsent bytes that are written before the end of the turn */
@@ -45,7 +45,7 @@ void channel_trim_later(struct channel *c)
 
 static void on_trim(struct loop_timer *t)
 {
-	struct channel *c = CHANNEL_OF(t, trim);
+	struct channel *c = CONTAINER_OF(t, struct channel, trim);
 	bool used = c->used;
 
 	if (!used && !channel_out_waiting(c) && !c->writing) {
@@ -109,7 +109,7 @@ void channel_tell_room(struct channel *c)
 
 static void channel_out_on_flush(struct loop_task *t)
 {
-	struct channel *c = CHANNEL_OF(t, flush);
+	struct channel *c = CONTAINER_OF(t, struct channel, flush);
 
 	if (!c->blocked && channel_out_waiting(c))
 		channel_flush(c);
@@ -129,9 +129,7 @@ static void queued(struct channel *c)
 static const unsigned char *next_mask(struct channel *c)
 {
 	if (c->mask_at == CHANNEL_MASKS) {
-		ssize_t n = getrandom(c->masks, sizeof(c->masks), 0);
-
-		assert(n == CHANNEL_MASKS); /* getrandom never returns less for up to 256 bytes */
+		random_fill(c->masks, sizeof(c->masks));
 		c->mask_at = 0;
 	}
 	c->mask_at += 4;

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "net/channel_internal.h"
 #include "net/http.h"
 #include "net/resolve.h"
@@ -43,8 +43,6 @@ struct dial {
 	size_t written;
 	struct buf head; /* received part of the answer */
 };
-
-#define DIAL_OF(ptr, member) ((struct dial *)((char *)(ptr)-offsetof(struct dial, member)))
 
 static void drop_socket(struct dial *d)
 {
@@ -85,7 +83,7 @@ static void write_request(struct dial *d)
 	unsigned char random[16];
 	struct buf *b = &d->request;
 
-	(void)!getrandom(random, sizeof(random), 0);
+	random_fill(random, sizeof(random));
 	base64_encode(d->key, random, sizeof(random));
 	d->key[WS_KEY_SIZE - 1] = '\0';
 	buf_addf(b, "GET %s HTTP/1.1\r\nHost: ", local ? "/" : d->url.path);
@@ -273,7 +271,7 @@ static void no_luck(struct dial *d, int error)
 
 static void on_socket(struct loop_watch *w, uint32_t events)
 {
-	struct dial *d = DIAL_OF(w, socket);
+	struct dial *d = CONTAINER_OF(w, struct dial, socket);
 	int error = 0;
 	socklen_t len = sizeof(error);
 
@@ -288,7 +286,7 @@ static void on_socket(struct loop_watch *w, uint32_t events)
 
 static void on_slow(struct loop_timer *t)
 {
-	no_luck(DIAL_OF(t, slow), -ETIMEDOUT);
+	no_luck(CONTAINER_OF(t, struct dial, slow), -ETIMEDOUT);
 }
 
 static void try_next(struct dial *d)
@@ -332,7 +330,7 @@ static void on_found(void *ctx, const struct address *list, unsigned count, cons
 
 static void dial_on_late(struct loop_timer *t)
 {
-	struct channel *c = CHANNEL_OF(t, timer);
+	struct channel *c = CONTAINER_OF(t, struct channel, timer);
 	struct dial *d = c->dial;
 	const char *what = d->lookup     ? "the name lookup timed out"
 			   : !d->stream  ? "timed out while connecting"
@@ -372,7 +370,7 @@ static bool dial_is_plain(const char *token)
 
 static void on_begin(struct loop_timer *t)
 {
-	try_next(DIAL_OF(t, slow));
+	try_next(CONTAINER_OF(t, struct dial, slow));
 }
 
 static int dial_begin(struct dial *d, const struct channel_target *to, struct err *e)

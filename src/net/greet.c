@@ -29,8 +29,6 @@ struct greet {
 	char peer[64];
 };
 
-#define GREET_OF(ptr, member) ((struct greet *)((char *)(ptr)-offsetof(struct greet, member)))
-
 static void greet_free(struct greet *g)
 {
 	ring_remove(&g->ring);
@@ -43,7 +41,7 @@ static void greet_free(struct greet *g)
 void greet_end_all(struct greet_rules *rules)
 {
 	for (struct ring *r; (r = ring_first(&rules->all));)
-		greet_free(GREET_OF(r, ring));
+		greet_free(CONTAINER_OF(r, struct greet, ring));
 }
 
 static void greet_drop(void *ctx)
@@ -53,12 +51,12 @@ static void greet_drop(void *ctx)
 
 static void on_over(struct loop_timer *t)
 {
-	greet_free(GREET_OF(t, timer));
+	greet_free(CONTAINER_OF(t, struct greet, timer));
 }
 
 static void greet_on_late(struct loop_timer *t)
 {
-	struct greet *g = GREET_OF(t, timer);
+	struct greet *g = CONTAINER_OF(t, struct greet, timer);
 
 	g->rules->on_note(g->rules->ctx, g->peer, "timed out before the upgrade");
 	greet_free(g);

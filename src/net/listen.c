@@ -53,9 +53,6 @@ struct visitor { /* a connection, for the life of its stream */
 	struct seat seat;
 };
 
-#define LISTENER_OF(ptr, member)                                                                   \
-	((struct listener *)((char *)(ptr)-offsetof(struct listener, member)))
-
 /* --- notes for the log --- */
 
 static void note(struct listener *l, const char *peer, const char *text)
@@ -173,7 +170,7 @@ static void listener_take(struct listener *l, int fd, const struct address *from
 
 static void listener_on_again(struct loop_timer *t)
 {
-	struct listener *l = LISTENER_OF(t, again);
+	struct listener *l = CONTAINER_OF(t, struct listener, again);
 
 	loop_watch_change(l->loop, &l->socket, EPOLLIN);
 }
@@ -198,7 +195,7 @@ static void accept_failed(struct listener *l, int error)
 
 static void on_connection(struct loop_watch *w, uint32_t events)
 {
-	struct listener *l = LISTENER_OF(w, socket);
+	struct listener *l = CONTAINER_OF(w, struct listener, socket);
 
 	(void)events;
 	for (int i = 0; i < BATCH && w->fd >= 0; i++) {

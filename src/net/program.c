@@ -45,7 +45,7 @@ static void program_stop(struct channel *c, enum link_stop how)
 
 static void on_flush_late(struct loop_timer *t)
 {
-	program_stop(CHANNEL_OF(t, timer), LINK_STOP_EOF);
+	program_stop(CONTAINER_OF(t, struct channel, timer), LINK_STOP_EOF);
 }
 
 void program_close(struct channel *c, bool now)

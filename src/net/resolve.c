@@ -115,7 +115,7 @@ static void resolve_let_go(struct resolve *r)
 
 static void resolve_on_news(struct loop_watch *w, uint32_t events)
 {
-	struct resolve *r = (struct resolve *)((char *)w - offsetof(struct resolve, news));
+	struct resolve *r = CONTAINER_OF(w, struct resolve, news);
 	struct address list[RESOLVE_MAX];
 	resolve_fn done = r->done;
 	void *ctx = r->ctx;

@@ -36,8 +36,6 @@ struct stream {
 	void *freed_ctx;
 };
 
-#define STREAM_OF(ptr, member) ((struct stream *)((char *)(ptr)-offsetof(struct stream, member)))
-
 static bool is_socket(int fd)
 {
 	struct stat st;
@@ -120,7 +118,7 @@ void stream_on_freed(struct stream *s, void (*fn)(void *ctx), void *ctx)
 
 static void stream_on_again(struct loop_timer *t)
 {
-	struct stream *s = STREAM_OF(t, again);
+	struct stream *s = CONTAINER_OF(t, struct stream, again);
 
 	if (!s->reading && !s->handshaking)
 		return;
@@ -152,7 +150,7 @@ static void watch_again(struct stream *s);
 
 static void stream_on_in(struct loop_watch *w, uint32_t events)
 {
-	struct stream *s = STREAM_OF(w, in);
+	struct stream *s = CONTAINER_OF(w, struct stream, in);
 	bool broken = events & (EPOLLERR | EPOLLHUP);
 
 	if (broken && !s->handshaking && !s->reading && !s->writing) {
@@ -166,7 +164,7 @@ static void stream_on_in(struct loop_watch *w, uint32_t events)
 
 static void stream_on_out(struct loop_watch *w, uint32_t events)
 {
-	struct stream *s = STREAM_OF(w, out);
+	struct stream *s = CONTAINER_OF(w, struct stream, out);
 
 	if (s->writing || (events & (EPOLLERR | EPOLLHUP))) /* the next write reports the error */
 		s->on_ready(s->ctx, false, true);

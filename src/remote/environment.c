@@ -199,7 +199,7 @@ static void end_all(struct environment *env)
 
 static void on_connect_late(struct loop_timer *t)
 {
-	struct environment *env = RING_OF(t, struct environment, timer);
+	struct environment *env = CONTAINER_OF(t, struct environment, timer);
 
 	environment_drop(env, CLOSE_LOST, -ETIMEDOUT, "no answer within %d s",
 			 CONNECT_LATE_MS / 1000);
@@ -258,7 +258,7 @@ static void retry(struct environment *env)
 
 static void environment_on_retry(struct loop_timer *t)
 {
-	struct environment *env = RING_OF(t, struct environment, timer);
+	struct environment *env = CONTAINER_OF(t, struct environment, timer);
 
 	if (connect_now(env) < 0)
 		retry(env);
@@ -266,7 +266,7 @@ static void environment_on_retry(struct loop_timer *t)
 
 static void on_recovery_over(struct loop_timer *t)
 {
-	struct environment *env = RING_OF(t, struct environment, recovery);
+	struct environment *env = CONTAINER_OF(t, struct environment, recovery);
 
 	if (!env->channel)
 		end_all(env);
@@ -364,7 +364,7 @@ void environment_attach(struct environment *env)
 
 static void environment_on_greeting_late(struct loop_timer *t)
 {
-	environment_drop(RING_OF(t, struct environment, timer), CLOSE_LOST, -ETIMEDOUT,
+	environment_drop(CONTAINER_OF(t, struct environment, timer), CLOSE_LOST, -ETIMEDOUT,
 			 "no answer within %d s", WIRE_INITIALIZE_MS / 1000);
 }
 
@@ -403,7 +403,7 @@ static const struct channel_events channel_events = {
 
 static void on_idle(struct loop_timer *t)
 {
-	struct environment *env = RING_OF(t, struct environment, idle);
+	struct environment *env = CONTAINER_OF(t, struct environment, idle);
 
 	if (env->channel && env->state != ENVIRONMENT_CLOSING)
 		close_channel(env, CLOSE_WANTED, false);
@@ -536,7 +536,7 @@ struct environment *environment_new(struct loop *loop, const struct environment_
 
 static void on_free_time(struct loop_timer *t)
 {
-	struct environment *env = RING_OF(t, struct environment, idle);
+	struct environment *env = CONTAINER_OF(t, struct environment, idle);
 
 	end_all(env);
 	environment_destroy(env);

@@ -106,7 +106,7 @@ static int64_t beat_ms(const struct environment *env)
 
 static void on_beat(struct loop_timer *t)
 {
-	struct environment *env = RING_OF(t, struct environment, beat);
+	struct environment *env = CONTAINER_OF(t, struct environment, beat);
 	const int64_t period = beat_ms(env) * 1000;
 	int64_t now = loop_now_us(), heard = channel_heard_us(env->channel), next;
 
@@ -160,7 +160,7 @@ static const char *read_greeting(struct environment *env, struct json result)
 
 static void on_greeted(struct rpc_request *p, const struct message *m)
 {
-	struct environment *env = RING_OF(p, struct environment, greeting);
+	struct environment *env = CONTAINER_OF(p, struct environment, greeting);
 	char text[ENVIRONMENT_TEXT];
 	const char *wrong;
 

@@ -28,7 +28,7 @@ static void lists_finish(struct list *l, const char *result, size_t len, const s
 
 static void lists_on_answer(struct rpc_request *p, const struct message *m)
 {
-	struct list *l = RING_OF(p, struct list, rq);
+	struct list *l = CONTAINER_OF(p, struct list, rq);
 	char text[ENVIRONMENT_TEXT];
 	struct err e;
 
@@ -69,7 +69,7 @@ void lists_add(struct environment *env, environment_list_fn done, void *ctx)
 void lists_send(struct environment *env)
 {
 	RING_EACH(r, &env->lists)
-		lists_ask(RING_OF(r, struct list, in_env));
+		lists_ask(CONTAINER_OF(r, struct list, in_env));
 }
 
 /* A handler may ask for another list: it is not one of these. */
@@ -83,5 +83,5 @@ void lists_fail(struct environment *env, const struct err *e)
 		ring_add(&failed, r);
 	}
 	for (struct ring *r; (r = ring_first(&failed)) != NULL;)
-		lists_finish(RING_OF(r, struct list, in_env), NULL, 0, e);
+		lists_finish(CONTAINER_OF(r, struct list, in_env), NULL, 0, e);
 }

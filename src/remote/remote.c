@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/trace.h"
 #include "remote/remote_internal.h"
 #include "link/end.h"
@@ -21,14 +21,12 @@
 
 #define REPORT_MAX MEM_SMALL /* bytes of the report of an end; a keeper's is far smaller */
 
-#define REMOTE_OF(ptr, member) RING_OF(ptr, struct remote, member)
-
 static void send_terminate(struct remote *r);
 static void remote_on_late(struct loop_timer *t);
 
 struct remote *remote_of(struct ring *in_env)
 {
-	return REMOTE_OF(in_env, in_env);
+	return CONTAINER_OF(in_env, struct remote, in_env);
 }
 
 bool remote_is_waiting(const struct remote *r)
@@ -144,7 +142,7 @@ static void tell_lease(struct remote *r)
 
 static void remote_on_late(struct loop_timer *t)
 {
-	struct remote *r = REMOTE_OF(t, late);
+	struct remote *r = CONTAINER_OF(t, struct remote, late);
 
 	if (r->state == REMOTE_WAITING) {
 		remote_refuse(r, NULL);
@@ -240,7 +238,7 @@ void remote_vanished(struct remote *r)
 
 static void on_settle(struct loop_timer *t)
 {
-	struct remote *r = REMOTE_OF(t, settle);
+	struct remote *r = CONTAINER_OF(t, struct remote, settle);
 
 	/* Codex's executor handles one request after the other, and one of them may wait for a
 	 * server that does not read. Only another connection brings it back. */
@@ -268,7 +266,7 @@ void remote_exited(struct remote *r, int code)
 
 static void on_terminated(struct rpc_request *p, const struct message *m)
 {
-	struct remote *r = REMOTE_OF(p, terminate);
+	struct remote *r = CONTAINER_OF(p, struct remote, terminate);
 	bool running = false;
 
 	json_bool(json_get(m->result, "running"), &running);
@@ -318,7 +316,7 @@ static void remote_send_stop(struct remote *r, enum link_stop how)
 
 static void remote_stop(struct link *link, enum link_stop how, long grace_ms)
 {
-	struct remote *r = REMOTE_OF(link, link);
+	struct remote *r = CONTAINER_OF(link, struct remote, link);
 
 	if (r->told || (r->stopping && how <= r->how))
 		return;
@@ -338,7 +336,7 @@ void remote_break(struct remote *r, const char *text)
 
 static void remote_interrupt(struct link *link)
 {
-	struct remote *r = REMOTE_OF(link, link);
+	struct remote *r = CONTAINER_OF(link, struct remote, link);
 	struct emit j;
 
 	if (r->state != REMOTE_RUNNING || rpc_id(&r->signal) ||
@@ -351,7 +349,7 @@ static void remote_interrupt(struct link *link)
 
 static void remote_pause(struct link *link, bool paused)
 {
-	struct remote *r = REMOTE_OF(link, link);
+	struct remote *r = CONTAINER_OF(link, struct remote, link);
 
 	if (r->stopping || r->state == REMOTE_DONE || r->paused == paused)
 		return;
@@ -382,7 +380,7 @@ static void on_start_failed(struct remote *r, const struct message *m)
 
 static void on_start_answered(struct rpc_request *p, const struct message *m)
 {
-	struct remote *r = REMOTE_OF(p, start);
+	struct remote *r = CONTAINER_OF(p, struct remote, start);
 	char level[16] = "group";
 	int64_t pid = -1; /* not told */
 
@@ -506,7 +504,7 @@ void remote_abandon(struct remote *r, const char *text)
 
 static void remote_free(struct link *link)
 {
-	struct remote *r = REMOTE_OF(link, link);
+	struct remote *r = CONTAINER_OF(link, struct remote, link);
 	struct environment *env = r->env;
 
 	assert(r->told && !r->freed);
@@ -516,19 +514,6 @@ static void remote_free(struct link *link)
 	if (r->state == REMOTE_DONE)
 		remote_destroy(r);
 	environment_review(env);
-}
-
-static void make_tag(char out[PLAN_TAG_SIZE])
-{
-	unsigned char bytes[(PLAN_TAG_SIZE - 1) / 2];
-	ssize_t n;
-
-	do {
-		n = getrandom(bytes, sizeof(bytes), 0);
-	} while (n < 0 && errno == EINTR);
-	assert(n == (ssize_t)sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
 static const struct link_ops ops = {
@@ -569,7 +554,7 @@ int remote_open(struct environment *env, const struct remote_spec *spec, struct 
 	};
 	snprintf(r->id, sizeof(r->id), "k%llu", (unsigned long long)r->number);
 	memcpy(r->link.id, r->id, sizeof(r->link.id));
-	make_tag(r->tag);
+	random_hex(r->tag, PLAN_TAG_SIZE - 1);
 	ring_init(&r->in.early);
 	ring_add(&env->remotes, &r->in_env);
 	env->users += !spec->internal;

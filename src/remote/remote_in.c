@@ -38,7 +38,7 @@ static bool remote_in_is_over(const struct remote *r)
 static struct early *next_early(struct remote *r)
 {
 	struct ring *first = ring_first(&r->in.early);
-	struct early *e = first ? RING_OF(first, struct early, in) : NULL;
+	struct early *e = first ? CONTAINER_OF(first, struct early, in) : NULL;
 
 	if (!e)
 		return NULL;
@@ -61,9 +61,9 @@ static struct ring *remote_in_place_of(struct remote *r, uint64_t seq)
 {
 	struct ring *at = r->in.early.prev;
 
-	while (at != &r->in.early && RING_OF(at, struct early, in)->event.seq > seq)
+	while (at != &r->in.early && CONTAINER_OF(at, struct early, in)->event.seq > seq)
 		at = at->prev;
-	if (at != &r->in.early && RING_OF(at, struct early, in)->event.seq == seq)
+	if (at != &r->in.early && CONTAINER_OF(at, struct early, in)->event.seq == seq)
 		return NULL;
 	return at;
 }
@@ -99,7 +99,7 @@ static bool drain(struct remote *r)
 	const struct ring *first;
 
 	while ((first = ring_first(&r->in.early)) != NULL &&
-	       RING_OF(first, struct early, in)->event.seq <= r->in.last + 1) {
+	       CONTAINER_OF(first, struct early, in)->event.seq <= r->in.last + 1) {
 		struct early *e = next_early(r);
 		bool due = e->event.seq > r->in.last;
 		bool last = due && e->event.kind == EVENT_CLOSED;
@@ -290,7 +290,7 @@ static enum progress take_rest(struct remote *r, const struct reading *reading)
 
 static void remote_in_on_again(struct loop_timer *t)
 {
-	remote_read(RING_OF(t, struct remote, in.retry));
+	remote_read(CONTAINER_OF(t, struct remote, in.retry));
 }
 
 /* Everything that was missing has come. */
@@ -322,7 +322,7 @@ static void read_on(struct remote *r, enum progress found)
 
 static void on_read(struct rpc_request *p, const struct message *m)
 {
-	struct remote *r = RING_OF(p, struct remote, in.read);
+	struct remote *r = CONTAINER_OF(p, struct remote, in.read);
 	struct environment *env = r->env;
 	struct reading reading;
 	enum progress found;

@@ -63,12 +63,12 @@ static void send_again(struct remote *r);
 
 static void remote_out_on_retry(struct loop_timer *t)
 {
-	send_again(RING_OF(t, struct remote, out.retry));
+	send_again(CONTAINER_OF(t, struct remote, out.retry));
 }
 
 static void on_written(struct rpc_request *p, const struct message *m)
 {
-	struct remote_chunk *c = RING_OF(p, struct remote_chunk, rq);
+	struct remote_chunk *c = CONTAINER_OF(p, struct remote_chunk, rq);
 	struct remote *r = c->remote;
 	struct remote_out *out = &r->out;
 	struct json status = json_get(m->result, "status");
@@ -178,7 +178,7 @@ void remote_pump(struct remote *r)
 
 int remote_write(struct link *link, const char *bytes, size_t len)
 {
-	struct remote *r = RING_OF(link, struct remote, link);
+	struct remote *r = CONTAINER_OF(link, struct remote, link);
 	struct remote_out *out = &r->out;
 
 	if (out->closed)

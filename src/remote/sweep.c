@@ -84,7 +84,7 @@ static void read_output(struct buf *output, struct sweep_result *result)
 
 static void sweep_on_late(struct loop_timer *t)
 {
-	link_stop(RING_OF(t, struct sweep, late)->link, LINK_STOP_KILL);
+	link_stop(CONTAINER_OF(t, struct sweep, late)->link, LINK_STOP_KILL);
 }
 
 static void sweep_on_started(void *ctx, pid_t pid, const char *level)

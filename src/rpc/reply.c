@@ -131,7 +131,7 @@ static void answer_drop(struct answer *a)
 bool reply_cancel(struct rpc *rpc, struct json id)
 {
 	RING_EACH(n, &rpc->answers) {
-		struct answer *a = RING_OF(n, struct answer, in_rpc);
+		struct answer *a = CONTAINER_OF(n, struct answer, in_rpc);
 
 		if (a->reply.id.len != id.len || memcmp(a->id, id.at, id.len) != 0)
 			continue;
@@ -144,5 +144,5 @@ bool reply_cancel(struct rpc *rpc, struct json id)
 void reply_drop_all(struct rpc *rpc)
 {
 	for (struct ring *n; (n = ring_first(&rpc->answers)) != NULL;)
-		answer_drop(RING_OF(n, struct answer, in_rpc));
+		answer_drop(CONTAINER_OF(n, struct answer, in_rpc));
 }

@@ -22,7 +22,7 @@ struct rpc_request *rpc_find(const struct rpc *rpc, uint64_t id)
 {
 	struct hash_node *n = hash_find(&rpc->wire, id);
 
-	return n ? RING_OF(n, struct rpc_request, wire) : NULL;
+	return n ? CONTAINER_OF(n, struct rpc_request, wire) : NULL;
 }
 
 struct rpc_request *rpc_find_only(const struct rpc *rpc)
@@ -30,7 +30,7 @@ struct rpc_request *rpc_find_only(const struct rpc *rpc)
 	struct rpc_request *only = NULL;
 
 	for (struct ring *n = rpc->open.next; n != &rpc->open; n = n->next) {
-		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
+		struct rpc_request *rq = CONTAINER_OF(n, struct rpc_request, node);
 
 		if (!rpc_id(rq) || rq->standing)
 			continue;
@@ -106,7 +106,7 @@ static struct rpc_request *rpc_first_expired(struct rpc *rpc, int64_t now, int64
 	int64_t next = NEVER;
 
 	for (struct ring *n = rpc->open.next; n != &rpc->open; n = n->next) {
-		struct rpc_request *rq = RING_OF(n, struct rpc_request, node);
+		struct rpc_request *rq = CONTAINER_OF(n, struct rpc_request, node);
 
 		if (rq->deadline_us <= now)
 			return rq;
@@ -119,7 +119,7 @@ static struct rpc_request *rpc_first_expired(struct rpc *rpc, int64_t now, int64
 
 static void rpc_on_time(struct loop_timer *t)
 {
-	struct rpc *rpc = RING_OF(t, struct rpc, timer);
+	struct rpc *rpc = CONTAINER_OF(t, struct rpc, timer);
 	int64_t now = loop_now_us(), next = NEVER;
 
 	rpc->due_us = NEVER;

@@ -40,7 +40,7 @@ void ask_decline(struct killick_ask *a, const char *reason)
 
 static bool ask_is_wanted(struct outbox_item *i)
 {
-	struct killick_ask *a = RING_OF(i, struct killick_ask, item);
+	struct killick_ask *a = CONTAINER_OF(i, struct killick_ask, item);
 
 	a->told = !a->session->muted;
 	return a->told;
@@ -48,7 +48,7 @@ static bool ask_is_wanted(struct outbox_item *i)
 
 static void ask_run(struct outbox_item *i)
 {
-	struct killick_ask *a = RING_OF(i, struct killick_ask, item);
+	struct killick_ask *a = CONTAINER_OF(i, struct killick_ask, item);
 	const struct killick_handlers *h = &a->session->handlers;
 
 	h->on_ask(h->ctx, a);
@@ -56,7 +56,7 @@ static void ask_run(struct outbox_item *i)
 
 static void ask_delivered(struct outbox_item *i)
 {
-	struct killick_ask *a = RING_OF(i, struct killick_ask, item);
+	struct killick_ask *a = CONTAINER_OF(i, struct killick_ask, item);
 
 	a->in_outbox = false;
 	a->session->news--;
@@ -132,7 +132,7 @@ void asks_orphan(struct lease *l)
 	struct client *client = l->server->holders > 0 ? l->server->client : NULL;
 
 	RING_EACH(r, &l->asks) {
-		struct killick_ask *a = RING_OF(r, struct killick_ask, in_lease);
+		struct killick_ask *a = CONTAINER_OF(r, struct killick_ask, in_lease);
 
 		assert(a->lease == l);
 		a->lease = NULL;
@@ -145,7 +145,7 @@ void asks_orphan(struct lease *l)
 void asks_free(struct killick_session *s)
 {
 	RING_EACH(r, &s->asks) {
-		struct killick_ask *a = RING_OF(r, struct killick_ask, in_session);
+		struct killick_ask *a = CONTAINER_OF(r, struct killick_ask, in_session);
 
 		assert(!a->lease && !a->in_outbox);
 		ask_free(a);

@@ -45,7 +45,7 @@ void call_free_if_forgotten(struct killick_call *c)
 
 static void result_run(struct outbox_item *i)
 {
-	struct killick_call *c = RING_OF(i, struct killick_call, item);
+	struct killick_call *c = CONTAINER_OF(i, struct killick_call, item);
 	struct killick_result *r = c->result;
 
 	c->result = NULL;
@@ -54,7 +54,7 @@ static void result_run(struct outbox_item *i)
 
 static void result_told(struct outbox_item *i)
 {
-	struct killick_call *c = RING_OF(i, struct killick_call, item);
+	struct killick_call *c = CONTAINER_OF(i, struct killick_call, item);
 
 	c->told = true;
 	call_free_if_forgotten(c);
@@ -207,7 +207,7 @@ static void finish_all(struct killick_call *c)
 
 static void call_on_done(struct client_call *op, const struct client_result *r)
 {
-	struct part *p = RING_OF(op, struct part, op);
+	struct part *p = CONTAINER_OF(op, struct part, op);
 	struct killick_call *c = p->call;
 	struct lease *l = p->lease;
 	struct killick_result *result = translate(p, r);
@@ -256,7 +256,7 @@ static int64_t timeout_of(const struct killick_call *c, const struct lease *l)
 
 static void on_parked_too_long(struct loop_timer *t)
 {
-	struct killick_call *c = RING_OF(t, struct killick_call, timer);
+	struct killick_call *c = CONTAINER_OF(t, struct killick_call, timer);
 	char text[300];
 
 	snprintf(text, sizeof(text),

@@ -23,7 +23,7 @@ struct event { /* on its way; the texts are behind it */
 
 static bool event_is_wanted(struct outbox_item *i)
 {
-	struct event *e = RING_OF(i, struct event, item);
+	struct event *e = CONTAINER_OF(i, struct event, item);
 
 	if (!e->ev.text &&
 	    e->ev.kind == KILLICK_EVENT_WARNING) { /* how much was dropped is known now */
@@ -35,7 +35,7 @@ static bool event_is_wanted(struct outbox_item *i)
 
 static void event_run(struct outbox_item *i)
 {
-	struct event *e = RING_OF(i, struct event, item);
+	struct event *e = CONTAINER_OF(i, struct event, item);
 	char text[128];
 
 	if (e->missed) {
@@ -49,7 +49,7 @@ static void event_run(struct outbox_item *i)
 
 static void event_done(struct outbox_item *i)
 {
-	struct event *e = RING_OF(i, struct event, item);
+	struct event *e = CONTAINER_OF(i, struct event, item);
 
 	if (e->counted)
 		event_taken(e->session, e->bytes);
@@ -153,21 +153,21 @@ struct progress { /* on its way to the host; the message is behind it */
 
 static bool progress_is_wanted(struct outbox_item *i)
 {
-	const struct killick_call *c = RING_OF(i, struct progress, item)->call;
+	const struct killick_call *c = CONTAINER_OF(i, struct progress, item)->call;
 
 	return !c->waited; /* the thread that waited may have gone on */
 }
 
 static void progress_run(struct outbox_item *i)
 {
-	struct progress *p = RING_OF(i, struct progress, item);
+	struct progress *p = CONTAINER_OF(i, struct progress, item);
 
 	p->call->rq.on_progress(p->call->rq.ctx, &p->p);
 }
 
 static void progress_done(struct outbox_item *i)
 {
-	struct progress *p = RING_OF(i, struct progress, item);
+	struct progress *p = CONTAINER_OF(i, struct progress, item);
 
 	event_taken(p->call->session, p->bytes);
 	p->call->progress--;
@@ -178,7 +178,7 @@ static void progress_done(struct outbox_item *i)
 void event_progress(struct client_call *op, const struct killick_progress *told)
 {
 	static const struct outbox_kind kind = { progress_is_wanted, progress_run, progress_done };
-	struct killick_call *c = RING_OF(op, struct part, op)->call;
+	struct killick_call *c = CONTAINER_OF(op, struct part, op)->call;
 	size_t len = strlen(told->message);
 	struct progress *p;
 

@@ -239,7 +239,7 @@ static struct name *names_get(const struct names *n, uint64_t key, const char *s
 			      const char *tool)
 {
 	for (struct hash_node *at = hash_find(&n->table, key); at; at = hash_next(at)) {
-		struct name *name = RING_OF(at, struct name, in_table);
+		struct name *name = CONTAINER_OF(at, struct name, in_table);
 
 		if (strcmp(name->server, server) == 0 && strcmp(name->tool, tool) == 0)
 			return name;

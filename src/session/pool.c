@@ -33,12 +33,12 @@ static void look_again(struct killick *k)
 /* One at a time: starting a process takes a while, and others want the lock. */
 static void pool_on_turn(struct loop_timer *t)
 {
-	struct killick *k = RING_OF(t, struct killick, pool.turn);
+	struct killick *k = CONTAINER_OF(t, struct killick, pool.turn);
 	struct ring *first = ring_first(&k->pool.queue);
 
 	if (first && k->pool.starting < k->pool.starting_max) {
 		ring_remove(first);
-		server_place(RING_OF(first, struct server, in_queue));
+		server_place(CONTAINER_OF(first, struct server, in_queue));
 	}
 	look_again(k);
 }
@@ -141,7 +141,7 @@ static struct server *find_shared(struct killick *k, const struct config_server 
 				  unsigned answers)
 {
 	RING_EACH(r, &k->pool.servers) {
-		struct server *sv = RING_OF(r, struct server, in_pool);
+		struct server *sv = CONTAINER_OF(r, struct server, in_pool);
 
 		if (sv->shared && sv->active > 0 && sv->state != KILLICK_STOPPING &&
 		    server_is(sv, cs, answers))
@@ -308,7 +308,7 @@ static void lease_part(struct lease *l)
 		return;
 	}
 	RING_EACH(r, &sv->parked) {
-		struct killick_call *c = RING_OF(r, struct killick_call, in_park);
+		struct killick_call *c = CONTAINER_OF(r, struct killick_call, in_park);
 
 		if (c->one.lease == l)
 			call_fail_parked(c, KILLICK_ERR_CLOSED, left_text(l));
@@ -325,7 +325,7 @@ static void lease_part(struct lease *l)
 
 static void on_drained(struct loop_timer *t)
 {
-	lease_part(RING_OF(t, struct lease, timer));
+	lease_part(CONTAINER_OF(t, struct lease, timer));
 }
 
 void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct job *job)
@@ -365,7 +365,7 @@ void lease_lose(struct lease *l)
 {
 	assert(l->server->lost);
 	RING_EACH(r, &l->session->calls)
-		lose_parts(RING_OF(r, struct killick_call, in_session), l);
+		lose_parts(CONTAINER_OF(r, struct killick_call, in_session), l);
 }
 
 void lease_count(struct lease *l, int change)

@@ -102,7 +102,7 @@ static bool swap(struct killick_session *s, struct job *j)
 static bool is_waiting_for(const struct killick_session *s, const struct job *j)
 {
 	RING_EACH(r, &s->leases)
-		if (RING_OF(r, struct lease, in_session)->job == j)
+		if (CONTAINER_OF(r, struct lease, in_session)->job == j)
 			return true;
 	return false;
 }

@@ -4,16 +4,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/quiet.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -25,7 +23,7 @@
 #define LINE_ROOM (16u << 10) /* of stderr: what is longer is handed on in pieces */
 
 #define EACH_LEASE(ring, sv) RING_EACH(ring, &(sv)->leases)
-#define LEASE_OF(ring)       RING_OF(ring, struct lease, on_server)
+#define LEASE_OF(ring)       CONTAINER_OF(ring, struct lease, on_server)
 
 /* Whose is it? NULL: nobody's in particular. */
 static struct lease *attribute(struct server *sv, struct lease *owner)
@@ -152,29 +150,15 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 	}
 }
 
-/* The file may be a pipe that nobody reads any more, and we may be on a host's thread: SIGPIPE is
- * held off, and taken back if it came. */
-static void session_relay_write_file(int fd, const char *bytes, size_t len)
-{
-	static const struct timespec at_once;
-	sigset_t pipe_only, before;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-	if (write(fd, bytes, len) < 0 && errno == EPIPE && !sigismember(&before, SIGPIPE))
-		sigtimedwait(&pipe_only, NULL, &at_once);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 void relay_stderr(void *ctx, const char *bytes, size_t len)
 {
 	struct server *sv = ctx;
 
 	tail_add(&sv->tail, bytes, len);
-	/* Where it cannot be written at once it is not our task to keep it. */
+	/* Bytes that the file does not take at once are dropped. The file may be a pipe that nobody
+	 * reads any more, and this may be a thread of the host. */
 	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
-		session_relay_write_file(sv->stderr_fd, bytes, len);
+		(void)!quiet_write(sv->stderr_fd, bytes, len);
 	if (len && is_heard(sv))
 		tell_lines(sv, bytes, len);
 }

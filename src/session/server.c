@@ -65,7 +65,7 @@ enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
 
 static void on_time(struct loop_timer *t)
 {
-	server_step(RING_OF(t, struct server, timer), EV_TIME);
+	server_step(CONTAINER_OF(t, struct server, timer), EV_TIME);
 }
 
 /* Which states may follow which: a bit for each. */
@@ -167,7 +167,7 @@ static void server_start(struct server *sv)
 	server_go(sv, KILLICK_STARTING, sv->startup_ms);
 	server_open_client(sv);
 	RING_EACH(r, &sv->parked)
-		call_unpark(RING_OF(r, struct killick_call, in_park));
+		call_unpark(CONTAINER_OF(r, struct killick_call, in_park));
 	assert(ring_is_empty(&sv->parked));
 }
 
@@ -182,7 +182,7 @@ static void server_ready(struct server *sv)
 		eras_put(&sv->k->eras, sv->fingerprint, facts.era);
 	server_go(sv, KILLICK_READY, NO_DEADLINE);
 	RING_EACH(r, &sv->leases)
-		lease_settle(RING_OF(r, struct lease, on_server), false);
+		lease_settle(CONTAINER_OF(r, struct lease, on_server), false);
 }
 
 /* --- to end --- */
@@ -233,7 +233,7 @@ static void server_lost(struct server *sv)
 	toolcache_drop(&sv->tools); /* what the server tells meanwhile may not come */
 	relay_warning(sv, sv->error.text);
 	RING_EACH(r, &sv->leases)
-		lease_lose(RING_OF(r, struct lease, on_server));
+		lease_lose(CONTAINER_OF(r, struct lease, on_server));
 }
 
 static void server_back(struct server *sv)
@@ -253,7 +253,7 @@ static void server_left(struct server *sv)
 {
 	/* All that is left of its leases is the last one, which waits for the end. */
 	struct ring *first = ring_first(&sv->leases);
-	const struct lease *last = RING_OF(first, struct lease, on_server);
+	const struct lease *last = CONTAINER_OF(first, struct lease, on_server);
 
 	assert(first);
 	fail_client(sv, KILLICK_ERR_CLOSED,
@@ -318,7 +318,7 @@ static void server_end(struct server *sv)
 	sv->link = NULL;
 	relay_stderr_close(sv);
 	RING_EACH(r, &sv->leases)
-		asks_orphan(RING_OF(r, struct lease, on_server));
+		asks_orphan(CONTAINER_OF(r, struct lease, on_server));
 	server_go(sv, KILLICK_GONE, NO_DEADLINE);
 	server_gone(sv);
 }
@@ -346,12 +346,13 @@ static void server_gone(struct server *sv)
 	else
 		server_count_failure(sv);
 	RING_EACH(r, &sv->leases)
-		lease_settle(RING_OF(r, struct lease, on_server), true);
+		lease_settle(CONTAINER_OF(r, struct lease, on_server), true);
 	if (no_way || server_refuses(sv, &e) < 0) {
 		if (sv->broken)
 			relay_warning(sv, e.text);
 		RING_EACH(r, &sv->parked)
-			call_fail_parked(RING_OF(r, struct killick_call, in_park), e.code, e.text);
+			call_fail_parked(CONTAINER_OF(r, struct killick_call, in_park), e.code,
+					 e.text);
 	}
 	if (!sv->broken && sv->active > 0 &&
 	    (sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked)))
@@ -364,7 +365,7 @@ static void server_free(struct server *sv)
 	assert(sv->state == KILLICK_GONE && sv->holders == 0 && ring_is_empty(&sv->parked));
 	assert(!sv->link && !sv->client && sv->stderr_fd < 0);
 	RING_EACH(r, &sv->leases) {
-		struct lease *l = RING_OF(r, struct lease, on_server);
+		struct lease *l = CONTAINER_OF(r, struct lease, on_server);
 		const struct ending never_ran = { .exit_code = -1,
 						  .why = l->why,
 						  .proof = LINK_PROOF_NEVER };

@@ -39,7 +39,7 @@ void job_free(struct job *j)
 
 static void session_job_run(struct outbox_item *i)
 {
-	struct job *j = RING_OF(i, struct job, item);
+	struct job *j = CONTAINER_OF(i, struct job, item);
 
 	if (j->on_opened)
 		j->on_opened(j->ctx, j->error.code ? NULL : j->session, &j->error);
@@ -49,7 +49,7 @@ static void session_job_run(struct outbox_item *i)
 
 static void session_job_done(struct outbox_item *i)
 {
-	struct job *j = RING_OF(i, struct job, item);
+	struct job *j = CONTAINER_OF(i, struct job, item);
 
 	session_unpin(j->session);
 	job_free(j);
@@ -184,7 +184,7 @@ void session_free(struct killick_session *s)
 {
 	assert(s->state == SESSION_CLOSED && ring_is_empty(&s->leases) && ring_is_empty(&s->jobs));
 	while (!ring_is_empty(&s->calls))
-		call_free(RING_OF(ring_first(&s->calls), struct killick_call, in_session));
+		call_free(CONTAINER_OF(ring_first(&s->calls), struct killick_call, in_session));
 	asks_free(s);
 	loop_timer_stop(s->k->loop, &s->turn);
 	ring_remove(&s->in_runtime);
@@ -241,13 +241,13 @@ static void begin_close(struct killick_session *s, struct job *job, unsigned dra
 	assert(s->state < SESSION_CLOSING);
 	session_go(s, SESSION_CLOSING, job ? "close" : "a required server failed");
 	RING_EACH(r, &s->jobs) {
-		struct job *j = RING_OF(r, struct job, in_session);
+		struct job *j = CONTAINER_OF(r, struct job, in_session);
 
 		if (j->kind == JOB_REFRESH)
 			refresh_abandon(s, j);
 	}
 	RING_EACH(r, &s->leases) {
-		struct lease *l = RING_OF(r, struct lease, in_session);
+		struct lease *l = CONTAINER_OF(r, struct lease, in_session);
 
 		if (l->state == LEASE_HELD)
 			lease_leave(l, ENDING_CLOSE, drain_ms, job);
@@ -275,7 +275,7 @@ static void finish_close(struct killick_session *s)
 		return;
 	session_go(s, SESSION_CLOSED, "no lease is left");
 	RING_EACH(r, &s->jobs) {
-		struct job *j = RING_OF(r, struct job, in_session);
+		struct job *j = CONTAINER_OF(r, struct job, in_session);
 
 		assert(j->kind != JOB_REFRESH);
 		if (j->kind == JOB_OPEN && !j->error.code)
@@ -291,7 +291,7 @@ static void finish_close(struct killick_session *s)
 static void finish_open(struct killick_session *s)
 {
 	struct ring *first = ring_first(&s->jobs);
-	struct job *j = RING_OF(first, struct job, in_session);
+	struct job *j = CONTAINER_OF(first, struct job, in_session);
 	const struct lease *failed = session_failed(s);
 
 	assert(first && j->kind == JOB_OPEN);
@@ -308,7 +308,7 @@ static void finish_open(struct killick_session *s)
 
 static void session_advance(struct loop_timer *t)
 {
-	struct killick_session *s = RING_OF(t, struct killick_session, turn);
+	struct killick_session *s = CONTAINER_OF(t, struct killick_session, turn);
 	struct ring *first = ring_first(&s->jobs);
 
 	switch (s->state) {
@@ -317,7 +317,7 @@ static void session_advance(struct loop_timer *t)
 		break;
 	case SESSION_OPEN:
 		if (first)
-			refresh_advance(s, RING_OF(first, struct job, in_session));
+			refresh_advance(s, CONTAINER_OF(first, struct job, in_session));
 		break;
 	case SESSION_CLOSING:
 		finish_close(s);

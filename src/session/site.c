@@ -27,7 +27,7 @@ static void site_on_freed(void *ctx)
 
 static void site_on_late(struct loop_timer *t)
 {
-	struct site *s = RING_OF(t, struct site, timer);
+	struct site *s = CONTAINER_OF(t, struct site, timer);
 
 	s->given_up = true;
 	loop_notify(s->k->loop);
@@ -35,7 +35,7 @@ static void site_on_late(struct loop_timer *t)
 
 static void on_unused(struct loop_timer *t)
 {
-	struct site *s = RING_OF(t, struct site, timer);
+	struct site *s = CONTAINER_OF(t, struct site, timer);
 
 	assert(s->users == 0 && !s->leaving && environment_users(s->env) == 0);
 	s->leaving = true;
@@ -47,7 +47,7 @@ static void on_unused(struct loop_timer *t)
 static struct site *site_find(struct killick *k, const struct config_place *p)
 {
 	RING_EACH(r, &k->sites) {
-		struct site *s = RING_OF(r, struct site, in_runtime);
+		struct site *s = CONTAINER_OF(r, struct site, in_runtime);
 
 		if (!s->leaving && strcmp(s->fingerprint, p->fingerprint) == 0)
 			return s;
@@ -117,7 +117,7 @@ void site_leave(struct site *s)
 bool sites_are_leaving(const struct killick *k)
 {
 	RING_EACH(r, &k->sites) {
-		const struct site *s = RING_OF(r, struct site, in_runtime);
+		const struct site *s = CONTAINER_OF(r, struct site, in_runtime);
 
 		if (s->users == 0 && !s->given_up)
 			return true;
@@ -128,7 +128,7 @@ bool sites_are_leaving(const struct killick *k)
 bool sites_are_left(const struct killick *k)
 {
 	RING_EACH(r, &k->sites)
-		if (!RING_OF(r, struct site, in_runtime)->given_up)
+		if (!CONTAINER_OF(r, struct site, in_runtime)->given_up)
 			return false;
 	return true;
 }

@@ -146,7 +146,7 @@ void channel_set_limit(struct channel *c, size_t limit)
 
 static inline void fake_on_ended(struct loop_timer *t)
 {
-	struct channel *c = (struct channel *)((char *)t - offsetof(struct channel, ended));
+	struct channel *c = CONTAINER_OF(t, struct channel, ended);
 
 	c->ev->on_closed(c->ctx, &c->why);
 }

@@ -18,7 +18,7 @@ static struct fake {
 
 static void fake_say(struct looks *l, const char *word)
 {
-	struct fake *f = RING_OF(l, struct fake, looks);
+	struct fake *f = CONTAINER_OF(l, struct fake, looks);
 	size_t len = strlen(f->said);
 
 	snprintf(f->said + len, sizeof(f->said) - len, "%s,", word);

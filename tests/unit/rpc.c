@@ -65,7 +65,7 @@ static void on_odd(void *ctx, const struct rpc_odd *odd)
 
 static void on_answer(struct rpc_request *rq, const struct message *m)
 {
-	struct rq *r = RING_OF(rq, struct rq, rq);
+	struct rq *r = CONTAINER_OF(rq, struct rq, rq);
 	struct json v = m->kind == MESSAGE_RESULT ? m->result : m->error;
 
 	OK(rpc_id(rq) == 0);
@@ -76,7 +76,7 @@ static void on_answer(struct rpc_request *rq, const struct message *m)
 
 static void on_lost(struct rpc_request *rq, const char *why)
 {
-	struct rq *r = RING_OF(rq, struct rq, rq);
+	struct rq *r = CONTAINER_OF(rq, struct rq, rq);
 
 	OK(rpc_id(rq) == 0);
 	r->spoils++;
@@ -85,7 +85,7 @@ static void on_lost(struct rpc_request *rq, const char *why)
 
 static void on_deadline(struct rpc_request *rq)
 {
-	struct rq *r = RING_OF(rq, struct rq, rq);
+	struct rq *r = CONTAINER_OF(rq, struct rq, rq);
 
 	r->deadlines++;
 	if (r->again_ms)
