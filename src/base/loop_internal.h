@@ -72,8 +72,8 @@ struct slot {
  *	5. If a callback is wanted, the lent thread runs, was kicked, or was called.
  *
  * A host's own loop (loop_visit) needs no seat: it reads what is ready with the lock, without
- *waiting, when nobody sits. Its visits count as `lends`, so our own thread looks every TICK while
- *they come. If our own thread sits, the visit kicks it out.
+ * waiting, when nobody sits. Its visits count as `lends`, so our own thread looks every TICK while
+ * they come. If our own thread sits, the visit kicks it out.
  *
  * Strays. A host may close our epoll and our bell. The thread in the seat then sleeps for ever, and
  * the bell cannot wake it. loop_repair frees the seat, counts the thread as a stray, makes new
