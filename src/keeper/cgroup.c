@@ -1,6 +1,7 @@
 /* cgroup.c - see cgroup.h */
 #include "cgroup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ static const struct {
 
 const char *cgroup_controller(enum limit which)
 {
+	assert(kept_by[which].controller); /* a limit without its row here */
 	return kept_by[which].controller;
 }
 
@@ -280,7 +282,7 @@ static int limit_v2(int fd, const unsigned long long limits[LIMIT_COUNT])
 
 		if (!limits[i])
 			continue;
-		snprintf(enable, sizeof(enable), "+%s", kept_by[i].controller);
+		snprintf(enable, sizeof(enable), "+%s", cgroup_controller((enum limit)i));
 		if (faccessat(fd, kept_by[i].v2_file, F_OK, 0) < 0)
 			proc_write_file(fd, "../cgroup.subtree_control", enable);
 		r = write_limit(fd, kept_by[i].v2_file, limits[i]);
@@ -333,7 +335,7 @@ static int limit_one_up(struct cgroup *cg, const char *id,
 static int limit_v1(struct cgroup *cg, const char *id, int which, unsigned long long value,
 		    char *why, size_t why_size)
 {
-	const char *controller = kept_by[which].controller, *file = kept_by[which].v1_file;
+	const char *controller = cgroup_controller(which), *file = kept_by[which].v1_file;
 	char dir[CGROUP_PATH_MAX];
 	int fd, r = locate(controller, dir, sizeof(dir));
 

@@ -229,21 +229,30 @@ bool keeper_parent_is_gone(const struct keeper *k)
 
 /* Limits without a cgroup controller: a user namespace counts its own processes (Linux 5.14), so
  * there RLIMIT_NPROC limits only this tree; elsewhere it would count all processes of this user. */
-static bool can_limit_in_namespace(const struct keeper *k)
+static bool can_limit_in_namespace(const struct keeper *k, enum limit which)
 {
 	struct utsname u;
 	int major = 0, minor = 0;
 
-	if (k->tree.level != LEVEL_NAMESPACE || geteuid() == 0 ||
-	    k->opt.recipe.limits[LIMIT_MEMORY])
+	if (k->tree.level != LEVEL_NAMESPACE || geteuid() == 0 || which != LIMIT_PROCS)
 		return false;
 	return uname(&u) == 0 && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
 	       (major > 5 || (major == 5 && minor >= 14));
 }
 
+/* The limit that is hardest to enforce: every other one before LIMIT_PROCS. */
+static enum limit hardest_limit(const unsigned long long *limits)
+{
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		if (limits[i] && i != LIMIT_PROCS)
+			return (enum limit)i;
+	return LIMIT_PROCS;
+}
+
 static int set_limits(struct keeper *k)
 {
 	const unsigned long long *limits = k->opt.recipe.limits;
+	enum limit which = hardest_limit(limits);
 	char why[240];
 
 	if (!recipe_is_limited(&k->opt.recipe))
@@ -251,7 +260,7 @@ static int set_limits(struct keeper *k)
 	if (cgroup_limit(&k->tree.cg, k->id, limits, why, sizeof(why)) == 0)
 		return 0;
 	cgroup_remove(&k->tree.cg);
-	if (can_limit_in_namespace(k)) {
+	if (can_limit_in_namespace(k, which)) {
 		k->nproc = limits[LIMIT_PROCS] + 1; /* the hold is in the namespace as well */
 		keeper_note(k,
 			    "max-procs: the user namespace limits the number, because there is no "
@@ -259,16 +268,10 @@ static int set_limits(struct keeper *k)
 			    why);
 		return 0;
 	}
-	if (limits[LIMIT_MEMORY])
-		keeper_say("--memory cannot be enforced here: %s; run as root or in a delegated "
-			   "cgroup, or remove the option "
-			   "(see 'killick doctor')",
-			   why);
-	else
-		keeper_say("--max-procs cannot be enforced here: %s; run as root or in a delegated "
-			   "cgroup, try --contain namespace, "
-			   "or remove the option (see 'killick doctor')",
-			   why);
+	keeper_say("--%s cannot be enforced here: %s; run as root or in a delegated cgroup, %sor "
+		   "remove the option (see 'killick doctor')",
+		   recipe_limits[which].option, why,
+		   which == LIMIT_PROCS ? "try --contain namespace, " : "");
 	return EXIT_UNAVAILABLE;
 }
 

@@ -400,9 +400,9 @@ static int watch_explain(const struct watch *w)
 						      "'killick doctor'"));
 		return EXIT_UNAVAILABLE;
 	case FAILURE_LIMIT:
-		keeper_say("cannot limit '%s': %s; %s", cmd, reason,
-			   keeper_next_step(w->error, "remove --max-procs and --memory, or see "
-						      "'killick doctor'"));
+		keeper_say(
+			"cannot limit '%s': %s; %s", cmd, reason,
+			keeper_next_step(w->error, "remove the limits, or see 'killick doctor'"));
 		return EXIT_UNAVAILABLE;
 	case FAILURE_CWD:
 		keeper_say("cannot enter the directory '%s' for the server: %s; give another "

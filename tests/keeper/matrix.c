@@ -448,7 +448,9 @@ int main(int argc, char **argv)
 			      "already\n"),
 		       0;
 	if (!read_expect(lone ? "lone" : uid || geteuid() ? "user" : "root"))
-		return fprintf(stderr, "matrix: no rows in '%s'\n", expect_file), 64;
+		return fprintf(stderr, "matrix: no row in '%s' is for this mode and user\n",
+			       expect_file),
+		       64;
 	plan_cells();
 	mix_cells();
 	if (cell_count == 0)
