@@ -650,7 +650,7 @@ static void local_free(struct link *link)
 	struct local *l = CONTAINER_OF(link, struct local, link);
 
 	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
-	assert(!ring_is_in(&l->looks.in_all)); /* other links would find it there */
+	assert(!l->looks.loop); /* other links would find it in the ring */
 	queue_done(&l->queue);
 	free(l->report);
 	free(l->program);

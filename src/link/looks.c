@@ -71,10 +71,10 @@ static void looks_on_late(struct loop_timer *t)
 
 void looks_join(struct looks *l, struct loop *loop, void (*say)(struct looks *l, const char *word))
 {
-	assert(say && !ring_is_in(&l->in_all));
-	l->loop = loop;
+	assert(say && loop && !l->loop);
 	l->say = say;
 	pthread_mutex_lock(&lock);
+	l->loop = loop;
 	ring_add(&all, &l->in_all);
 	pthread_mutex_unlock(&lock);
 }
@@ -107,7 +107,7 @@ void looks_ask(struct looks *l)
 {
 	if (l->state != LOOKS_PROMISED)
 		return;
-	assert(ring_is_in(&l->in_all));
+	assert(l->loop);
 	l->state = LOOKS_ASKED;
 	loop_timer_set(l->loop, &l->late, LOOKS_WAIT_MS, looks_on_late);
 	looks_begin_if_complete(l->loop);
@@ -128,17 +128,19 @@ void looks_answer(struct looks *l, const char *who)
 void looks_leave(struct looks *l)
 {
 	enum looks_state state = l->state;
+	struct loop *loop = l->loop;
 
-	if (!ring_is_in(&l->in_all))
+	if (!loop)
 		return;
 	looks_go(l, LOOKS_NONE);
 	pthread_mutex_lock(&lock);
 	ring_remove(&l->in_all);
+	l->loop = NULL;
 	pthread_mutex_unlock(&lock);
 	if (state == LOOKS_LEADS) {
-		looks_tell(l->loop, "look");
-		looks_begin(l->loop);
+		looks_tell(loop, "look");
+		looks_begin(loop);
 	} else if (state == LOOKS_PROMISED) {
-		looks_begin_if_complete(l->loop);
+		looks_begin_if_complete(loop);
 	}
 }

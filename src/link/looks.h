@@ -28,10 +28,10 @@ enum looks_state {
 	LOOKS_FOLLOWS,  /* its keeper had asked before that, and waits for what the look finds */
 };
 
-struct looks { /* embedded in a link; zero: has not joined */
-	struct loop *loop;
+struct looks {             /* embedded in a link; zero: has not joined */
+	struct loop *loop; /* NULL: not in the ring of all links */
 	enum looks_state state;
-	struct ring in_all;
+	struct ring in_all; /* other threads change it: under the lock of the ring */
 	struct loop_timer late;
 	/* Say a word to the keeper. May call looks_leave. */
 	void (*say)(struct looks *l, const char *word);

@@ -472,17 +472,24 @@ static void on_host_ready(struct loop_watch *w, uint32_t events)
 	p->once = loop_is_mine(loop);
 }
 
-static void visit(void)
+/* Visit once; how many bytes were read by then, and *once as it was left. */
+static size_t visit(const struct pipe_end *p, bool *once)
 {
+	size_t len;
+
 	loop_lock(loop);
 	loop_visit(loop);
+	len = p->len;
+	*once = p->once;
 	loop_unlock(loop);
+	return len;
 }
 
 /* The first visit finds the loop's own thread in the seat. Soon the visits read by themselves. */
 TEST(a_host_that_visits_reads_by_itself)
 {
 	struct pipe_end p = { .len = 0, .once = true };
+	bool once = true;
 	struct bell bell;
 
 	begin();
@@ -493,17 +500,15 @@ TEST(a_host_that_visits_reads_by_itself)
 	loop_lock(loop);
 	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_host_ready), 0);
 	loop_unlock(loop);
-	for (double end = t_now_ms() + 8000; p.once && t_now_ms() < end;) {
-		size_t before = p.len;
+	for (double end = t_now_ms() + 8000; once && t_now_ms() < end;) {
+		size_t before = visit(&p, &once);
 
-		visit();
 		EQ(write(p.pair[1], "x", 1), 1);
-		while (p.len == before) {
+		do
 			t_wait_fd(loop_host_fd(loop), POLLIN, 1);
-			visit();
-		}
+		while (visit(&p, &once) == before);
 	}
-	OK(!p.once);
+	OK(!once);
 	loop_lock(loop);
 	loop_watch_stop(loop, &p.w);
 	loop_unlock(loop);
