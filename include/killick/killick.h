@@ -1,9 +1,9 @@
 /* killick.h - sessions with MCP servers that cannot outlive their owner.
  *
  * On a runtime (struct killick) a program opens sessions; a session is a set of stdio MCP servers
- * made from a config. Each server is held by a keeper, a small
- * process that ends the server and everything it ever started when the session closes, when the
- * program ends (exit, crash, SIGKILL, exec) and when the keeper itself is killed.
+ * made from a config. A keeper, a small program, holds each server. The server and every process
+ * that the server ever started are ended when the session closes, when the program ends (exit,
+ * crash, SIGKILL, exec) and when the keeper itself is killed.
  *
  *	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config_file = "mcp.json");
  *	struct killick *k;
@@ -16,12 +16,12 @@
  *	killick_call_tool(s, "files", "read_file", "{\"path\":\"/etc/motd\"}", &r);
  *	puts(killick_result_json(r, NULL));
  *	killick_result_free(r);
- *	killick_free(k);		// closes what is open, proves it gone
+ *	killick_free(k);		// closes the session, proves that its servers are gone
  *
- * Threads: every function may be called from any thread. A runtime has a thread that keeps the
- * time: it ends calls whose time is over, sends heartbeats and closes servers, and never runs code
- * of the host. A second thread runs the callbacks. It is started by the first function that is
- * given a callback; a program that uses blocking calls alone never has it.
+ * Threads: every function may be called from any thread. A runtime has a thread for the timers:
+ * this thread ends calls that timed out, sends heartbeats and closes servers, and never runs code
+ * of the host. A second thread runs the callbacks. The first function that is given a callback
+ * starts the second thread; a program that uses only blocking calls never has this thread.
  *
  * Callbacks: on_event, on_ask, on_progress, on_done and the `done` of the _start functions. (The
  * library takes no allocator and no logger.) They run on the runtime's callback thread or, with
@@ -29,44 +29,43 @@
  * and in order, over all sessions of the runtime. So a callback that blocks delays the other
  * callbacks of its runtime, and nothing else: deadlines, heartbeats, leases, blocking calls and
  * closes go on. A language that cannot give callbacks to C uses KILLICK_DISPATCH_PULL and fetches
- * what callbacks would be told with killick_next().
+ * items with killick_next() instead.
  *
- * Inside a callback every function may be called but those that wait: killick_close,
+ * Inside a callback every function may be called except the functions that wait: killick_close,
  * killick_session_open, _refresh and _close, killick_do, killick_wait and killick_call_tool fail
- * with KILLICK_ERR_USAGE. The callbacks behind this one would have to wait as well, and the answer
- * may depend on one of them (on_ask). Use the _start functions. killick_free does nothing in a
+ * with KILLICK_ERR_USAGE. The next callbacks would have to wait as well, and the answer may depend
+ * on one of these callbacks (on_ask). Use the _start functions. killick_free does nothing in a
  * callback.
  *
- * On the callback thread signals are blocked, but for those that a fault raises (SIGSEGV and the
- * like). fork() is allowed; the child has that signal mask, and must exec or _exit before the
- * callback returns (otherwise it is ended with status 70).
+ * On the callback thread all signals are blocked, except the signals that a fault raises (SIGSEGV
+ * and the like). fork() is allowed; the child inherits the signal mask, and must exec or _exit
+ * before the callback returns (otherwise the child is ended with status 70).
  *
  * ctx: the ctx of a request is in use until on_done has returned or, without on_done, until
- * killick_do or killick_wait has. The ctx of a `done` is in use until `done` has returned. Both
- * are called exactly once, also after a close, at the latest by killick_free. The ctx of a
- * session's handlers is in use until killick_session_close has returned KILLICK_OK.
+ * killick_do or killick_wait has returned. The ctx of a `done` is in use until `done` has returned.
+ * on_done and `done` are called exactly once, also after a close, at the latest by killick_free.
+ * The ctx of a session's handlers is in use until killick_session_close has returned KILLICK_OK.
  *
- * Time: every wait has a deadline, given or default; nothing a server does can hang a call or a
- * close.
+ * Time: every wait has a deadline, given or default; no server can hang a call or a close.
  *
  * The host: no signal handlers, no SIGCHLD, no subreaper, no atexit, no environment change, no
  * output. After fork() the child must not use the handles: every call fails with
  * KILLICK_ERR_FORKED, and the _free functions leave runtimes, sessions and calls alone (results,
  * reports and statuses are freed); the parent's servers are not disturbed.
  *
- * Descriptors: those of the runtime are close-on-exec, and the host must not close them. If it
- * does (close_range(), closefrom(), a number closed twice) the library notices before it writes: a
- * descriptor that the host has opened under such a number meanwhile is neither written to nor
- * closed. The servers concerned are ended by their keepers; calls fail with KILLICK_ERR_SYSTEM or
- * KILLICK_ERR_EXITED and a text that names the cause; the ending has no proof. Closes and
- * killick_free return in time, and the runtime can be used again. A call that another thread waits
- * in at that moment may not return.
+ * Descriptors: the descriptors of the runtime are close-on-exec, and the host must not close them.
+ * If the host closes one (close_range(), closefrom(), a number closed twice) the library notices
+ * before it writes: a descriptor that the host has opened under the same number meanwhile is
+ * neither written to nor closed. The keepers end the servers of the closed descriptors; calls fail
+ * with KILLICK_ERR_SYSTEM or KILLICK_ERR_EXITED and a text that names the cause; the ending has no
+ * proof. Closes and killick_free return in time, and the runtime can be used again. A call that
+ * another thread waits in at that moment may not return.
  *
- * Memory: no server can end the program by the size of what it sends. When there is no memory for a
- * message, its request fails (KILLICK_ERR_SYSTEM, KILLICK_ERR_PROTOCOL), an event is dropped, what
- * a server asks is declined or dropped, and a warning says so; the session goes on. When there is
- * no memory for less than 64 KiB, or for what the program itself asked for (a status, a session),
- * the program is ended by abort(), after one line on stderr. The keepers then end the servers.
+ * Memory: no server can end the program by sending large messages. When there is no memory for a
+ * message, its request fails (KILLICK_ERR_SYSTEM, KILLICK_ERR_PROTOCOL), an event is dropped, an
+ * ask is declined or dropped, and a warning reports the loss; the session goes on. When there is no
+ * memory for less than 64 KiB, or for an object that the program itself asked for (a status, a
+ * session), abort() ends the program, after one line on stderr. The keepers then end the servers.
  */
 #ifndef KILLICK_H
 #define KILLICK_H
@@ -86,7 +85,8 @@ extern "C" {
 
 /* --- versions --- */
 
-/* Of this header. killick_version() is that of the library in use, which may be newer. */
+/* The version of this header. killick_version() returns the version of the library in use, which
+ * may be newer. */
 #define KILLICK_VERSION_MAJOR  0
 #define KILLICK_VERSION_MINOR  1
 #define KILLICK_VERSION_PATCH  0
@@ -96,9 +96,9 @@ extern "C" {
 	(KILLICK_VERSION_MAJOR * 1000000 + KILLICK_VERSION_MINOR * 1000 + KILLICK_VERSION_PATCH)
 
 /* Structs that the host fills in (killick_options, killick_session_options, killick_handlers,
- * killick_request) begin with their size. Later versions add members at the end, whose zero value
- * means what the library did before. The size tells the library how many members the host knows,
- * so programs that were compiled with an older header go on to work. A host that was compiled with
+ * killick_request) begin with their size. Later versions add members at the end; the value zero
+ * keeps the behaviour of older versions. The size tells the library how many members the host
+ * knows, so programs that were compiled with an older header keep working. A host compiled with
  * a newer header works with an older library as long as the members that the library does not know
  * are zero; otherwise the function fails with KILLICK_ERR_USAGE and a sentence.
  *
@@ -106,8 +106,8 @@ extern "C" {
  *
  *	killick_do(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "files"), &r);
  *
- * C++ has no such expressions: killick_sized<killick_request>() is one with its size set. Other
- * languages set the whole struct to zero, then `size` to its sizeof. A size of 0 is
+ * C++ has no such expressions: killick_sized<killick_request>() returns a struct with its size set.
+ * Other languages set the whole struct to zero, then `size` to its sizeof. A size of 0 is
  * KILLICK_ERR_USAGE, so that a forgotten size is noticed at once.
  *
  * Structs that the library fills in grow at the end as well. They are handed out by pointer only;
@@ -120,19 +120,19 @@ extern "C" {
 
 struct killick;         /* a runtime */
 struct killick_session; /* a set of servers */
-struct killick_call;    /* a request on its way */
-struct killick_result;  /* what came of one */
-struct killick_ask;     /* a request that a server made of us */
+struct killick_call;    /* a request in flight */
+struct killick_result;  /* the outcome of a request */
+struct killick_ask;     /* a request from a server to the host */
 
 /* --- errors --- */
 
 enum killick_code {
 	KILLICK_OK = 0,
-	/* the call makes no sense: a bad argument, blocking in a callback */
+	/* wrong use of the library: a bad argument, a blocking call in a callback */
 	KILLICK_ERR_USAGE = -1,
 	/* the config was refused; nothing changed */
 	KILLICK_ERR_CONFIG = -2,
-	/* no server, tool or call of that name */
+	/* no server, tool or call with this name */
 	KILLICK_ERR_NO_SERVER = -3,
 	/* the server could not be started or did not complete its handshake */
 	KILLICK_ERR_START = -4,
@@ -142,31 +142,32 @@ enum killick_code {
 	KILLICK_ERR_CLOSED = -6,
 	KILLICK_ERR_TIMEOUT = -7,
 	KILLICK_ERR_CANCELLED = -8,
-	/* the server answered with a JSON-RPC error: killick_result_json() has it */
+	/* the server answered with a JSON-RPC error: killick_result_json() returns the error */
 	KILLICK_ERR_ANSWER = -9,
-	/* what the server sent is not an answer: not JSON, too long, of the wrong shape; or it does
-	 * not offer what is asked for */
+	/* the answer is not valid (not JSON, too long, of the wrong shape), or the server does not
+	 * offer the requested feature */
 	KILLICK_ERR_PROTOCOL = -10,
 	/* the server does not read, or too much is in flight */
 	KILLICK_ERR_BUSY = -11,
 	/* the system refused: processes, descriptors, files, memory for an answer */
 	KILLICK_ERR_SYSTEM = -12,
-	/* the handle belongs to the process we were forked from */
+	/* the handle belongs to the parent process, which forked this process */
 	KILLICK_ERR_FORKED = -13,
-	/* the connection to the environment that the server runs in is lost. Requests in flight end
-	 * with this at once, and so do later ones, until it is back or the server is given up: then
-	 * it is started again like one that ended by itself. What the server did is not known. */
+	/* the connection to the environment that the server runs in is lost. Requests in flight and
+	 * later requests end with this code at once, until the connection is back or the server is
+	 * given up: then the server is started again like a server that ended by itself. Whether
+	 * the server carried out the request is not known. */
 	KILLICK_ERR_LOST = -14,
 };
 
-struct killick_error { /* the host's; this struct never changes */
+struct killick_error { /* in the host's memory; this struct never changes */
 	int code;
 	char text[512]; /* a sentence: the thing, the reason, the next step */
 };
 
-/* "timeout", "closed", ...: one word for a code. */
+/* One word for a code: "timeout", "closed", ... */
 KILLICK_API const char *killick_code_name(int code);
-/* Of the library: "0.1.0". */
+/* The version of the library: "0.1.0". */
 KILLICK_API const char *killick_version(void);
 
 /* --- the runtime --- */
@@ -174,21 +175,22 @@ KILLICK_API const char *killick_version(void);
 enum killick_dispatch {
 	KILLICK_DISPATCH_THREAD, /* callbacks run on the callback thread */
 	KILLICK_DISPATCH_HOST,   /* callbacks run inside killick_dispatch() */
-	/* There are no callbacks, for languages that cannot have them: what they would be told is
-	 * fetched by killick_next(). A function pointer other than NULL is KILLICK_ERR_USAGE. */
+	/* There are no callbacks, for languages that cannot have them: killick_next() returns items
+	 * instead. A function pointer other than NULL is KILLICK_ERR_USAGE. */
 	KILLICK_DISPATCH_PULL,
 };
 
 struct killick_options { /* zero: the default */
 	size_t size;     /* of this struct: KILLICK_OPTIONS sets it */
-	/* the program `killick`; NULL: $KILLICK_KEEPER, the installed one, that in PATH */
+	/* path of the program `killick`; NULL: $KILLICK_KEEPER, the installed one, the one in PATH
+	 */
 	const char *keeper;
 	enum killick_dispatch dispatch; /* where callbacks run */
 	unsigned starting;              /* servers that may be starting at once; 0: 16 */
 	size_t message_limit;           /* bytes of one message; 0: 64 MiB */
-	const char *client_name;        /* how servers know us; NULL: "killick" */
-	const char *client_version;     /* NULL: killick's own */
-	const char *cache_dir;          /* where `era: auto` keeps its verdicts; NULL: in memory */
+	const char *client_name;        /* name of the host for servers; NULL: "killick" */
+	const char *client_version;     /* NULL: the version of killick */
+	const char *cache_dir;          /* where `era: auto` stores its verdicts; NULL: in memory */
 };
 
 /* Start a runtime; options may be NULL. On failure *out is untouched. Here and elsewhere e may be
@@ -198,43 +200,45 @@ KILLICK_API int killick_open(const struct killick_options *options, struct killi
 
 /* With KILLICK_DISPATCH_HOST and KILLICK_DISPATCH_PULL: readable when callbacks, or items, wait;
  * with KILLICK_DISPATCH_HOST also when a server has written something that killick_dispatch is to
- * read. Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread keeps the
- * time, and reads when the host has not come for 10 ms. */
+ * read. Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread runs the
+ * timers, and reads when the host has not called killick_dispatch for 10 ms. */
 KILLICK_API int killick_fd(const struct killick *k);
-/* With KILLICK_DISPATCH_HOST: read what servers have written, and run the callbacks that wait; how
- * many were run, 0 also while another thread runs them. What the callbacks ask of servers is
- * written before this returns. */
+/* With KILLICK_DISPATCH_HOST: read the output of servers, and run the callbacks that wait. Returns
+ * the number of callbacks that were run, 0 also while another thread runs them. Requests that the
+ * callbacks make are written before this returns. */
 KILLICK_API int killick_dispatch(struct killick *k);
 
 /* --- how things ended --- */
 
 struct killick_ending {
-	const char *session; /* its label; "" without */
+	const char *session; /* label of the session; "": none */
 	const char *server;
-	int pid; /* of its main process; 0: it never ran */
-	/* "close", "refresh"; "exit": it left, or closed its stdout; "crash": with another status
-	 * than 0, or by a signal; "handshake": that failed; "timeout": it was not ready in time;
-	 * "start": it could not be started; "keeper": that was killed; "lost": its environment
-	 * could not be reached for too long */
+	int pid; /* of the server's main process; 0: the server never ran */
+	/* "close", "refresh"; "exit": the server exited with status 0, or closed its stdout;
+	 * "crash": it exited with another status, or by a signal; "handshake": the handshake
+	 * failed; "timeout": the server was not ready in time; "start": the server could not be
+	 * started; "keeper": the keeper was killed; "lost": the environment could not be reached
+	 * for too long */
 	const char *why;
-	const char *step; /* what it took: "none" (it had left), "eof", "term", "kill" */
+	const char *step; /* the last step: "none" (the server had exited), "eof", "term", "kill" */
 	int exit_code;    /* -1: ended by a signal, or unknown */
 	int exit_signal;  /* 0: none */
 	double stop_ms;   /* from the decision to the proof */
-	/* What showed that the tree is empty, words joined by commas. "waitid": the keeper has no
-	 * child left, and so no descendant; "cgroup": the cgroup is empty; "mark": no process in
-	 * another pid namespace carries the tree's mark. "group": the server's process group is
-	 * gone, which is best effort: of the level `group`, and of an executor that is not
-	 * killick's, which says so; there "group,sweep": and a search through the processes of
-	 * that machine found none that carries the tree's mark. "never": the server never ran. Two
-	 * words are no proof. "none": nobody could say. "lease": the executor could not be reached;
-	 * it ends the tree by itself when the lease is over, and `text` says when that is. */
+	/* How killick knows that the tree is empty, words joined by commas. "waitid": the keeper
+	 * has no child left, and so no descendant; "cgroup": the cgroup is empty; "mark": no
+	 * process in another pid namespace carries the tree's mark. "group": the server's process
+	 * group is gone, which is best effort: for the level `group`, and for a foreign executor
+	 * that reports this; "group,sweep": in addition, a search through the processes of the
+	 * foreign executor's machine found no process with the tree's mark. "never": the server
+	 * never ran. Two words are no proof. "none": it is not known whether the tree is empty.
+	 * "lease": the executor could not be reached; the executor ends the tree by itself when the
+	 * lease is over, and `text` says when. */
 	const char *proof;
-	int survivors;           /* processes that could not be killed; 0 */
-	const char *json;        /* the keeper's own report, "" if it was killed */
-	const char *environment; /* where it ran; "": on this machine */
-	/* A sentence when there is more to say: until when a lease holds it, what had to be looked
-	 * for on an executor that is not killick's, and so on; else "". */
+	int survivors;           /* processes that could not be killed */
+	const char *json;        /* the keeper's own report, "" if the keeper was killed */
+	const char *environment; /* where the server ran; "": on this machine */
+	/* A sentence with details: when a lease ends, the result of a sweep on a foreign executor,
+	 * and so on; "": none. */
 	const char *text;
 };
 
@@ -242,7 +246,7 @@ struct killick_report {
 	size_t count;
 	const struct killick_ending *const *endings;
 	int survivors; /* over all endings */
-	bool proved;   /* every ending has a proof ("none" and "lease" are none) and no survivor */
+	bool proved;   /* every ending has a proof ("none" and "lease" are not) and no survivor */
 	double ms;
 };
 /* The same as JSON text, to be given to free(); NULL for NULL. An object with the members of the
@@ -253,26 +257,26 @@ KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine 
 
 /* Close every session; no other can be opened after that. Returns when every tree is proved gone
  * (or named as a survivor). Idempotent, from any thread; a second caller waits for the first and
- * gets an empty report. out_report may be NULL. It does not wait for callbacks. */
+ * gets an empty report. out_report may be NULL. killick_close does not wait for callbacks. */
 KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report);
 /* Call killick_close if the host did not, deliver the remaining callbacks, stop the threads, free
- * the memory. Handles of its sessions, calls and asks must have been freed or are freed with it.
- * When it returns no callback runs and none will be called; except that it waits no longer than 5 s
- * for a callback that does not return: then the rest is done by the thread that this callback runs
- * on, when it returns. Not from a callback (nothing happens then). NULL is fine. */
+ * the memory. Handles of sessions, calls and asks that the host did not free are freed, too. After
+ * the return no callback runs and none will be called, with one exception: killick_free waits at
+ * most 5 s for a callback that does not return; then the thread of this callback does the rest when
+ * the callback returns. Not from a callback (nothing happens then). NULL is fine. */
 KILLICK_API void killick_free(struct killick *k);
 
 /* --- sessions --- */
 
-/* Of a server. */
+/* The state of a server. */
 enum killick_state {
 	KILLICK_IDLE,     /* not started yet, or waiting for its next use */
-	KILLICK_STARTING, /* its process is being made */
+	KILLICK_STARTING, /* its process is being started */
 	KILLICK_HANDSHAKING,
 	KILLICK_READY,
-	KILLICK_DRAINING, /* no new calls; those in flight may finish */
+	KILLICK_DRAINING, /* no new calls; calls in flight may finish */
 	KILLICK_STOPPING, /* its tree is being ended */
-	KILLICK_GONE,     /* ended and proved; `error` says why if it was not asked for */
+	KILLICK_GONE,     /* ended and proved; `error` says why, if the host did not ask for it */
 	KILLICK_DISABLED, /* by the config */
 };
 KILLICK_API const char *killick_state_name(enum killick_state state); /* "ready", ... */
@@ -285,11 +289,11 @@ enum killick_event_kind {
 	KILLICK_EVENT_PROMPTS,
 	KILLICK_EVENT_UPDATED, /* a subscribed resource changed; text: its uri */
 	KILLICK_EVENT_STDERR,  /* text: one or more lines as the server wrote them */
-	KILLICK_EVENT_WARNING, /* text: a sentence, of a key that is not known and the like */
+	KILLICK_EVENT_WARNING, /* text: a sentence, for example about an unknown config key */
 };
 
-/* Borrowed, for the time of the callback. Of events and progress at most 1024, or 8 MiB, wait for a
- * session: what comes then is dropped, and a WARNING says how much. STATE is never dropped. */
+/* Borrowed, for the time of the callback. At most 1024 events and progress reports, or 8 MiB, wait
+ * for a session: further ones are dropped, and a WARNING says how many. STATE is never dropped. */
 struct killick_event {
 	enum killick_event_kind kind;
 	const char *server; /* NULL: of no server in particular */
@@ -300,8 +304,8 @@ struct killick_event {
 	size_t json_len;
 };
 
-/* What servers may ask of us (sampling/createMessage, elicitation/create, roots/list), as declared
- * to them in the handshake. */
+/* What servers may ask of the host (sampling/createMessage, elicitation/create, roots/list), as
+ * declared to servers in the handshake. */
 enum killick_answers {
 	KILLICK_SAMPLING = 1,
 	KILLICK_ELICITATION = 2,
@@ -317,10 +321,10 @@ struct killick_handlers {
 	void *ctx;
 	void (*on_event)(void *ctx, const struct killick_event *ev);
 	/* A server asks. Answer with killick_answer or killick_decline, now or later, from any
-	 * thread, exactly once. A question that could be of several sessions is declined. */
+	 * thread, exactly once. An ask that could belong to several sessions is declined. */
 	void (*on_ask)(void *ctx, struct killick_ask *ask);
-	/* enum killick_answers, or-ed: what on_ask is called for. Everything else that a server
-	 * asks is declined. */
+	/* enum killick_answers, or-ed: the asks that on_ask is called for. All other asks are
+	 * declined. */
 	unsigned answers;
 };
 
@@ -337,27 +341,28 @@ struct killick_session_options {
 	const char *config;
 	const char *config_file;
 	char *const *command;
-	/* Of the config's servers this one alone, also after a refresh; NULL: all. */
+	/* Use only this server of the config, also after a refresh; NULL: all. */
 	const char *only;
 	/* Shown by `killick ps` and in reports: one line of at most 63 bytes; NULL: none. */
 	const char *label;
 	enum killick_wait wait;
-	/* For a server to leave after EOF, and again after SIGTERM; 0: 2000; at most an hour. */
+	/* Time for a server to exit after EOF, and again after SIGTERM; 0: 2000; at most an hour.
+	 */
 	unsigned grace_ms;
 	/* How long close and refresh let calls in flight finish; 0: not at all. */
 	unsigned drain_ms;
 	/* Copied by the open; NULL: none. */
 	const struct killick_handlers *handlers;
-	/* enum killick_answers, or-ed: the features that are declared to servers, whatever the
-	 * handlers answer. 0: `answers` of the handlers if there is an on_ask, else none. A server
-	 * that asks for a feature that was not declared is told that the method is not known; what
-	 * was declared and is not in `answers` is declined. A server is shared only by sessions
-	 * that declare the same. */
+	/* enum killick_answers, or-ed: the features that are declared to servers, independent of
+	 * `answers` in the handlers. 0: the `answers` if there is an on_ask, else none. A server
+	 * that asks for an undeclared feature gets the error "method not found"; an ask for a
+	 * feature that was declared and is not in `answers` is declined. Only sessions that declare
+	 * the same features share a server. */
 	unsigned features;
 	/* env, cwd and startup_ms are for `command` alone: a config has keys for them.
-	 * Variables of the server, "NAME=value", NULL at the end. They are added to the few that
-	 * servers get of the host's environment (killick-config(5)), or replace them. NULL: none.
-	 */
+	 * Variables of the server, "NAME=value", NULL at the end. They are added to the few
+	 * variables that servers get from the host's environment (killick-config(5)), or replace
+	 * them. NULL: none. */
 	char *const *env;
 	const char *cwd;     /* the directory that the server starts in; NULL: the host's */
 	unsigned startup_ms; /* for the start and the handshake; 0: 30000; at most an hour */
@@ -368,8 +373,9 @@ struct killick_session_options {
 KILLICK_API int killick_session_open(struct killick *k,
 				     const struct killick_session_options *options,
 				     struct killick_session **out, struct killick_error *e);
-/* The same, at once: `done` is called with the outcome, `s` being NULL on failure. When this itself
- * fails (usage, config, forked, closed, no thread for callbacks) `done` is not called. */
+/* The same, but returns at once: `done` is called with the outcome; `s` is NULL on failure. When
+ * killick_session_open_start itself fails (usage, config, forked, closed, no thread for callbacks)
+ * `done` is not called. */
 typedef void (*killick_opened_fn)(void *ctx, struct killick_session *s,
 				  const struct killick_error *e);
 KILLICK_API int killick_session_open_start(struct killick *k,
@@ -377,12 +383,13 @@ KILLICK_API int killick_session_open_start(struct killick *k,
 					   killick_opened_fn done, void *ctx,
 					   struct killick_error *e);
 
-/* Replace the set of servers by that of another config. Servers whose fingerprint is the same stay
- * as they are; others are started next to the old ones and take their place when they are ready or
- * failed; returns when every replaced tree is proved gone. Calls in flight on a replaced server end
- * with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing. When a required
- * server fails the set is the new one nevertheless, and the outcome KILLICK_ERR_START. A server
- * that had failed is tried again. Refreshes of one session are done one after the other. */
+/* Replace the set of servers by the set of another config. Servers with the same fingerprint stay
+ * as they are; other servers are started next to the old ones and replace them when the new ones
+ * are ready or failed; returns when every replaced tree is proved gone. Calls in flight on a
+ * replaced server end with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing.
+ * When a required server fails, the session has the new set nevertheless, and the outcome is
+ * KILLICK_ERR_START. A server that had failed is tried again. Refreshes of one session are done one
+ * after the other. */
 KILLICK_API int killick_session_refresh(struct killick_session *s, const char *config,
 					const char *config_file, struct killick_report **out_report,
 					struct killick_error *e);
@@ -395,45 +402,45 @@ KILLICK_API int killick_session_refresh_start(struct killick_session *s, const c
 					      void *ctx, struct killick_error *e);
 
 /* End the session: calls in flight end with KILLICK_ERR_CLOSED, every tree is ended and proved.
- * Idempotent, from any thread, in any state, also during another close, whose outcome it then
- * waits for (the report of a second close is empty). A shared server that others use has no ending.
+ * Idempotent, from any thread, in any state. A second close waits for the outcome of the first (the
+ * report of a second close is empty). A shared server that other sessions use has no ending.
  * First the handlers receive the events from before the close, which takes 1 s at most; afterwards
  * the handlers of this session are not called any more. KILLICK_OK: no handler runs, and the ctx of
  * the handlers may be freed. KILLICK_ERR_TIMEOUT: the session is closed and *out_report is set, but
  * a handler was still running 1 s later; close the session again to wait for that handler. */
 KILLICK_API int killick_session_close(struct killick_session *s,
 				      struct killick_report **out_report);
-/* The same, at once; `done` may be NULL. */
+/* The same, but returns at once; `done` may be NULL. */
 KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done,
 					    void *ctx);
 /* Free the handle; an open session is closed in the background. Its handlers are not called any
- * more. A handler that runs is waited for, but no longer than 1 s: a host that must know whether
- * the handler has returned calls killick_session_close first. NULL is fine. */
+ * more. killick_session_free waits at most 1 s for a handler that runs: a host that must know
+ * whether the handler has returned calls killick_session_close first. NULL is fine. */
 KILLICK_API void killick_session_free(struct killick_session *s);
 
 /* --- status ---
  *
  * A server that ends by itself is started again as its config says ("restart"); calls in flight end
- * with KILLICK_ERR_EXITED. The new process knows nothing of the old one: subscriptions and the log
- * level are to be asked for again once it is ready. */
+ * with KILLICK_ERR_EXITED. The new process knows nothing of the old one: the host must subscribe
+ * and set the log level again once the new process is ready. */
 
 struct killick_server_status {
 	const char *name;
 	enum killick_state state;
 	bool required, shared;
 	int pid;
-	const char *level;        /* "cgroup", "keeper", ...; "" before it runs */
+	const char *level;        /* "cgroup", "keeper", ...; "" before the server runs */
 	const char *era;          /* "legacy", "modern"; "" before the handshake */
 	const char *protocol;     /* "2025-11-25" */
 	const char *info;         /* JSON: serverInfo */
 	const char *capabilities; /* JSON */
-	const char *instructions; /* text; "" without */
+	const char *instructions; /* text; "": none */
 	long tools;               /* -1: not listed yet */
 	unsigned restarts, in_flight;
 	unsigned long long bytes_in, bytes_out;
-	const char *error;       /* why it is not ready, or last ended; "" */
-	const char *stderr_tail; /* its last lines, at most 4 KiB */
-	const char *environment; /* where it is placed; "": on this machine */
+	const char *error;       /* why the server is not ready, or last ended; "": no error */
+	const char *stderr_tail; /* the last lines of its stderr, at most 4 KiB */
+	const char *environment; /* where the server is placed; "": on this machine */
 };
 
 struct killick_status {
@@ -441,20 +448,20 @@ struct killick_status {
 	const struct killick_server_status *const *servers; /* in the config's order */
 };
 KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
-/* The same as JSON text, to be given to free(); NULL for NULL. What `killick status --json` prints:
- * an array of objects with the members of the struct under their names, except that the name is
- * `server`. Empty texts, and a number of tools that is not known, are null. */
+/* The same as JSON text, to be given to free(); NULL for NULL. `killick status --json` prints this
+ * text: an array of objects with the members of the struct under their names, except that `name` is
+ * called `server`. Empty texts, and an unknown number of tools, are null. */
 KILLICK_API char *killick_status_json(const struct killick_status *st);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 
 /* --- requests --- */
 
 enum killick_op {
-	/* All pages; server NULL: of all that are ready, qualified. The list is kept, and the
-	 * server is not asked again, for as long as the server says that the list is good: in the
-	 * modern era for its ttlMs; in the legacy era, if the server declared tools.listChanged,
-	 * until it says that its tools changed. A list is never used after the server told of a
-	 * change, was started again, or could not be reached for a time; nor with `refresh`. */
+	/* All pages; server NULL: the tools of all ready servers, with qualified names. The list is
+	 * cached, and the server is not asked again, while the list is valid: in the modern era for
+	 * its ttlMs; in the legacy era, if the server declared tools.listChanged, until the server
+	 * reports a change. The cached list is not used after the server reported a change, was
+	 * started again, or could not be reached for a time; nor with `refresh`. */
 	KILLICK_TOOLS,
 	KILLICK_RESOURCES, /* all pages */
 	KILLICK_TEMPLATES, /* all pages */
@@ -467,17 +474,17 @@ enum killick_op {
 	KILLICK_LOG_LEVEL,   /* name: "debug", "info", ... */
 	KILLICK_SUBSCRIBE,   /* name: uri */
 	KILLICK_UNSUBSCRIBE, /* name: uri */
-	/* name: any method; args: its params. The params are sent as given, but for `_meta`: its
-	 * members are sent beside those that the protocol wants there of every request. The result
-	 * is what the server wrote, one page of a list, whatever its type. Refused with
-	 * KILLICK_ERR_USAGE: the methods of the connection itself (initialize, server/discover,
-	 * subscriptions/listen). */
+	/* name: any method; args: its params. The params are sent as given, except `_meta`: its
+	 * members are sent in addition to the members that the protocol requires in every request.
+	 * The result is the text that the server wrote, of any type; one page of a list. The
+	 * methods of the connection itself (initialize, server/discover, subscriptions/listen) are
+	 * refused with KILLICK_ERR_USAGE. */
 	KILLICK_RAW,
 };
 
 struct killick_progress {       /* borrowed, for the time of the callback */
 	double progress, total; /* total 0: not known */
-	const char *message;    /* "" without */
+	const char *message;    /* "": none */
 };
 
 struct killick_request {
@@ -487,44 +494,45 @@ struct killick_request {
 	const char *name;
 	const char *args;      /* JSON object text; NULL: {} */
 	long timeout_ms;       /* 0: the server's default; -1: none */
-	bool progress_extends; /* each progress report starts the time anew */
+	bool progress_extends; /* each progress report restarts the timeout */
 	void *ctx;             /* of the callbacks */
 	void (*on_progress)(void *ctx, const struct killick_progress *p);
-	/* Called exactly once; the result is the callback's to free. */
+	/* Called exactly once; the callback owns the result and must free it. */
 	void (*on_done)(void *ctx, struct killick_result *r);
-	bool refresh; /* KILLICK_TOOLS: ask the server, also when its list is kept */
-	/* With KILLICK_DISPATCH_PULL: reports of progress come as items. */
+	bool refresh; /* KILLICK_TOOLS: ask the server, also when its list is cached */
+	/* With KILLICK_DISPATCH_PULL: progress reports come as items. */
 	bool wants_progress;
 };
 
-/* Do it and wait. Progress that was not delivered when the result came is dropped; an on_progress
- * of this call that runs is waited for, so its ctx may be on the stack. Returns the code of the
- * result. *out, if out is not NULL, is the result whatever the code, except for KILLICK_ERR_USAGE,
- * KILLICK_ERR_FORKED and KILLICK_ERR_SYSTEM (no thread for on_progress could be started), when it
- * is NULL. on_done is not called. */
+/* Make the request and wait for the result. Progress that was not delivered when the result came is
+ * dropped; killick_do waits for an on_progress of this call that runs, so its ctx may be on the
+ * stack. Returns the code of the result. *out, if out is not NULL, is the result for every code,
+ * except that it is NULL for KILLICK_ERR_USAGE, KILLICK_ERR_FORKED and KILLICK_ERR_SYSTEM (no
+ * thread for on_progress could be started). on_done is not called. */
 KILLICK_API int killick_do(struct killick_session *s, const struct killick_request *rq,
 			   struct killick_result **out);
 
-/* Begin it. With on_done that is called with the result; without, killick_wait has it. out may be
- * NULL with on_done. A failure to begin is also told through the result, except for USAGE, FORKED
- * and SYSTEM (no thread for callbacks could be started). */
+/* Begin the request. on_done is called with the result; without on_done, killick_wait returns the
+ * result. out may be NULL with on_done. A failure to begin is also reported through the result,
+ * except for USAGE, FORKED and SYSTEM (no thread for callbacks could be started). */
 KILLICK_API int killick_start(struct killick_session *s, const struct killick_request *rq,
 			      struct killick_call **out);
 /* Wait for the result of a call without on_done; once. */
 KILLICK_API int killick_wait(struct killick_call *c, struct killick_result **out);
-/* Give it up: the server is told, the result is KILLICK_ERR_CANCELLED. Harmless when it is over. */
+/* Cancel the call: the server is told, the result is KILLICK_ERR_CANCELLED. Harmless when the call
+ * is over. */
 KILLICK_API void killick_cancel(struct killick_call *c);
-/* Let go of the handle; the call itself goes on. NULL is fine. */
+/* Free the handle; the call itself goes on. NULL is fine. */
 KILLICK_API void killick_call_free(struct killick_call *c);
 
 /* killick_do for the most frequent request. */
 KILLICK_API int killick_call_tool(struct killick_session *s, const char *server, const char *tool,
 				  const char *args, struct killick_result **out);
 
-/* Send a notification: method and params, the text of a JSON object, which is sent as given (with
- * `_meta`, if that is in it); NULL: none. server as in killick_request. Returns at once; it waits
- * for nothing and starts nothing: KILLICK_ERR_START when the server is not ready, KILLICK_ERR_BUSY
- * when the server does not read. KILLICK_ERR_USAGE for the notifications of the connection itself
+/* Send a notification. params is the text of a JSON object, which is sent as given (including
+ * `_meta`); NULL: none. server as in killick_request. Returns at once, without waiting for a server
+ * or starting one: KILLICK_ERR_START when the server is not ready, KILLICK_ERR_BUSY when the server
+ * does not read. KILLICK_ERR_USAGE for the notifications of the connection itself
  * (notifications/initialized, notifications/cancelled). */
 KILLICK_API int killick_notify(struct killick_session *s, const char *server, const char *method,
 			       const char *params, struct killick_error *e);
@@ -539,16 +547,16 @@ KILLICK_API int killick_roots_changed(struct killick_session *s);
 
 enum killick_item_kind {
 	KILLICK_ITEM_EVENT,    /* of a session that has handlers: event */
-	KILLICK_ITEM_ASK,      /* of the same, what its `answers` say: ask */
+	KILLICK_ITEM_ASK,      /* of the same, if its `answers` name the method: ask */
 	KILLICK_ITEM_PROGRESS, /* of a request with wants_progress: progress */
 	KILLICK_ITEM_RESULT,   /* of killick_start: result */
 	KILLICK_ITEM_OPENED,   /* of killick_session_open_start: session (NULL on failure), error */
 	KILLICK_ITEM_ENDED,    /* of the other _start functions: report (NULL on failure), error */
 };
 
-/* What a callback would have been told. Members that are not of the kind are NULL. event, progress
- * and error live as long as the item. ask, result, session and report are the host's, as if a
- * callback had got them: they are freed, or answered, by the host, before or after the item. */
+/* The arguments that a callback would have got. Members that the kind does not have are NULL.
+ * event, progress and error live as long as the item. The host owns ask, result, session and
+ * report, like a callback: the host frees or answers them, before or after it frees the item. */
 struct killick_item {
 	enum killick_item_kind kind;
 	void *ctx; /* of the request, of the handlers, or of the _start function */
@@ -563,21 +571,21 @@ struct killick_item {
 
 /* With KILLICK_DISPATCH_PULL: the next item, in order, over all sessions of the runtime. Waits for
  * timeout_ms; 0: not at all, -1: without limit. Returns 1 and *out, to be given to
- * killick_item_free; 0: none came in time; KILLICK_ERR_CLOSED: the runtime is closed, and nothing
- * is left. May be called by several threads: each item comes once.
+ * killick_item_free; 0: no item came in time; KILLICK_ERR_CLOSED: the runtime is closed, and no
+ * item is left. May be called by several threads: each item comes once.
  *
- * In this mode killick_start has its result as an item, always (killick_wait is KILLICK_ERR_USAGE),
- * and its `out` may be NULL; the _start functions take NULL as `done`; a session has events when
- * its options have handlers, whose on_event and on_ask are NULL. Blocking functions work as ever;
- * but a host with one thread that waits in killick_do cannot answer what the server asks meanwhile.
- * Items that nobody fetches are dropped by killick_free. */
+ * In this mode the result of killick_start always comes as an item (killick_wait is
+ * KILLICK_ERR_USAGE), and its `out` may be NULL; the _start functions take NULL as `done`; a
+ * session has events when its options have handlers, whose on_event and on_ask are NULL. Blocking
+ * functions work as in the other modes; but a host with one thread that waits in killick_do cannot
+ * answer the asks of the server meanwhile. killick_free drops the items that were not fetched. */
 KILLICK_API int killick_next(struct killick *k, long timeout_ms, struct killick_item **out);
 KILLICK_API void killick_item_free(struct killick_item *i); /* NULL is fine */
 
 /* --- results --- */
 
-/* What is returned belongs to the result and lives as long. A NULL result is KILLICK_ERR_USAGE and
- * "". */
+/* The returned strings belong to the result and live as long. For a NULL result the functions
+ * return KILLICK_ERR_USAGE and "". */
 KILLICK_API int killick_result_code(const struct killick_result *r);
 /* A sentence when the code is not 0, else "". */
 KILLICK_API const char *killick_result_error(const struct killick_result *r);
@@ -588,7 +596,7 @@ KILLICK_API const char *killick_result_json(const struct killick_result *r, size
 /* Of a tool call: the texts of its content, joined by newlines. Owned by the result. "" also when
  * there is no memory for the text. */
 KILLICK_API const char *killick_result_text(struct killick_result *r);
-/* Of a tool call: the tool said that it failed. */
+/* Of a tool call: the tool reported a failure (isError). */
 KILLICK_API bool killick_result_is_error(const struct killick_result *r);
 KILLICK_API void killick_result_free(struct killick_result *r); /* NULL is fine */
 
@@ -597,35 +605,36 @@ KILLICK_API void killick_result_free(struct killick_result *r); /* NULL is fine 
  * NULL if there is none. */
 KILLICK_API const char *killick_json_find(const char *json, size_t len, const char *path,
 					  size_t *out_len);
-/* A string value, decoded, NUL-terminated, to be given to free(); NULL if it is none, or if there
- * is no memory for it. */
+/* A string value, decoded, NUL-terminated, to be given to free(); NULL if the value is not a
+ * string, or if there is no memory for it. */
 KILLICK_API char *killick_json_string(const char *json, size_t len, const char *path);
 
 /* --- tool names for models --- */
 
-/* `server__tool` made of [A-Za-z0-9_], at most 128 bytes, unique in the session; back again: both
- * out strings are to be given to free(). KILLICK_ERR_NO_SERVER if there is none. The names of a
- * session are known once its tools were listed; of a server at most 10000 have one, and none whose
- * own name has more than 1024 bytes. */
+/* Find the server and the tool of a qualified name. A qualified name is `server__tool`, made of
+ * [A-Za-z0-9_], at most 128 bytes, unique in the session. Both out strings are to be given to
+ * free(). KILLICK_ERR_NO_SERVER if no tool has this name. The names of a session are known once its
+ * tools were listed. At most 10000 tools of a server have a qualified name, and only tools whose
+ * own name has at most 1024 bytes. */
 KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualified,
 				  char **out_server, char **out_tool);
 
-/* --- what servers ask --- */
+/* --- asks: requests from servers --- */
 
 KILLICK_API const char *killick_ask_server(const struct killick_ask *a);
 /* "sampling/createMessage", "elicitation/create", "roots/list" */
 KILLICK_API const char *killick_ask_method(const struct killick_ask *a);
 KILLICK_API const char *killick_ask_params(const struct killick_ask *a, size_t *out_len);
-/* Answer with the JSON text of a result (an object; if it is none the ask is declined and this is
- * KILLICK_ERR_USAGE), or decline with a reason. Either lets go of the ask. When the request it
- * belongs to is over nothing is sent. */
+/* Answer with the JSON text of a result (an object; otherwise the ask is declined and the function
+ * returns KILLICK_ERR_USAGE), or decline with a reason. Both functions free the ask. When the
+ * request that the ask belongs to is over, nothing is sent. */
 KILLICK_API int killick_answer(struct killick_ask *a, const char *result_json);
 KILLICK_API int killick_decline(struct killick_ask *a, const char *reason);
 
 #ifdef __cplusplus
 }
 
-/* A struct that the host fills in, all zero but its size. */
+/* A struct that the host fills in, with its size set and all other members zero. */
 template <class T> inline T killick_sized()
 {
 	T t = T();
