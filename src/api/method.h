@@ -1,4 +1,4 @@
-/* method.h - methods that a host may use in requests and notifications of its own.
+/* method.h - methods that a host may use in its own requests and notifications.
  *
  * Threads: any.
  */
@@ -6,6 +6,6 @@
 
 #include <stdbool.h>
 
-/* False: it is no method (empty, long, or with characters that JSON would have to escape), or one
- * that belongs to the connection, which the library speaks for all sessions. */
+/* False: the text is not a valid method (empty, long, or with characters that JSON would have to
+ * escape), or the method belongs to the connection; only the library uses these methods. */
 bool method_is_free(const char *method);

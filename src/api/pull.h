@@ -1,8 +1,8 @@
-/* pull.h - in place of the callbacks of a host that pulls (KILLICK_DISPATCH_PULL).
+/* pull.h - callbacks that make items, for a host that uses KILLICK_DISPATCH_PULL.
  *
- * These functions are given to the library where the host's callbacks would be. Each becomes one
- * item for the thread that is in killick_next. In another thread, which is in killick_free, what
- * the host never fetched is let go of.
+ * The library calls these functions instead of callbacks of the host. In a thread that is in
+ * killick_next, each function makes one item. In a thread that is in killick_free, each function
+ * frees the arguments, which the host did not fetch.
  */
 #pragma once
 

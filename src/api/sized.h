@@ -1,4 +1,5 @@
-/* sized.h - structs of the host that begin with their size, which may be those of another version.
+/* sized.h - read structs of the host that begin with their size; the host may have been compiled
+ * with the header of another version.
  *
  * Threads: any.  Blocking: never.
  */
@@ -10,8 +11,8 @@
 
 /* Copy the struct at `from`, whose first member is its size, to `to`, which has `size` bytes as
  * this library knows it: members that the host does not know are zero, and members that only the
- * host knows must be zero. name: of the struct and of its macro, for the sentence.
- * KILLICK_ERR_USAGE, and *to is not to be used. */
+ * host knows must be zero. name: of the struct and of its macro, for the error text.
+ * 0 or KILLICK_ERR_USAGE; after KILLICK_ERR_USAGE *to must not be used. */
 struct sized_name {
 	const char *type, *macro;
 };

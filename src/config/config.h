@@ -1,11 +1,11 @@
-/* config.h - the set of servers that a session is to have, as people write it down.
+/* config.h - the text that describes the servers of a session.
  *
  * Reads {"mcpServers": {...}} and VS Code's {"servers": {...}}, with comments and trailing commas;
  * variables (expand.h) in command, args, cwd, stderr and the values of env. "environments" are the
- * executors that servers can be placed on. A config is understood whole or refused whole, with
- * file, line, key and reason; but a server that cannot be placed fails alone (`problem`). Keys that
- * are not known are not used and named once in `warnings`; no key may come twice.
- * docs/killick-config.5 has every key.
+ * executors that servers can be placed on. A config with an error is refused as a whole, with file,
+ * line, key and reason; but a server that cannot be placed fails alone (`problem`). Unknown keys
+ * are ignored and named once in `warnings`; no key may come twice. docs/killick-config.5 describes
+ * every key.
  *
  * Life: config_parse, config_read or config_command -> read its fields -> config_done.
  *
@@ -24,23 +24,24 @@
 
 #define CONFIG_FILE_MAX    (16u << 20) /* bytes of a config */
 #define CONFIG_SERVERS_MAX 1000u
-#define CONFIG_NAME_MAX    63u     /* bytes of a server's name: what `killick run --name` takes */
-#define CONFIG_STRING_MAX  131071u /* bytes of one argument or variable: what Linux takes */
+#define CONFIG_NAME_MAX    63u     /* bytes of a server's name: the limit of `killick run --name` */
+#define CONFIG_STRING_MAX  131071u /* bytes of one argument or variable: the limit of Linux */
 #define CONFIG_ROOM        (64u << 20) /* bytes of all strings together, expanded */
 
-/* An environment: an executor that servers can be placed on, and the way there. */
+/* An environment: an executor that servers can be placed on, and how to connect to the executor. */
 struct config_place {
 	char *name;
 	char *url;          /* ws://, wss:// or unix:; or */
-	char **program;     /* argv of what speaks the protocol on stdin and stdout */
+	char **program;     /* argv of a program that speaks the protocol on stdin and stdout */
 	char **program_env; /* the whole environment of the program */
-	char *far_killick;  /* of ssh: killick as the far shell is told it; program's last word
-			       begins with it */
+	char *far_killick;  /* of ssh: killick as written for the remote shell; the last word of
+			       program begins with this text */
 	char *token;        /* NULL: none */
 	char *ca_file;      /* NULL: the system's */
-	char *problem;      /* why nothing can be placed there; NULL: it can */
+	char *problem;      /* why no server can be placed here; NULL: no problem */
 	unsigned line;
-	char fingerprint[FINGERPRINT_SIZE]; /* of all of it: the same is the same environment */
+	char fingerprint[FINGERPRINT_SIZE]; /* of the definition: equal if the environments are
+					       equal */
 };
 
 enum config_era { CONFIG_LEGACY, CONFIG_MODERN, CONFIG_AUTO };
@@ -48,12 +49,12 @@ enum config_restart { RESTART_ON_USE, RESTART_NOW, RESTART_NEVER };
 
 struct config_server {
 	const char *name; /* recipe.name */
-	/* How it is started, expanded; owned. argv is empty if not known. envp is sorted. What a
-	 * session decides (session, grace, ...) is not set. */
+	/* How the server is started, expanded; owned. argv is empty if not known. envp is sorted.
+	 * The fields that a session decides (session, grace, ...) are not set. */
 	struct recipe recipe;
-	struct config_place *place; /* our copy of it; NULL: this machine, or problem */
-	char *problem;              /* a sentence: why it cannot be placed; NULL: it can */
-	bool disabled;              /* also true of servers that are not stdio servers */
+	struct config_place *place; /* a copy, owned; NULL: this machine, or problem */
+	char *problem;              /* a sentence: why the server cannot be placed; NULL: it can */
+	bool disabled;              /* also true for servers that are not stdio servers */
 	bool required;
 	bool shared;                 /* "share": "identical" */
 	enum config_era era;         /* "era": "legacy" (default), "modern", "auto" */
@@ -62,7 +63,7 @@ struct config_server {
 	char **enabled_tools;        /* NULL: all; else NULL at the end */
 	char **disabled_tools;       /* may be NULL */
 	char *stderr_file;           /* "stderr": append the server's stderr there; NULL: none */
-	unsigned line;               /* where it begins; 0 without a text */
+	unsigned line;               /* where the server begins in the text; 0 without a text */
 	char fingerprint[FINGERPRINT_SIZE]; /* of the recipe and the place */
 };
 
@@ -81,17 +82,18 @@ struct config_source {
 	char *const *environ_; /* NULL: no variables */
 };
 
-/* 0; -EINVAL refused, with a sentence; *out is untouched then. */
+/* 0; -EINVAL: refused, with a sentence, and *out is untouched. */
 int config_parse(const char *text, size_t len, const struct config_source *src, struct config *out,
 		 struct err *e);
-/* The same for a file; also -errno of reading it, -EFBIG when it has more than CONFIG_FILE_MAX. */
+/* The same for a file; also -errno when reading fails, -EFBIG when the file is longer than
+ * CONFIG_FILE_MAX. */
 int config_read(const char *file, char *const *environ_, struct config *out, struct err *e);
-/* A config of one server without a text. argv is taken as it is; the environment is the small one.
- */
+/* A config of one server without a text. argv is not expanded; the server gets the default
+ * variables of environ_. */
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
 		   struct err *e);
 /* More about the server of config_command: variables ("NAME=value", NULL at the end) that are added
- * or replaced, its directory, its time to start. Zero: as it is. 0; -EINVAL with a sentence. */
+ * or replaced, its directory, its startup timeout. Zero: unchanged. 0; -EINVAL with a sentence. */
 struct config_more {
 	char *const *env;
 	const char *cwd;
@@ -100,20 +102,20 @@ struct config_more {
 int config_command_more(struct config *c, const struct config_more *more, struct err *e);
 void config_done(struct config *c);
 
-/* The environment of that name; NULL if there is none. */
+/* The environment with this name; NULL if there is none. */
 const struct config_place *config_place_find(const struct config *c, const char *name);
-/* Is it no name, but tells the way itself: ws://, wss://, unix:, ssh:HOST? */
+/* Is the text an address (ws://, wss://, unix:, ssh:HOST) and not the name of an environment? */
 bool config_place_is_way(const char *text);
 /* An environment without a config. 0; -EINVAL with a sentence. */
 struct config_way {
 	const char *text;
-	const char *token_env; /* the variable that has its token; NULL: none */
+	const char *token_env; /* the variable that contains the token; NULL: none */
 };
 int config_place_from(const struct config_way *way, char *const *environ_, struct config_place *out,
 		      struct err *e);
 void config_place_done(struct config_place *p);
 
-/* Is it one line of text without control characters? */
+/* Is s one line of text without control characters? */
 bool config_is_printable(const char *s);
-/* May this tool be used: enabled_tools, then disabled_tools? "*" in a list is every tool. */
+/* Do enabled_tools and disabled_tools allow this tool? "*" in a list means every tool. */
 bool config_tool_allowed(const struct config_server *s, const char *tool);
