@@ -1,9 +1,9 @@
-/* ask.h - what a server asks of the host: sampling, elicitation, roots.
+/* ask.h - a request from a server to the host: sampling, elicitation, roots.
  *
- * An ask is the host's from on_ask until it is answered or declined, whatever becomes of the server
- * meanwhile; then the answer has nowhere to go and is dropped.
+ * The host owns an ask from on_ask until the host answers or declines it, also when the server ends
+ * meanwhile; in this case the answer is dropped.
  *
- * Life: ask_put -> on_ask -> ask_over or ask_decline, which free it.
+ * Life: ask_put -> on_ask -> ask_over or ask_decline, which free the ask.
  * Threads: with the loop's lock.
  */
 #pragma once
@@ -22,19 +22,19 @@ struct killick_ask {
 	struct outbox_item item;
 	struct killick_session *session;
 	struct ring in_session, in_lease;
-	struct lease *lease; /* NULL: nobody waits for the answer (any more) */
+	struct lease *lease; /* NULL: no server waits for the answer (any more) */
 	uint64_t id;
 	bool in_outbox, told, over;
 	const char *server, *method, *params;
 	size_t params_len;
 };
 
-/* A server asks something; true if the host will answer. */
+/* Hand the request of a server to the host; true if the host will answer. */
 bool ask_put(struct lease *l, uint64_t id, const char *method, struct json params);
-/* The lease leaves or its client is gone: answers have nowhere to go. */
+/* The lease leaves or its client is gone: the answers to its asks will be dropped. */
 void asks_orphan(struct lease *l);
 void asks_free(struct killick_session *s);
 
-/* The ask is answered: nobody waits for it any more. */
+/* The ask is answered: free it. */
 void ask_over(struct killick_ask *a);
 void ask_decline(struct killick_ask *a, const char *reason);

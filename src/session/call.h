@@ -1,9 +1,10 @@
-/* call.h - a request of the host on its way, and its result.
+/* call.h - a request of the host in flight, and its result.
  *
  *	killick_start -> [parked: its server does not run yet] -> with the client
- *	              -> over: it has its result -> told: to a callback, or to the thread that waits
+ *	              -> over: the call has its result
+ *	              -> told: a callback or the waiting thread has the result
  *
- * A call is freed when it has been told and its handle was let go of.
+ * A call is freed when it has been told and its handle was freed.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -19,53 +20,56 @@ struct lease;
 struct waiter;
 
 struct part {                  /* of a call, for one server */
-	struct client_call op; /* what its client does */
+	struct client_call op; /* the request to the client */
 	struct killick_call *call;
-	struct lease *lease;           /* NULL: it is over */
-	struct killick_result *result; /* of one of several */
-	uint64_t drops;                /* of the server's toolcache when this was begun */
+	struct lease *lease;           /* NULL: the part is over */
+	struct killick_result *result; /* if the call has several parts */
+	uint64_t drops;                /* of the server's toolcache when this part began */
 };
 
 struct killick_call {
 	struct outbox_item item;
 	struct killick_session *session;
 	struct ring in_session, in_park;
-	struct loop_timer timer;   /* while it is parked */
-	struct killick_request rq; /* its strings are valid while it begins or is parked */
+	struct loop_timer timer;   /* while the call is parked */
+	struct killick_request rq; /* its strings are valid while the call begins or is parked */
 	struct json args;
-	char *own; /* the block that holds both while it is parked */
+	char *own; /* the block with the strings of rq and args while the call is parked */
 	int64_t timeout_ms;
 	struct part one, *parts;       /* parts: &one, or a block of several */
-	size_t part_count, parts_left; /* left: without an answer */
+	size_t part_count, parts_left; /* left: parts without an answer */
 	struct killick_result *result;
 	struct waiter *waiter;
-	unsigned progress; /* items in the outbox */
+	unsigned progress; /* progress reports in the outbox */
 	bool held, over, told, waited, cancelled;
 };
 
-/* A request of the host, with its args checked; then hand it to its server, or to all of them. */
+/* A call for a request of the host; args are checked already. */
 struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
 			      struct json args);
+/* Hand the call to its server, or to all servers. */
 void call_begin(struct killick_call *c);
-/* The server runs: a parked call goes its way. */
+/* The server runs: hand a parked call to the client. */
 void call_unpark(struct killick_call *c);
-/* It never will. */
+/* The server will not run: end a parked call. */
 void call_fail_parked(struct killick_call *c, int code, const char *text);
 void call_free(struct killick_call *c);
-void call_free_if_forgotten(struct killick_call *c); /* by the host, and over */
+/* Free the call if the host has freed its handle and the call is over. */
+void call_free_if_forgotten(struct killick_call *c);
 
-/* route.c: the server that is meant when no tool says which: the one of that name, or the only one.
+/* route.c: the server of a request that names no tool: the server with this name, or the only one.
  * NULL: e says why there is none. */
 struct lease *route_server(const struct killick_session *s, const char *server,
 			   struct killick_error *e);
 /* The server that a call is for; the tool's own name is put into rq. NULL: e says why. */
 struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e);
 
-/* tools.c: what the host gets of a list of tools. */
+/* tools.c: lists of tools as the host gets them. */
 struct buf;
-/* A list of one server: learn its names. *out stays empty when the list can be given as it is, else
- * it has what may be used of it. 0 or -EMSGSIZE. */
+/* The list of one server: learn its names. *out stays empty when the list can be returned
+ * unchanged, else *out has the list without the tools that cannot be used: forbidden by the config,
+ * listed twice, or without a name. 0 or -EMSGSIZE. */
 int tools_of_one(struct lease *l, struct json list, struct buf *out);
-/* The lists of several, under qualified names. */
+/* The lists of several servers as one list, with qualified names. */
 int tools_of_all(struct killick_session *s, const struct part *parts, size_t count,
 		 struct buf *out);

@@ -1,12 +1,12 @@
-/* era.h - which era a server was found to speak, so that it need not be asked again.
+/* era.h - remembers the era of each server, so that the server need not be probed again.
  *
- * Kept per fingerprint, in memory and, where there is a directory for it, in a file that several
- * programs may share: it is replaced as a whole, and what others added meanwhile is kept. A verdict
- * that proves wrong is forgotten, in the file as well, and the server asked again. The oldest go
- * first when there are more than ERA_MAX.
+ * A verdict is stored per fingerprint, in memory and, if there is a cache directory, in a file that
+ * several programs may share: the file is replaced as a whole, and verdicts that other programs
+ * added meanwhile stay. A wrong verdict is forgotten, in the file as well, and the server is probed
+ * again. When there are more than ERA_MAX verdicts, the oldest are dropped.
  *
  * Life: eras_init -> eras_get, eras_put, eras_forget, eras_save -> eras_done.
- * Threads: with the loop's lock, but for eras_save, which takes it.
+ * Threads: with the loop's lock, except eras_save, which takes the lock.
  * Blocking: eras_init and eras_save, which use a file.
  */
 #pragma once
@@ -28,8 +28,8 @@ struct eras {
 	struct era_verdict *list; /* newest last */
 	size_t count, room;
 	char *file;  /* NULL: in memory only */
-	bool is_new; /* there is something to save; may be looked at without the lock */
-	bool saving; /* a thread does it */
+	bool is_new; /* there is something to save; may be read without the lock */
+	bool saving; /* a thread is saving */
 };
 
 void eras_init(struct eras *es, const char *cache_dir);
@@ -41,6 +41,7 @@ static inline bool eras_is_new(const struct eras *es)
 {
 	return __atomic_load_n(&es->is_new, __ATOMIC_ACQUIRE);
 }
-/* Write the file. Without the lock. A file that cannot be written is no error: we ask again. */
+/* Write the file. Without the lock. A file that cannot be written is no error: the next program
+ * probes again. */
 void eras_save(struct eras *es, struct loop *loop);
 void eras_done(struct eras *es);

@@ -1,12 +1,12 @@
-/* names.h - the names under which tools of several servers are offered to a model, and back.
+/* names.h - qualified names, under which tools of several servers are offered to a model.
  *
  * `server__tool`, each part sanitised to [A-Za-z0-9_] (every other character becomes '_', empty
  * becomes '_'), at most NAME_MAX_LEN bytes in all, the server's part at most NAME_SERVER_MAX.
- * Server parts that become the same get `_` and 12 hex digits of a hash of the real name; so do
- * tools that become the same; what is too long is cut and gets the hash; and so does what looks as
- * if it had one already, so that nobody can choose the name that another one gets. (Where 12 digits
- * are the same as well, there are 40.) A name depends on the set of all names alone, not on the
- * order in which they were added.
+ * Server parts that become equal get `_` and 12 hex digits of a hash of the real name; so do tools
+ * that become equal. A name that is too long is cut and gets the hash. A name that looks as if it
+ * had a hash already gets one, too, so that no server can choose the qualified name of another
+ * tool. (If the 12 digits are equal as well, 40 digits are used.) A qualified name depends only on
+ * the set of all names, not on the order in which the names were added.
  *
  * Life: NAMES_INIT -> names_add (all tools) -> names_settle -> names_of, names_find -> names_done.
  * Names that were added since the last names_settle are not found yet.
@@ -24,17 +24,17 @@
 
 struct name {
 	struct hash_node in_table;
-	char *server, *tool;              /* as they are */
+	char *server, *tool;              /* the real names */
 	char qualified[NAME_MAX_LEN + 1]; /* "" until settled */
 };
 struct names {
-	struct name **list; /* in no promised order */
+	struct name **list; /* in no particular order */
 	size_t count, room;
 	/* private */
 	struct hash table;      /* by server and tool */
 	struct name **order;    /* by qualified name */
-	size_t settled;         /* how many are in order */
-	unsigned char seed[16]; /* of the table: a server cannot fill one chain */
+	size_t settled;         /* number of names in order */
+	unsigned char seed[16]; /* of the table, so that a server cannot fill one chain */
 };
 #define NAMES_INIT                                                                                 \
 	{                                                                                          \
@@ -43,11 +43,11 @@ struct names {
 
 /* Add a tool; an exact duplicate is ignored and returns 1, else 0. */
 int names_add(struct names *n, const char *server, const char *tool);
-/* Forget all tools of a server. `server` is not to be a string of the list itself. */
+/* Forget all tools of a server. `server` must not be a string of the list itself. */
 void names_remove(struct names *n, const char *server);
 /* Make the qualified names. */
 void names_settle(struct names *n);
-/* From the real names to the qualified one and back; NULL: there is none. Borrowed until the next
+/* From the real names to the qualified name and back; NULL: not found. Borrowed until the next
  * change. */
 const char *names_of(const struct names *n, const char *server, const char *tool);
 const struct name *names_find(const struct names *n, const char *qualified);

@@ -1,10 +1,11 @@
 /* outbox.h - callbacks of the host that wait to be called, in order, outside of the lock.
  *
- * Whatever happens under the lock puts an item. Items are run by the callback thread, which the
- * runtime starts when the host first gives it a callback, or by killick_dispatch. The loop's thread
- * runs none: host code may block, and the loop's thread keeps the time. One thread at a time runs
- * items, so callbacks of one runtime never run at the same time. An item is embedded in the object
- * that it reports (a call, an event): nothing is allocated for the result of a call.
+ * Code that holds the lock puts items into the outbox. The callback thread, which the runtime
+ * starts when the host first passes a callback, or killick_dispatch runs the items. The loop's
+ * thread runs no item, because host code may block and the loop's thread runs the timers. One
+ * thread at a time runs items, so callbacks of one runtime never run at the same time. An item is
+ * embedded in the object that it reports (a call, an event): nothing is allocated for the result of
+ * a call.
  *
  * Life: outbox_init -> outbox_want, outbox_put ... -> outbox_stop -> outbox_done.
  * Threads: any.  Blocking: outbox_run, and outbox_stop until the thread has ended.
@@ -22,11 +23,11 @@
 
 struct outbox_item;
 struct outbox_kind {
-	/* With the lock: is it still wanted? NULL: it always is. Items that can become unwanted
+	/* With the lock: is the item still wanted? NULL: always. Items that can become unwanted
 	 * have a subject. */
 	bool (*is_wanted)(struct outbox_item *i);
 	void (*run)(struct outbox_item *i);  /* without the lock: call the host */
-	void (*done)(struct outbox_item *i); /* with the lock, wanted or not: let go of it */
+	void (*done)(struct outbox_item *i); /* with the lock, wanted or not: release the item */
 };
 struct outbox_item {
 	struct outbox_item *next;
@@ -38,55 +39,55 @@ struct outbox {
 	struct loop *loop;
 	const struct origin *origin;
 	int fd;           /* readable when items wait for killick_dispatch; -1: there is a thread */
-	struct bell bell; /* whose it is */
-	bool rung;        /* and not hushed yet */
-	bool visiting;    /* outbox_run reads answers: it runs what is put now */
+	struct bell bell; /* makes fd readable */
+	bool rung;        /* the bell was rung and not hushed yet */
+	bool visiting;    /* outbox_run reads answers, and runs the items that are put meanwhile */
 	struct outbox_item *first, **last;
 	bool busy;           /* a callback runs, */
 	pthread_t who;       /* on this thread, */
-	const void *subject; /* of that callback; NULL: it is always wanted */
-	uint64_t put;        /* items so far, */
-	uint64_t ran;        /* and those that were run or dropped */
-	unsigned watchers;   /* threads that wait for a change of these */
+	const void *subject; /* about this subject; NULL: a callback that is always wanted */
+	uint64_t put;        /* items that were put so far, */
+	uint64_t ran;        /* and items that were run or dropped */
+	unsigned watchers;   /* threads that wait for a change of the fields above */
 
 	bool started; /* the callback thread runs */
-	bool stop;    /* it is to end */
+	bool stop;    /* the callback thread is to end */
 	pthread_t thread;
-	struct loop_lender lender; /* how it waits */
+	struct loop_lender lender; /* how the callback thread waits */
 
 	void (*on_abandoned)(void *ctx); /* NULL: not abandoned */
 	void *ctx;
 };
 
-/* for_host: items wait for killick_dispatch. loop and origin are set by the caller afterwards.
+/* for_host: items wait for killick_dispatch. The caller sets loop and origin afterwards.
  * 0 or -errno with a sentence. */
 int outbox_init(struct outbox *o, bool for_host, struct err *e);
-/* It must be empty, and its thread must have ended. */
+/* The outbox must be empty, and its thread must have ended. */
 void outbox_done(struct outbox *o);
 
-/* With the lock: the host has given us a callback. Starts the thread that will run it. 0 or -errno.
- */
+/* With the lock: the host has passed a callback. Starts the callback thread. 0 or -errno. */
 int outbox_want(struct outbox *o);
 /* With the lock; after outbox_want. */
 void outbox_put(struct outbox *o, struct outbox_item *i);
-/* With the lock: are we inside a callback? */
+/* With the lock: is the calling thread inside a callback? */
 bool outbox_is_mine(const struct outbox *o);
-/* With the lock: no callback about subject runs. Waiting for it is runtime_quiet. */
+/* With the lock: no callback about subject runs. runtime_quiet waits for this. */
 bool outbox_is_quiet(const struct outbox *o, const void *subject);
 /* With the lock: no callback runs, and none waits for the callback thread. */
 bool outbox_is_idle(const struct outbox *o);
 
-/* Without the lock: run the first item, or drop it if it is not wanted any more. 1; 0: none waits,
- * or another thread runs one. */
+/* Without the lock: run the first item, or drop the item if it is not wanted any more. 1; 0: no
+ * item waits, or another thread runs one. */
 int outbox_run_one(struct outbox *o);
 /* With the lock: could outbox_run_one run something? */
 bool outbox_is_waiting(const struct outbox *o);
-/* Without the lock: run the items that wait now; how many. 0 also when another thread does it.
- * Negative: this is a child that a callback forked. */
+/* Without the lock: run the items that wait now. Returns the number of items, 0 also when another
+ * thread runs them. Negative: this process is a child that a callback forked. */
 int outbox_run(struct outbox *o);
 
-/* With the lock, while a callback runs: nobody waits for it any more. The thread that it runs on
- * runs the items that are left, then calls fn, which may free the outbox. */
+/* With the lock, while a callback runs: do not wait for the callback any more. The thread of this
+ * callback runs the remaining items, then calls fn, which may free the outbox. */
 void outbox_abandon(struct outbox *o, void (*fn)(void *ctx), void *ctx);
-/* Without the lock, when it is idle: end the callback thread. From inside on_abandoned, too. */
+/* Without the lock, when the outbox is idle: end the callback thread. Also allowed inside
+ * on_abandoned. */
 void outbox_stop(struct outbox *o);

@@ -1,15 +1,16 @@
 /* pool.h - the running servers of a runtime, and the leases that sessions have on them.
  *
- * A session never has a server, only leases. A server that is not shared has one lease; one that is
- * ("share": "identical") has one for each session whose config says the same. The last lease to go
- * ends the server; the others do not wait for that and have no ending to report.
+ * A session owns no server, only leases. A server that is not shared has one lease; a shared server
+ * ("share": "identical") has one lease for each session whose config defines the same server. The
+ * last lease that leaves ends the server; the other leases do not wait for the end of the server
+ * and have no ending to report.
  *
  *	lease_new -> held [settled: the server is ready or failed]
  *	lease_leave -> leaving: calls may finish
- *	            -> left: what is open ends with KILLICK_ERR_CLOSED
- *	            -> over: the server is gone, or is others' business
+ *	            -> left: open calls end with KILLICK_ERR_CLOSED
+ *	            -> over: the server is gone, or other leases keep it
  *
- * The pool also lets a bounded number of servers start at once.
+ * The pool also limits how many servers start at the same time.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -27,7 +28,7 @@ struct job;
 
 struct pool {
 	struct ring servers; /* all */
-	struct ring queue;   /* those that wait for a place to start */
+	struct ring queue;   /* servers that wait for their turn to start */
 	unsigned starting, starting_max;
 	struct loop_timer turn;
 };
@@ -40,47 +41,47 @@ struct lease {
 	struct ring in_session, on_server;
 	enum lease_state state;
 	struct config config;    /* of this one server */
-	struct server *server;   /* NULL: it is disabled, cannot be placed, or is over */
-	char *error;             /* why there is none; NULL: no error */
-	bool settled;            /* it was ready or failed since we have it */
-	bool failed;             /* the latter */
-	bool listed;             /* it is in the session's table */
-	bool replaced;           /* by a refresh: its changes are no news */
-	enum ending_why why;     /* why it leaves: ENDING_CLOSE or ENDING_REFRESH */
-	struct job *job;         /* to which its ending is told; NULL: nobody */
+	struct server *server;   /* NULL: disabled, cannot be placed, or the lease is over */
+	char *error;             /* why there is no server; NULL: no error */
+	bool settled;            /* the server was ready or failed since lease_new */
+	bool failed;             /* the server failed */
+	bool listed;             /* the lease is in the session's table */
+	bool replaced;           /* by a refresh: changes of the server make no events */
+	enum ending_why why;     /* why the lease leaves: ENDING_CLOSE or ENDING_REFRESH */
+	struct job *job;         /* gets the ending; NULL: none */
 	struct loop_timer timer; /* while leaving */
-	unsigned in_flight;      /* calls that the server has, or will have when it runs */
+	unsigned in_flight;      /* calls that the server has, or gets when it runs */
 	long tools;              /* -1: not listed yet */
 	struct ring asks;
 };
 
 void pool_init(struct pool *p, unsigned starting_max);
-/* Wait for a place to start. */
+/* Put sv into the queue; server_place is called when its turn has come. */
 void pool_enqueue(struct killick *k, struct server *sv);
 void pool_dequeue(struct killick *k, struct server *sv);
-/* A server has begun, or is no longer starting. */
+/* Count a server that begins to start (1), or that is no longer starting (-1). */
 void pool_count(struct killick *k, int change);
-void pool_done(struct killick *k); /* everything must have ended */
+void pool_done(struct killick *k); /* every server must have ended */
 
-/* A lease on a server for cs, which is moved out of its config. The server is started if need be.
- */
+/* A lease on a server for cs, which is moved out of its config. Starts the server if necessary. */
 struct lease *lease_new(struct killick_session *s, struct config_server *cs);
 const struct config_server *lease_config(const struct lease *l);
 const char *lease_name(const struct lease *l);
 enum killick_state lease_server_state(const struct lease *l);
-/* The server that cs wants is the one we have. */
+/* Does cs define the server that the lease has? */
 bool lease_fits(const struct lease *l, const struct config_server *cs);
 /* Take over the rest of cs. A server that had failed is tried again. */
 void lease_adjust(struct lease *l, struct config_server *cs);
-/* Give it back; what is in flight has drain_ms. */
+/* Give the lease back; calls in flight have drain_ms to finish. */
 void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct job *job);
-/* One more or one less in flight. */
+/* One more or one less call in flight. */
 void lease_count(struct lease *l, int change);
-void lease_free(struct lease *l); /* which is over */
+void lease_free(struct lease *l); /* the lease must be over */
 
-/* From the server: it cannot be reached, so what it has of this lease ends with KILLICK_ERR_LOST.
+/* The server reports: it cannot be reached, so its calls of this lease end with KILLICK_ERR_LOST.
  */
 void lease_lose(struct lease *l);
-/* It is ready, or failed; and it is gone for good. */
+/* The server reports: it is ready, or failed. */
 void lease_settle(struct lease *l, bool failed);
+/* End the lease. e: how the server ended; NULL: there is no ending to report. */
 void lease_over(struct lease *l, const struct ending *e);

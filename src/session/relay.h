@@ -1,7 +1,8 @@
-/* relay.h - what a server says without being asked, handed to the sessions that it concerns.
+/* relay.h - passes notifications, asks and stderr of a server on to its sessions.
  *
- * To the one that caused it where that is known; to the only one where there is one; news about
- * lists to all. What could be anybody's of several goes to nobody.
+ * A log message, an update or an ask goes to the session that caused it, if this session is known,
+ * or to the only session of the server. If it could belong to several sessions, it is dropped.
+ * Warnings, states, stderr and changes of lists go to all sessions.
  * Threads: with the loop's lock.
  */
 #pragma once
@@ -22,12 +23,11 @@ void relay_warning(void *ctx, const char *text);
 void relay_note(void *ctx, enum killick_event_kind kind, void *owner, struct json params);
 bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params);
 
-/* stderr: into the tail, the file, and in whole lines to who listens. */
+/* stderr goes into the tail, into the file, and in whole lines to the handlers. */
 void relay_stderr_open(struct server *sv);
 void relay_stderr(void *ctx, const char *bytes, size_t len); /* for link_events */
 void relay_stderr_close(struct server *sv);
 
-/* A link whose keeper does not answer, not even to SIGKILL. Nobody waits for it any more: a close
- * that hangs would help no one. Should it end after all, it frees itself; what it says until then
- * is not heard. */
-void relay_abandon(struct link *l, struct site *site); /* site: where it is; NULL: here */
+/* Abandon a link whose keeper does not answer, not even to SIGKILL, so that a close does not hang.
+ * If the link ends later, it frees itself; its output is ignored until then. */
+void relay_abandon(struct link *l, struct site *site); /* site: of the link; NULL: this machine */

@@ -1,4 +1,4 @@
-/* report.h - how servers ended, collected and told.
+/* report.h - collects how servers ended, and makes the report.
  *
  * Life: zero -> endings_add ... -> report_new, which empties the list, or endings_done.
  */
@@ -11,16 +11,16 @@
 #include "link/link.h"
 
 enum ending_why {                 /* why a server ended */
-		  ENDING_NOT_YET, /* it has not, and nobody wants it to */
+		  ENDING_NOT_YET, /* the server has not ended, and is not being ended */
 		  ENDING_CLOSE,   /* the session was closed */
-		  ENDING_REFRESH, /* a refresh removed or replaced it */
-		  ENDING_START,   /* it could not be started */
+		  ENDING_REFRESH, /* a refresh removed or replaced the server */
+		  ENDING_START,   /* the server could not be started */
 		  ENDING_HANDSHAKE,
-		  ENDING_TIMEOUT, /* of its start */
+		  ENDING_TIMEOUT, /* the start timed out */
 		  ENDING_EXIT,
 		  ENDING_CRASH,
-		  ENDING_KEEPER, /* its keeper was killed, or does not answer */
-		  ENDING_LOST,   /* the way to its executor */
+		  ENDING_KEEPER, /* the keeper was killed, or does not answer */
+		  ENDING_LOST,   /* the connection to the executor is lost */
 };
 const char *ending_why_name(enum ending_why why); /* static; not for ENDING_NOT_YET */
 
@@ -34,7 +34,8 @@ struct ending { /* of one tree */
 	char *text;        /* a sentence, when the proof is LINK_PROOF_LEASE; NULL: none */
 	char *environment; /* NULL: this machine */
 };
-/* As the link told it. environment: where it ran; NULL: here. */
+/* Fill in *out from the report of the link. environment: where the server ran; NULL: this machine.
+ */
 void ending_read(struct ending *out, const struct link_end *end, enum ending_why why,
 		 const char *environment);
 void ending_done(struct ending *e);
@@ -43,11 +44,11 @@ struct endings {
 	struct ending_note *list;
 	size_t count, room;
 };
-/* All of it is copied. */
+/* Append a copy of the ending. */
 void endings_add(struct endings *es, const char *session, const char *server,
 		 const struct ending *e);
 void endings_done(struct endings *es);
-/* Those of `from` come behind those of `to`. */
+/* Append the endings of `from` to `to`. */
 void endings_move(struct endings *to, struct endings *from);
-/* One block, for killick_report_free. */
+/* Make the report, in one block, to be given to killick_report_free. */
 struct killick_report *report_new(struct endings *es, int64_t began_us);

@@ -1,4 +1,4 @@
-/* result.h - what came of a request, as one block of memory.
+/* result.h - the result of a request, as one block of memory.
  *
  * Life: result_new -> killick_result_free. Threads: one at a time.
  */
@@ -10,8 +10,8 @@
 struct killick_result {
 	int code;
 	const char *server, *error;
-	struct json json; /* of ours, NUL-terminated */
-	char *text;       /* once somebody asked for it */
+	struct json json; /* in this block, NUL-terminated */
+	char *text;       /* made by the first killick_result_text; NULL: not yet */
 };
 
 struct result_spec {

@@ -1,16 +1,15 @@
-/* server.h - a running copy of a configured server: its process, the client that speaks to it, and
- * the state they are in.
+/* server.h - a running instance of a configured server: its process, its client, and its state.
  *
- * A server is used through leases (pool.h) and belongs to the pool; nobody else keeps a pointer to
- * one.
+ * The pool owns the servers. Sessions use a server through leases (pool.h) and keep no pointer to
+ * the server itself.
  *
  *	server_new -> server_use: starting, handshaking, ready
  *	           -> server_unleased: draining, stopping, gone
- *	           -> the leases are told how it ended, and it is freed
+ *	           -> the leases get the ending, and the server is freed
  *
- * In between it may end by itself and be started again, as its config says.
- * The promise: "gone" comes after the proof that no process of its tree exists, and nothing that
- * failed is reported before.
+ * In between the server may end by itself and be started again, as its config says.
+ * The promise: "gone" comes after the proof that no process of the tree exists, and no failure is
+ * reported before the proof.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -34,25 +33,25 @@ struct lease;
 struct site;
 
 enum server_event {
-	EV_USE,     /* somebody needs it */
-	EV_PLACE,   /* it may start now */
+	EV_USE,     /* a lease needs the server */
+	EV_PLACE,   /* the server may start now */
 	EV_STARTED, /* its process runs */
 	EV_SHOOK,   /* the handshake succeeded */
 	EV_REFUSED, /* the handshake failed */
-	EV_EOF,     /* its stdout is closed, or its stdin: there is nothing to talk to */
-	EV_LOST,    /* the way to it is interrupted */
-	EV_BACK,    /* and it is back */
+	EV_EOF,     /* the server closed its stdout or its stdin */
+	EV_LOST,    /* the connection to the executor is lost */
+	EV_BACK,    /* the connection is back */
 	EV_ENDED,   /* its tree is proved gone */
 	EV_LEAVING, /* every session is leaving, but calls may finish */
-	EV_LEFT,    /* nobody has a lease any more */
-	EV_TIME,    /* the deadline of its state */
+	EV_LEFT,    /* no lease is left */
+	EV_TIME,    /* the deadline of the state has passed */
 };
 
 /* In KILLICK_STOPPING: how far the end has come. */
 enum server_stop {
-	STOP_LINGER, /* it is about to exit, or has a mind not to */
+	STOP_LINGER, /* stdin or stdout is closed: wait a moment for the server to exit by itself */
 	STOP_ASKED,  /* link_stop was called */
-	STOP_FORCED, /* and did not help in time */
+	STOP_FORCED, /* the tree did not end in time: link_stop was called with LINK_STOP_KILL */
 };
 
 struct server {
@@ -64,40 +63,40 @@ struct server {
 	struct loop_timer timer; /* the deadline of the state */
 
 	/* what it is */
-	struct recipe recipe; /* session: the label of the session that made it */
-	struct site *site;    /* where it runs; NULL: on this machine */
+	struct recipe recipe; /* session: the label of the session that made the server */
+	struct site *site;    /* where the server runs; NULL: on this machine */
 	char fingerprint[FINGERPRINT_SIZE];
 	enum config_era era;
-	unsigned answers; /* what it is told that we can answer */
+	unsigned answers; /* enum killick_answers: declared to the server */
 	bool shared;
 
-	/* what may change by a refresh */
+	/* what a refresh may change */
 	int64_t startup_ms;
 	enum config_restart restart;
 	char *stderr_file;
 
 	/* who uses it */
-	struct ring leases; /* struct lease; those that have left last wait for its end */
-	unsigned holders;   /* leases that have not left, */
-	unsigned active;    /* and are not about to */
-	struct ring parked; /* calls that wait for it to run */
+	struct ring leases; /* struct lease; the last one stays until the server has ended */
+	unsigned holders;   /* leases that have not left */
+	unsigned active;    /* leases that have not left and are not leaving */
+	struct ring parked; /* calls that wait until the server runs */
 
 	/* while it runs */
 	struct link *link;
 	bool deaf; /* its stdin is closed */
-	bool lost; /* the way to it is interrupted; `error` says why */
+	bool lost; /* the connection to the executor is lost; `error` says why */
 	struct client *client;
 	struct client_spec spec;
-	bool shook;         /* the handshake succeeded before we were told that it runs */
+	bool shook;         /* the handshake succeeded before EV_STARTED */
 	bool failed_client; /* client_fail was called */
-	bool assumed;       /* its era was remembered */
+	bool assumed;       /* the era was taken from the cache */
 	struct toolcache tools;
 	pid_t pid;
 	char level[16];
 	char link_id[LINK_ID_SIZE], tree[LINK_TREE_SIZE]; /* of the last link; for traces */
 	int64_t started_us, ready_us, stop_us;            /* 0: not */
 	enum server_stop stop;
-	enum ending_why why; /* why we end it; ENDING_NOT_YET: we do not */
+	enum ending_why why; /* why we end the server; ENDING_NOT_YET: we do not */
 	int stderr_fd;       /* -1: none */
 	struct own stderr_id;
 	struct buf stderr_part; /* of a line */
@@ -105,57 +104,57 @@ struct server {
 	/* what has been */
 	unsigned starts, failures; /* failures: in a row */
 	unsigned backoff_ms;
-	bool tried;  /* it was started */
-	bool broken; /* it failed too often; this and `tried` until a refresh */
-	bool again; /* it may have died of our question, or we took it for another era: once more */
-	bool doubted;                           /* that was done, and did not help yet */
-	unsigned long long bytes_in, bytes_out; /* out: by links that are no more */
-	struct killick_error error;             /* why it is not ready, or last ended */
+	bool tried;   /* the server was started; a refresh resets this */
+	bool broken;  /* the server failed too often; a refresh resets this */
+	bool again;   /* start again at once: the probe or a wrong era may have ended the server */
+	bool doubted; /* `again` was used; reset when the server is ready */
+	unsigned long long bytes_in, bytes_out; /* out: without the current link */
+	struct killick_error error;             /* why the server is not ready, or last ended */
 	struct ending ending;
-	bool has_ended; /* and `ending` says how */
+	bool has_ended; /* `ending` says how */
 	struct tail tail;
 };
 
 struct server *server_new(struct killick *k, const struct config_server *cs, unsigned grace_ms,
 			  unsigned answers, const char *label);
-/* Is cs what this server runs? */
+/* Does cs define this server? */
 bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers);
-/* Take over what a running server can take over: times, restart, stderr. */
+/* Take over the settings that need no restart: times, restart, stderr. */
 void server_adjust(struct server *sv, const struct config_server *cs);
 
-/* Make it run if it does not. 0: its client can be called, or will call for those who are parked;
- * else why not. */
+/* Start the server if it does not run. KILLICK_OK: calls can be made, or parked until the server
+ * runs; else an error that says why not. */
 int server_use(struct server *sv, struct killick_error *e);
-/* May it be asked now? */
+/* Does the client take calls now? */
 bool server_has_client(const struct server *sv);
-/* A call could not be written: see whether any can. */
+/* A call could not be written: check whether the server's stdin is closed. */
 void server_check(struct server *sv);
 /* `holders` or `active` became 0. */
 void server_unleased(struct server *sv);
-/* Its turn to start has come. */
+/* The server's turn to start has come. */
 void server_place(struct server *sv);
 
-/* The one function that steps it: for server_link.c. */
+/* The only function that steps the state machine: for server_link.c. */
 void server_step(struct server *sv, enum server_event ev);
-/* server_link.c: where it is placed, and nowhere else. 0, or -errno with a sentence: -ENOTCONN
- * while the connection to its environment is lost. */
+/* server_link.c: open a link in the environment of the server, never in another place. 0, or -errno
+ * with a sentence: -ENOTCONN while the connection to the environment is lost. */
 int server_open_link(struct server *sv, struct err *e);
 void server_open_client(struct server *sv);
 
-/* It could not be started; why is one line, and more that is not shown. */
+/* The server could not be started. Only the first line of `why` is shown. */
 void server_not_started(struct server *sv, const char *why);
 
 /* report.c: the tree is gone; fills in `error`, `ending` and `again`. */
 void server_note_end(struct server *sv, const struct link_end *end);
 
-/* pool.c: it failed once more. */
+/* pool.c: the server failed once more. */
 void server_count_failure(struct server *sv);
-/* It was not started because its environment is lost, which others mend: that is no failure of it.
- */
+/* The server was not started because the connection to its environment is lost. This is not counted
+ * as a failure; the environment reconnects by itself. */
 void server_await_way(struct server *sv);
-/* Is it left alone? KILLICK_OK, or an error that says why. */
+/* May the server be started? KILLICK_OK, or an error that says why not. */
 int server_refuses(const struct server *sv, struct killick_error *e);
-/* How long it has to wait before its next start. */
+/* How long the server has to wait before its next start. */
 int64_t server_backoff_ms(const struct server *sv);
-/* Forget that it failed, so that it can be used again. */
+/* Forget the failures, so that the server can be used again. */
 void server_forgive(struct server *sv);

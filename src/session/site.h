@@ -1,8 +1,8 @@
 /* site.h - the environments that the servers of a runtime are placed in.
  *
- * An environment is known by its definition: servers and sessions whose configs define the same one
- * share it, and with it one connection. It is made when the first server needs it and let go of
- * with the last.
+ * Servers whose configs define the same environment share one site, also over several sessions, and
+ * with the site one connection. The first server that needs the site makes it; the site is freed
+ * after the last server has left.
  *
  *	site_use -> [site_use, site_leave ...] -> site_leave, the last -> leaving -> freed
  *
@@ -24,18 +24,19 @@ struct site {
 	struct ring in_runtime;
 	unsigned users;
 	bool leaving;  /* its connection, or program, is being ended */
-	bool given_up; /* and takes longer than it can: nobody waits for it any more */
-	struct loop_timer
-		timer; /* nobody uses it: it is freed from a clean stack; then, patience */
+	bool given_up; /* the end timed out: a close does not wait for this site any more */
+	/* without users: the deferred free; while leaving: the give-up timeout */
+	struct loop_timer timer;
 	struct environment *env;
 	char fingerprint[FINGERPRINT_SIZE];
 };
 
-/* The environment that p defines. */
+/* The site of the environment that p defines; one more user. */
 struct site *site_use(struct killick *k, const struct config_place *p);
-void site_use_again(struct site *s); /* one more */
+void site_use_again(struct site *s); /* one more user */
 void site_leave(struct site *s);
-/* Is one about to go? Not for ever: its keeper may not answer. */
+/* Is a site without users being ended? False after the give-up timeout, because a keeper may never
+ * answer. */
 bool sites_are_leaving(const struct killick *k);
-/* None is left but those that were given up. */
+/* All sites are freed or given up. */
 bool sites_are_left(const struct killick *k);
