@@ -1,24 +1,24 @@
-/* client.h - the MCP peer on a link: handshake, requests, notifications, both eras.
+/* client.h - the MCP client on a link: handshake, requests, notifications, both eras.
  *
- * Several owners may use one client (a shared server): each request names its owner, and what the
- * server sends is attributed to the owner that caused it where that can be known.
+ * Several owners may use one client (a shared server): each request names its owner, and a message
+ * of the server is attributed to the owner that caused it, if this owner can be known.
  *
  * Life: client_new -> client_feed (bytes of the server) ... -> on_ready, once -> client_call ... ->
- * client_fail when the link is gone or is to be ended: every open call ends with that error ->
+ * client_fail when the link is gone or is to be ended: every open call ends with this error ->
  * client_free. Each call's on_done comes exactly once, from client_feed, a timer, client_cancel,
- * client_forget or client_fail; never from inside client_call. A handler may make new calls; it may
- * not free the client. on_note and on_warning only take note: client_fail, client_forget and
- * client_cancel are not for them.
+ * client_forget or client_fail; never from inside client_call. A handler may make new calls; it
+ * must not free the client. on_note and on_warning must not call client_fail, client_forget or
+ * client_cancel.
  *
- * What the server sends by itself, and whose it is:
- *  - progress: of the call, for as long as that is on the wire.
- *  - log messages and requests: of the only owner that has requests in the server; one that was
- *    given up counts for a minute more. Requests that may be of an owner that has left are
- *    declined. Once an owner has chosen a log level each owner hears what it chose, those that did
- *    not from "info" on, also of what the server says while it works for none of them; an owner is
- *    known here from its first request.
- *  - changes of a subscribed resource, or of a part of it: of the owners that subscribed.
- *  - changes of lists: of all.
+ * Which owner gets a notification or a request of the server:
+ *  - progress: the owner of the call, while the call is on the wire.
+ *  - log messages and requests: the only owner that has requests in the server; a request that was
+ *    given up counts for one more minute. Requests that may belong to an owner that has left are
+ *    declined. Once an owner has chosen a log level, each owner gets log messages from its level
+ *    on, an owner without a level from "info" on, also when the server works for no owner. The
+ *    client knows an owner from its first request.
+ *  - changes of a subscribed resource, or of a part of it: the owners that subscribed.
+ *  - changes of lists: all owners.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -40,16 +40,16 @@ enum client_era { ERA_LEGACY, ERA_MODERN, ERA_AUTO };
 
 /* How a call ended. Borrowed for the time of on_done. */
 struct client_result {
-	/* KILLICK_OK; KILLICK_ERR_ANSWER: the server answered with an error, json is it;
-	 * _TIMEOUT; _CANCELLED: by our side, or what the server asked for it was declined;
-	 * _PROTOCOL: the answer cannot be understood, or the server does not offer it; _BUSY: the
+	/* KILLICK_OK; KILLICK_ERR_ANSWER: the server answered with an error, which is in json;
+	 * _TIMEOUT; _CANCELLED: by the host, or the input that the server asked for was declined;
+	 * _PROTOCOL: the answer is not valid, or the server does not offer the method; _BUSY: the
 	 * server does not read, or too much is in flight; with `over` the code of client_fail */
 	int code;
-	bool over;        /* client_fail: code and text are those that it was given */
+	bool over;        /* client_fail was called: code and text are its arguments */
 	struct json json; /* the result or error as written; for lists one object that has all
 			     pages' items */
 	const char *text; /* a sentence, when the code is not KILLICK_OK */
-	int64_t ttl_ms;   /* of a list: how long it is good, as the server says; 0: not known */
+	int64_t ttl_ms;   /* of a list: how long the list is valid (ttlMs); 0: not known */
 };
 
 enum call_state {
@@ -57,13 +57,14 @@ enum call_state {
 	CALL_STARTING,
 	CALL_WAITING,   /* for the handshake */
 	CALL_SENT,      /* on the wire */
-	CALL_ASKING,    /* for input that the server wants, of our side */
-	CALL_LISTENING, /* for a listen stream to be acknowledged */
-	CALL_LATER,     /* decided; on_done comes from the loop */
+	CALL_ASKING,    /* asks the host for input that the server wants */
+	CALL_LISTENING, /* waits until a listen stream is acknowledged */
+	CALL_LATER,     /* the result is known; on_done comes from the loop */
 	CALL_OVER,      /* on_done was called */
 };
 
-/* A request, embedded in its maker, who fills in the first part and leaves the rest zero. */
+/* A request, embedded in an object of the caller, which fills in the first part and leaves the rest
+ * zero. */
 struct client_call {
 	enum killick_op op;
 	const char
@@ -74,49 +75,49 @@ struct client_call {
 	bool progress_extends;
 	void (*on_progress)(struct client_call *call,
 			    const struct killick_progress *p); /* or NULL */
-	/* Exactly once. The memory of the call is its maker's again. */
+	/* Exactly once. The caller may then free or reuse the memory of the call. */
 	void (*on_done)(struct client_call *call, const struct client_result *r);
 
 	/* private */
 	struct rpc_request rq;
 	struct ring of_owner;
 	struct client *client;
-	struct party *party; /* NULL: our own, nobody waits for it */
+	struct party *party; /* NULL: a request of the client itself (call_own) */
 	enum call_state state;
-	uint64_t last_id; /* that it had on the wire; for traces */
+	uint64_t last_id; /* the last id on the wire; for traces */
 	bool retried;     /* with another protocol version */
 	bool over;        /* CALL_LATER: the client has failed */
-	char *kept;       /* the memory of name and args, if they are needed later */
+	char *kept;       /* copies of name and args, if they are needed later */
 	struct pages *pages;
 	struct rounds *rounds;
 	int level, old_level; /* KILLICK_LOG_LEVEL: on the wire; of the owner before */
-	uint64_t generation;  /* CALL_LISTENING: of the set that has it */
+	uint64_t generation;  /* CALL_LISTENING: of the set that contains the resource */
 	int code;             /* CALL_LATER */
 	const char *json;     /* static */
 	char *text;
 };
 
-/* Is it with the client? */
+/* Has the call begun, and is not over? */
 static inline bool client_call_is_open(const struct client_call *call)
 {
 	return call->state != CALL_IDLE && call->state != CALL_OVER;
 }
 
-struct client_events { /* owner NULL: cannot be attributed, or concerns all */
+struct client_events { /* owner NULL: the owner is not known, or all owners */
 	/* The handshake is over; e is NULL when it succeeded. Once. */
 	void (*on_ready)(void *ctx, const struct err *e);
 	/* KILLICK_EVENT_LOG, _TOOLS, _RESOURCES, _PROMPTS, _UPDATED */
 	void (*on_note)(void *ctx, enum killick_event_kind kind, void *owner, struct json params);
-	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: it will
-	 * be answered through client_answer or client_decline with this id. False: declined at
-	 * once. */
+	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: the
+	 * answer will come through client_answer or client_decline with this id. False: the client
+	 * declines at once. */
 	bool (*on_ask)(void *ctx, void *owner, uint64_t ask, const char *method,
 		       struct json params);
 	void (*on_warning)(void *ctx, const char *text); /* not JSON, too long, an unknown id, ...;
 							    bounded by the client */
 };
 
-struct client_spec {                /* borrowed, must live as long as the client */
+struct client_spec {                /* borrowed; must live as long as the client */
 	const char *name, *version; /* clientInfo */
 	enum client_era era;
 	unsigned answers; /* enum killick_answers: capabilities to declare */
@@ -128,35 +129,35 @@ struct client_spec {                /* borrowed, must live as long as the client
 struct client_facts {        /* after on_ready; borrowed from the client */
 	enum client_era era; /* ERA_LEGACY or ERA_MODERN */
 	const char *protocol;
-	const char *info, *capabilities; /* JSON text, "{}" without */
-	const char *instructions;        /* text, "" without */
-	bool tells_tools;                /* it declared that it tells when its tools change */
+	const char *info, *capabilities; /* JSON text; "{}": none */
+	const char *instructions;        /* text; "": none */
+	bool tells_tools;                /* the server declared tools.listChanged */
 };
 
 /* The link must outlive the client's last call. Begins the handshake. */
 struct client *client_new(struct loop *loop, struct link *link, const struct client_spec *spec,
 			  const struct client_events *ev, void *ctx);
 void client_feed(struct client *c, const char *bytes, size_t len);
-/* Was the server still being asked for its era? If it ended then, it may have died of the question.
- */
+/* Is the server being probed for its era? A server that ends now may have ended because of the
+ * probe. */
 bool client_is_probing(const struct client *c);
 void client_facts(const struct client *c, struct client_facts *out);
 unsigned client_in_flight(const struct client *c, const void *owner); /* owner NULL: all */
 
-/* Begin a request; also before on_ready, when it waits for it. */
+/* Begin a request. Before on_ready the request waits for the handshake. */
 void client_call(struct client *c, struct client_call *call);
-/* The server is told; on_done with KILLICK_ERR_CANCELLED comes at once, the late answer is dropped.
- */
+/* Tell the server; on_done with KILLICK_ERR_CANCELLED comes at once, a late answer is dropped. */
 void client_cancel(struct client_call *call);
 /* An owner leaves: its calls are cancelled, its subscriptions ended, its asks declined. */
 void client_forget(struct client *c, void *owner, const char *why);
 void client_answer(struct client *c, uint64_t ask, const char *json, size_t len);
 void client_decline(struct client *c, uint64_t ask, const char *reason);
-/* Send a notification. 0; -EAGAIN before on_ready and after client_fail; else why it could not be
- * written: -EMSGSIZE, -ENOBUFS (the server does not read), -EPIPE, -ESTALE. */
+/* Send a notification. 0; -EAGAIN before on_ready and after client_fail; else why the notification
+ * could not be written: -EMSGSIZE, -ENOBUFS (the server does not read), -EPIPE, -ESTALE. */
 int client_notify(struct client *c, const char *method, struct json params);
-/* Tell the server that the roots changed, if that was declared: 1; 0 if not; or as above. */
+/* Tell a ready legacy server that the roots changed, if KILLICK_ROOTS_CHANGE was declared: 1; 0 if
+ * not; or an error as above. */
 int client_roots_changed(struct client *c);
-/* Everything open ends with this; nothing is sent any more. */
+/* Every open call ends with this code and text; nothing is sent any more. */
 void client_fail(struct client *c, int code, const char *text);
 void client_free(struct client *c); /* after client_fail */

@@ -1,16 +1,16 @@
-/* client_internal.h - what the files of the client share.
+/* client_internal.h - structs and functions that the files of the client share.
  *
- *	client.c         life, owners, what was learnt of the server
- *	handshake.c      which era, and when it is settled: one state, one writer
+ *	client.c         life, owners, facts about the server
+ *	handshake.c      finds the era of the server: one state, one writer
  *	legacy.c         initialize; log levels
  *	modern.c         server/discover; results that ask for input (rounds)
  *	call.c           a request from client_call to on_done
  *	pages.c          lists, page after page
- *	params.c         the params we write
- *	incoming.c       notifications; requests of the server (asks), and whose they are
- *	odd.c            what the server should not do: warnings
+ *	params.c         the params of our requests
+ *	incoming.c       notifications and requests (asks) of the server, and their owners
+ *	odd.c            protocol errors of the server: warnings
  *	subscriptions.c  which owner watches which resource
- *	listen.c         the modern stream that brings what is watched
+ *	listen.c         the modern stream that brings the notifications of changes
  */
 #pragma once
 
@@ -56,12 +56,12 @@ enum client_can { /* what the server offers */
 #define LEVEL_NONE  (-1) /* of a log: 0 is "debug" */
 #define LEVEL_UNSET (-2)
 
-struct party { /* one that made a request; until client_forget */
+struct party { /* one user (owner) of the client, from its first request until client_forget */
 	struct ring node, calls;
 	void *key;
 	unsigned open; /* calls */
-	unsigned wire; /* of these, on the wire */
-	int level;     /* of its log */
+	unsigned wire; /* calls on the wire */
+	int level;     /* its log level */
 };
 
 extern const char *const call_state_names[];
@@ -71,10 +71,10 @@ struct ask { /* a request that the server made */
 	struct client *client;
 	uint64_t number;
 	unsigned kind;            /* ANSWER_ bit */
-	struct party *owner;      /* NULL: nobody in particular */
-	struct client_call *call; /* it is part of that call, or */
+	struct party *owner;      /* NULL: not known */
+	struct client_call *call; /* the ask is part of this call (and of its slot), or */
 	size_t slot;
-	struct answer *answer; /* a request on the wire */
+	struct answer *answer; /* it answers a request on the wire */
 };
 
 struct listen {
@@ -104,14 +104,14 @@ struct client {
 	void *ctx;
 
 	enum client_state state;
-	enum client_era era; /* LEGACY or MODERN: of what is being tried, or was settled */
-	const char *version; /* static; of the same */
-	unsigned tries;      /* of versions */
-	bool answered;       /* the server has answered something of the handshake */
+	enum client_era era; /* LEGACY or MODERN: the era that is being tried, or was found */
+	const char *version; /* static; the protocol version of this era */
+	unsigned tries;      /* number of versions tried */
+	bool answered;       /* the server has answered a request of the handshake */
 	const char *found;   /* a modern version that the server has, while initialize is open */
 	struct rpc_request discover, initialize;
 	bool ready_due;   /* on_ready with `error` comes from the loop */
-	struct err error; /* of the handshake, as far as it failed */
+	struct err error; /* why the handshake failed */
 	char *meta;       /* modern: members of every request's _meta */
 
 	char *info, *capabilities, *instructions; /* NULL: none */
@@ -120,29 +120,29 @@ struct client {
 	struct ring owners;
 	struct party *last_owner; /* found last */
 	unsigned open;            /* calls of all owners */
-	struct ring later;        /* calls in CALL_LATER, */
-	struct ring telling;      /* and those of them whose turn it is */
+	struct ring later;        /* calls in CALL_LATER */
+	struct ring telling;      /* calls in CALL_LATER whose on_done is called in this turn */
 	struct loop_timer later_timer;
 
 	struct ring asks;
 	size_t ask_count;
 	uint64_t last_ask;
-	struct client_call *asking; /* rounds_begin runs for it; NULL when it ended */
+	struct client_call *asking; /* rounds_begin runs for this call; NULL when the call ended */
 
 	struct ring watches; /* subscriptions.c */
-	int wire_level;      /* legacy: what the server was told */
+	int wire_level;      /* legacy: the log level that was sent to the server */
 
 	struct listen listens[LISTEN_MAX];
-	uint64_t generation; /* of the set that is to be listened to */
+	uint64_t generation; /* of the set of watched resources and lists */
 	int64_t listen_delay_ms;
 	struct loop_timer listen_timer;
 
-	uint64_t odd[ODDITIES]; /* how often */
+	uint64_t odd[ODDITIES]; /* how often each kind occurred */
 	int over_code;          /* client_fail */
 	char *over_text;
 };
 
-/* The one writer of the state of a call. */
+/* The only function that writes the state of a call. */
 static inline void call_go(struct client_call *call, enum call_state to)
 {
 	if (to == call->state)
@@ -154,10 +154,10 @@ static inline void call_go(struct client_call *call, enum call_state to)
 }
 
 /* client.c */
-void client_go(struct client *c, enum client_state to, const char *why); /* the one writer */
+void client_go(struct client *c, enum client_state to, const char *why); /* the only writer */
 struct party *party_get(struct client *c, void *key);                    /* made if there is none */
 struct party *party_find(const struct client *c, const void *key);
-/* Of the answer to initialize or server/discover. */
+/* Store the facts from the answer to initialize or server/discover. */
 void facts_read(struct client *c, const char *version, struct json info, struct json capabilities,
 		struct json instructions);
 
@@ -169,20 +169,20 @@ void handshake_discovered(struct client *c, const char *version);
 void handshake_fail(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Try initialize with this version. */
 void handshake_initialize(struct client *c, const char *version);
-/* The server refused, and named the versions it has. Of a version that both have, if it was not
- * tried. */
+/* The server refused, and named its versions. Try a version that both sides have. */
 void handshake_offer(struct client *c, struct json versions);
-void handshake_done(struct client *c); /* close what is open of it */
-/* One of the two questions was answered, however badly: it is closed. */
+void handshake_done(struct client *c); /* withdraw the open requests of the handshake */
+/* discover or initialize was answered, also with an error: close the request. */
 void handshake_answered(struct client *c, struct rpc_request *rq);
-/* The first of ours (NULL at the end) that is in their list; NULL: none. */
+/* The first of our versions (NULL at the end) that is in the server's list; NULL: none. */
 const char *handshake_choose(const char *const *ours, struct json theirs);
-/* No modern server, or none that could be understood: go on with initialize if that may be. */
+/* The server is not modern, or its answer is not valid: go on with initialize if the era may be
+ * legacy. */
 void handshake_not_modern(struct client *c, const char *why);
 
 /* legacy.c */
 extern const struct rpc_handler legacy_initialize_handler;
-const char *legacy_version(struct json v); /* our own name of it; NULL: not ours */
+const char *legacy_version(struct json v); /* the same as a static string; NULL: not supported */
 const char *legacy_choose(struct json versions);
 const char *log_level_name(int level);
 int level_of(struct json name);
@@ -192,10 +192,10 @@ void level_forget(struct client *c);
 
 /* modern.c */
 extern const struct rpc_handler modern_discover_handler;
-const char *modern_choose(struct json versions); /* the best that both have; NULL: none */
-/* A request was refused because of its version: true when another one is in use now. */
+const char *modern_choose(struct json versions); /* the best common version; NULL: none */
+/* A request failed. True: because of its version, and the call can be sent again with another. */
 bool modern_retry(struct client_call *call, struct json error);
-/* What `resultType` says. */
+/* The value of `resultType`. */
 enum result_type { RESULT_COMPLETE, RESULT_INPUT, RESULT_UNKNOWN };
 enum result_type modern_type(struct json result);
 
@@ -203,46 +203,46 @@ struct round_item {
 	char *key;    /* as written, quoted */
 	char *answer; /* NULL: none yet */
 };
-struct rounds { /* of a request whose results ask for input */
+struct rounds { /* of a request whose result asks for input */
 	unsigned count;
 	char *state; /* requestState as written; NULL: none */
 	struct round_item *items;
 	size_t item_count, missing;
 };
-/* The server wants input: ask our side, then send the request again. */
+/* The server wants input: ask the host, then send the request again. */
 void rounds_begin(struct client_call *call, struct json result);
 void rounds_answer(struct client_call *call, size_t slot, const char *json, size_t len);
 void rounds_free(struct rounds *r);
 
 /* call.c */
 extern const struct rpc_handler call_handler;
-/* Put it on the wire, for the first time or again. When that cannot be done it ends, later. */
+/* Send the call, for the first time or again. If the write fails the call ends, from the loop. */
 void call_send(struct client_call *call);
 void call_start(struct client_call *call); /* the handshake is over */
-/* End it now. The call is gone after this. */
+/* End the call now. The call must not be used after this. */
 void call_finish(struct client_call *call, const struct client_result *r);
 void call_fail(struct client_call *call, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* End it from the loop: json is static, NULL without; fmt NULL for no text. It may not be on the
- * wire. */
+/* End the call from the loop: json is static, NULL: none; fmt NULL: no text. The call must not be
+ * on the wire. */
 void call_later(struct client_call *call, int code, const char *json, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Give it up: tell the server, end it now. */
+/* Give the call up: tell the server, end the call now. */
 void call_abandon(struct client_call *call, int code, const char *reason, const char *text);
-/* A request of our own whose answer does not matter. */
+/* Make a request of the client itself, whose answer does not matter. */
 void call_own(struct client *c, enum killick_op op, const char *name, int level);
 void call_run_later(struct client *c);
-void call_set_later(struct client *c); /* make the loop run them */
-/* Tell the server that a request is of no interest any more. */
+void call_set_later(struct client *c); /* make the loop run call_run_later */
+/* Tell the server that a request was cancelled. */
 void call_cancelled(struct client *c, uint64_t id, const char *reason);
 
 /* pages.c */
-extern const char *const pages_key[]; /* by op: the member that has the list */
+extern const char *const pages_key[]; /* by op: the member that contains the list */
 void pages_add(struct client_call *call, struct json result);
-struct json pages_cursor(const struct pages *p); /* JSON_NONE: of the first page */
+struct json pages_cursor(const struct pages *p); /* of the next page; JSON_NONE: the first page */
 void pages_free(struct pages *p);
 
-/* params.c: each writes the members of the params of a request */
+/* params.c: each function writes the members of the params of a request */
 void params_call(struct emit *j, const struct client_call *call);
 void params_initialize(struct emit *j, const struct client *c);
 void params_discover(struct emit *j, const struct client *c);
@@ -252,9 +252,9 @@ char *params_meta(const struct client *c); /* for client.meta */
 
 /* incoming.c */
 extern const struct rpc_role incoming_role;
-unsigned ask_kind(struct json method); /* ANSWER_ bit; 0: nothing that can be asked */
+unsigned ask_kind(struct json method); /* ANSWER_ bit; 0: not a method of an ask */
 const char *ask_method(unsigned kind);
-/* Ask our side on behalf of a call. The call may be over when this returns. */
+/* Ask the host on behalf of a call. The call may be over when this returns. */
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params);
 void ask_drop_of(struct client *c, const struct client_call *call); /* silently */
 void ask_forget(struct client *c, const struct party *owner, const char *why);
@@ -262,7 +262,7 @@ void ask_done(struct client *c);
 
 /* odd.c */
 void odd_on_rpc(void *ctx, const struct rpc_odd *odd);
-/* Warn of something: the first three of a kind, then each power of ten. */
+/* Give a warning: for the first three of a kind, then for each power of ten. */
 void odd_warn(struct client *c, enum odd kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -273,13 +273,15 @@ void subscriptions_settle(struct client_call *call, int code);
 void subscriptions_forget(struct client *c, struct party *owner);
 void subscriptions_updated(struct client *c, struct json params);
 void subscriptions_done(struct client *c);
-/* Every uri once; start with *at NULL. */
+/* Iterate over the uris, each once; start with *at NULL; NULL: the end. */
 const char *subscriptions_each(const struct client *c, const struct ring **at);
 
 /* listen.c */
-void listen_changed(struct client *c);                     /* another set from now on */
-bool listen_has(const struct client *c);                   /* is there anything to listen to? */
-bool listen_is_open(struct client *c, struct json params); /* the stream of a notification */
+void listen_changed(struct client *c);   /* the set changed: open a new stream soon */
+bool listen_has(const struct client *c); /* is there anything to listen to? */
+/* Is the stream that a notification names open? True also if the notification names none. */
+bool listen_is_open(struct client *c, struct json params);
 void listen_acknowledged(struct client *c, struct json params);
-bool listen_cancelled(struct client *c, struct json id); /* by the server; false: none of ours */
+/* The server cancelled the request with this id; false: not a listen stream of this client. */
+bool listen_cancelled(struct client *c, struct json id);
 void listen_done(struct client *c);
