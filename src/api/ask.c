@@ -1,4 +1,4 @@
-/* ask.c - functions of killick.h: to look at what a server asks, and to answer. */
+/* ask.c - functions of killick.h: to read an ask of a server, and to answer it. */
 #include <string.h>
 
 #include "killick/killick.h"

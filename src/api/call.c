@@ -1,4 +1,4 @@
-/* call.c - functions of killick.h: to begin a request, to wait for it, to cancel it. */
+/* call.c - functions of killick.h: to begin a request, to wait for its result, to cancel it. */
 #include <string.h>
 
 #include "killick/killick.h"

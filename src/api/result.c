@@ -1,4 +1,4 @@
-/* result.c - functions of killick.h: what a result has. */
+/* result.c - functions of killick.h: to read a result. */
 #include <stdlib.h>
 
 #include "killick/killick.h"

@@ -1,4 +1,4 @@
-/* status.c - functions of killick.h: how the servers of a session are, as one block of memory. */
+/* status.c - functions of killick.h: the status of a session's servers, as one block of memory. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* config_env.c - the variables of a server: few by default, and what was asked for.
+/* config_env.c - the variables of a server: a short default list, and the variables of the config.
  *
- * Servers are other people's programs and variables are full of secrets, so nothing passes that is
- * not named: by the list that the MCP SDKs and codex use, by `envVars`, or by `env`.
+ * Servers are programs of other people and variables contain secrets, so a server gets only the
+ * variables that are named: by the list that the MCP SDKs and codex use, by `envVars`, or by `env`.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* config_place.c - the environments of a config, and the servers that are placed in them.
  *
- * An environment has one way: a URL, ssh, or a program. What is wrong with its text refuses the
- * config like any other mistake. What only its use would show (it has no way, its token is not set)
- * is its `problem` and that of the servers in it, so that the others can be used. Nothing here
- * makes a server local that is not said to be.
+ * An environment has one way to connect: a URL, ssh, or a program. An error in the text of an
+ * environment refuses the whole config. An error that matters only when the environment is used (no
+ * way to connect, the token is not set) becomes the `problem` of the environment and of its
+ * servers, so that the other servers can be used. A server that is to run elsewhere never runs on
+ * this machine instead.
  */
 #include <assert.h>
 #include <errno.h>

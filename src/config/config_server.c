@@ -1,7 +1,7 @@
-/* config_server.c - one server of a config
+/* config_server.c - reads one server of a config
  *
- * Keys are looked up in one table, which also knows how other clients write the same things and
- * which of their keys are no business of ours. Only when all keys are known are the values read.
+ * Keys are looked up in one table, which also has the names that other clients use for the same
+ * keys, and the keys of other clients that killick ignores. The values are read after all keys.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* config_value.c - values of a config that are read in more than one place. */
+/* config_value.c - reads values of a config, for several files. */
 #include "base/auto.h"
 #include "base/mem.h"
 #include "config/config_internal.h"

@@ -1,9 +1,10 @@
-/* handshake.c - which era the server is of, and when that is settled.
+/* handshake.c - finds the era of the server.
  *
- * Legacy servers are greeted with initialize. Modern ones need no greeting; server/discover tells
- * what they are. With ERA_AUTO the question itself tells: a server that answers it is modern, one
- * that refuses it or stays silent is greeted in place. Slow starters are silent too, so the
- * question stays open, and an answer that comes before that to initialize still counts.
+ * Legacy servers need initialize. Modern servers need no handshake; server/discover asks for their
+ * facts. With ERA_AUTO server/discover is the probe: a server that answers is modern; a server that
+ * refuses or stays silent gets initialize in the same process. A server that starts slowly is
+ * silent, too, so the probe stays open, and its answer counts if it comes before the answer to
+ * initialize.
  */
 #include <assert.h>
 #include <errno.h>

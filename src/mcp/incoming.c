@@ -1,9 +1,10 @@
-/* incoming.c - what the server sends by itself: notifications and requests, and whose they are.
+/* incoming.c - notifications and requests of the server, and their owners.
  *
- * A progress report names the request it belongs to. A log message and a legacy server's request
- * name nothing: they are an owner's when it alone has requests in the server. Requests that were
- * given up count for a while, because the server may still work on them. What may belong to an
- * owner that has left is declined here; what may belong to several is told as nobody's.
+ * A progress report names its request. A log message and a legacy server's request name no request:
+ * they belong to an owner if only this owner has requests in the server. Requests that were given
+ * up count for a while, because the server may still work on them. A request that may belong to an
+ * owner that has left is declined here. A message that may belong to several owners has the owner
+ * NULL.
  */
 #include <assert.h>
 #include <stdio.h>

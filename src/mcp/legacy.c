@@ -1,5 +1,4 @@
-/* legacy.c - what only the revisions with a handshake have: initialize, and one log level for all.
- */
+/* legacy.c - parts of the legacy era only: initialize, and one log level for all owners. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
-/* listen.c - the modern stream on which a server tells what changed.
+/* listen.c - the modern stream on which a server reports changes.
  *
- * One request, subscriptions/listen, names all that is to be told and stays open. When the set
- * changes another one is made; the old one is cancelled when the new one was acknowledged, so that
- * nothing is missed in between. Changes within one turn of the loop make one request. A stream that
- * the server ends is opened again, less and less eagerly.
+ * One request, subscriptions/listen, names the set of all watched lists and resources and stays
+ * open. When the set changes a new request is made; the old request is cancelled when the new one
+ * was acknowledged, so that no change is missed in between. Several changes of the set in one turn
+ * of the loop make one request. A stream that the server ends is opened again, with a delay that
+ * doubles each time.
  */
 #include <assert.h>
 #include <stdlib.h>

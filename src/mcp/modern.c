@@ -1,9 +1,8 @@
-/* modern.c - what only the revisions without a handshake have: server/discover, and results that
- * are questions.
+/* modern.c - parts of the modern era only: server/discover, and results that ask for input.
  *
- * A modern server does not send requests. When it needs input (sampling, roots, elicitation) it
- * answers with what it wants to know; the same request is then made again, under a new id, with the
- * answers and with the state that the server gave us to carry.
+ * A modern server does not send requests. When the server needs input (sampling, roots,
+ * elicitation) its result lists the questions; the same request is then sent again, under a new id,
+ * with the answers and with the `requestState` of the result.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* odd.c - what a server does that it should not: counted, warned of, and made the best of.
+/* odd.c - protocol errors of a server: counts them and gives warnings.
  *
- * Where a line that is no message shows whose answer it was meant to be, that request ends at once
- * instead of at its deadline.
+ * If an invalid line contains the id of an open request, this request ends at once instead of at
+ * its deadline.
  */
 #include <assert.h>
 #include <errno.h>

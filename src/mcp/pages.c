@@ -1,7 +1,7 @@
-/* pages.c - lists: page after page, into one list.
+/* pages.c - joins the pages of a list into one list.
  *
- * A list of one page is handed on as it was written. Of several the items are joined as they were
- * written. A server that goes in circles, or never ends, is stopped.
+ * A list of one page is returned as the server wrote it. The items of several pages are joined as
+ * the server wrote them. A list whose cursors repeat, or that has too many pages, fails.
  */
 #include <assert.h>
 #include <errno.h>

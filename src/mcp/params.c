@@ -1,4 +1,4 @@
-/* params.c - the params we write, each in one go in the buffer it is sent from. */
+/* params.c - writes the params of our requests, directly into the send buffer. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* subscriptions.c - which owner watches which resource.
  *
- * The server knows one client: it is told of the first owner that watches a resource and of the
- * last one that stops. A modern server is told by a new listen stream (listen.c).
+ * The server knows one client: only the first owner that watches a resource and the last owner that
+ * stops are reported to the server. A modern server gets a new listen stream (listen.c) instead.
  */
 #include <assert.h>
 #include <stdlib.h>

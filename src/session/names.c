@@ -1,9 +1,9 @@
 /* names.c - see names.h
  *
- * A name is made in three levels: as it is, with 12 digits, with 40 digits. The three sets of names
- * have no member in common, because a name as it is that looks like one with digits is not left
- * as it is. So a name that goes up a level can only meet others that went up as well, and two
- * rounds settle everything, whatever names the servers choose.
+ * A qualified name has one of three levels: without a hash, with 12 digits of the hash, with 40
+ * digits. The three sets of names have no member in common, because a name that looks as if it had
+ * a hash gets a hash. So a name that goes up a level can only collide with names that went up as
+ * well, and two rounds are enough for all names that servers can choose.
  */
 #include "session/names.h"
 

@@ -1,11 +1,11 @@
-/* refresh.c - another set of servers for a session, one by one and without a gap.
+/* refresh.c - replaces the servers of a session, one by one and without a gap.
  *
- * Compared by name. A server whose fingerprint (and era, and sharing) is the same stays; what does
- * not need a restart is taken over. Another one is started beside the old one and takes its place
- * in the table when it is ready or failed; until then calls go to the old one. Those that are no
- * longer named leave at once. The refresh is over when the new ones are settled, as far as they are
- * waited for, and every old tree is proved gone. Refreshes wait for each other; a close does not
- * wait for them.
+ * Servers are compared by name. A server with the same fingerprint, era and sharing stays; it takes
+ * over the settings that need no restart. A changed server is started beside the old server and
+ * replaces it in the table when the new server is ready or failed; until then calls go to the old
+ * server. Leases on servers that the config no longer names leave at once. The refresh is over when
+ * the new servers that the session waits for are settled, and every old tree is proved gone. A
+ * refresh waits for the refresh before it; a close does not wait for a refresh.
  */
 #include <assert.h>
 #include <stdlib.h>

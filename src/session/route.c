@@ -1,4 +1,4 @@
-/* route.c - whose request it is, see call.h */
+/* route.c - finds the server of a request, see call.h */
 #include <stdio.h>
 
 #include "session/call.h"

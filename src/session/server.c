@@ -9,34 +9,36 @@
  *	 | +------------- it never ran, or could not be started ------------------>+
  *	 +--------------------- it is wanted again --------------------------------+
  *
- * One enum (killick_state), one writer (server_go), one switch (server_step). What the link, the
- * client, the pool and the timer say becomes an event; nothing else moves a server.
+ * One enum (killick_state), one writer (server_go), one switch (server_step). The link, the client,
+ * the pool and the timer send events; nothing else changes the state of a server.
  *
  * - idle: waits for its next use, for its back-off to pass (timer), or for its turn to start
  *   (queue).
- * - starting: link_open was called. The client is there already: what it writes waits in the pipe,
- *   so that the server does not wait for us. One deadline covers this state and the next.
- * - handshaking: its process runs. Calls are taken from `starting` on; the client sends them when
- *   it may.
- * - ready: the only state without a deadline. While the way to a server that is placed elsewhere is
- *   interrupted (`lost`) it stays ready, but every call fails at once until the way is back. If
- *   that does not come back in time the link ends.
+ * - starting: link_open was called. The client exists already and writes into the pipe, so that the
+ *   server does not wait for us. One deadline covers this state and the next.
+ * - handshaking: its process runs. Calls are accepted from `starting` on; the client sends them
+ *   after the handshake.
+ * - ready: the only state without a deadline. While the connection to the executor of the server is
+ *   lost (`lost`) the server stays ready, but every call fails at once until the connection is
+ *   back. If the connection does not come back in time the link ends.
  * - draining: all its sessions are leaving, and some let their calls finish. Each lease has its own
  *   deadline.
- * - stopping: the keeper was told to end the tree, and answers within its budget; the timer is
- *   there in case it does not. Or its stdout was closed, or its stdin: most often it is about to
- *   exit, and its exit says more than we could, so we look a moment before we end it (STOP_LINGER).
- * - gone: proved. Whatever failed is told now: to open calls, to the leases, in the status. Then it
- *   is freed (nobody has a lease), started again (somebody waits, or its config says `now`) or left
- *   alone.
+ * - stopping: the keeper was told to end the tree, and answers within its budget; if the keeper
+ *   does not answer, the timer forces the end. Or the server closed its stdout or stdin: usually it
+ *   is about to exit, and its exit status tells the reason, so we wait a moment before we end it
+ *   (STOP_LINGER).
+ * - gone: proved. A failure is reported now: to open calls, to the leases, in the status. Then the
+ *   server is freed (no lease is left), started again (a call waits, or its config says `now`) or
+ *   left alone.
  *
- * A failure is never told before the proof. So "failed" also means that nothing of it is left.
+ * A failure is never reported before the proof. So "failed" also means that no process is left.
  *
- * Starting again: not before its back-off has passed since the last start, which is doubled each
- * time until it was ready for a minute. After five failures in a row without ten seconds of being
- * ready it is left alone until a refresh (pool.c). A server that ends while it is asked for
- * its era probably died of the question: it is started again at once, and not asked. One that does
- * not speak the era that we remember is started again at once, and asked.
+ * Starting again: not before the back-off has passed since the last start. The back-off is doubled
+ * each time until the server was ready for a minute. After five failures in a row without ten
+ * seconds of being ready the server is left alone until a refresh (pool.c). A server that ends
+ * while it is probed for its era probably ended because of the probe: it is started again at once,
+ * without a probe. A server that does not speak the remembered era is started again at once, with a
+ * probe.
  */
 #include "session/server.h"
 

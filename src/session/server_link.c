@@ -1,5 +1,5 @@
-/* server_link.c - the link of a server, its client, and what they say: events of the state machine
- * in server.c.
+/* server_link.c - opens the link and the client of a server, and turns their callbacks into events
+ * of the state machine in server.c.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* tools.c - lists of tools as the host gets them: what the config allows, under names that a model
- * can use.
+/* tools.c - lists of tools as the host gets them: the tools that the config allows, under names
+ * that a model can use.
  *
- * Items are handed on as they were written; of those that get a qualified name the bytes of the
- * name are replaced, nothing else.
+ * Each tool is copied as the server wrote it. If a tool gets a qualified name, only the bytes of
+ * its name are replaced.
  */
 #include <assert.h>
 #include <errno.h>
