@@ -85,7 +85,7 @@ struct listen {
 	int64_t since_us;
 };
 #define LISTEN_MAX                                                                                 \
-	4 /* the one in use, its successor, and those of a server that does not acknowledge */
+	4 /* the stream in use, its successor, and streams that the server did not acknowledge */
 
 /*	PROBING --- discovered ---------------------> READY
  *	   | \--- refused, or silent (auto) --> INITIALIZING --> READY
