@@ -1,4 +1,4 @@
-/* auto.h - things that let go of themselves at the end of their block. */
+/* auto.h - variables that free themselves at the end of their block. */
 #pragma once
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static inline void mem_drop(void *p)
 	*(void **)p = NULL;
 }
 
-/* The descriptor leaves; what stays behind is -1. */
+/* The value of fd; fd itself becomes -1, so that its cleanup closes nothing. */
 #define TAKE_FD(fd)                                                                                \
 	({                                                                                         \
 		int *take_fd_p = &(fd);                                                            \

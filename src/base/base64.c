@@ -1,7 +1,8 @@
 /* base64.c - see base64.h
  *
- * A stream of output goes through here byte by byte, so where the machine has AVX2 the bulk is done
- * 24 bytes (32 characters) at a time. The rest, and all of it elsewhere, is done by tables.
+ * A stream of output goes through here byte by byte, so a machine with AVX2 converts 24 bytes (32
+ * characters) at a time. The last bytes, and all bytes on other machines, are converted with
+ * tables.
  */
 #include "base64.h"
 

@@ -15,6 +15,6 @@ static inline size_t base64_size(size_t len)
 }
 /* Write exactly base64_size(len) characters; no NUL. */
 void base64_encode(char *out, const void *bytes, size_t len);
-/* Append what text stands for; 0, -EINVAL when it is no canonical padded base64 (nothing was added
- * then), or -EMSGSIZE. */
+/* Append the decoded bytes. 0; -EINVAL when text is not canonical padded base64, and nothing was
+ * added; or -EMSGSIZE. */
 int base64_decode(struct buf *out, const char *text, size_t len);

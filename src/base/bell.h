@@ -1,7 +1,7 @@
 /* bell.h - a descriptor that becomes readable when another thread rings.
  *
- * A pipe and not an eventfd: all eventfds share one inode (own.h), so we could not see that the
- * host has put a descriptor of its own in the place of ours, and would write into that one.
+ * A pipe and not an eventfd: all eventfds share one inode (own.h), so the library could not see
+ * that the host has opened a file under the same number, and would write into that file.
  * Life: bell_init -> bell_ring, bell_hush -> bell_done. Threads: any.  Blocking: never.
  */
 #pragma once
@@ -11,13 +11,13 @@
 #include "base/own.h"
 
 struct bell {
-	int out, in; /* to wait for, and to write to; -1: none */
+	int out, in; /* out: to wait for, in: to write to; -1: none */
 	struct own id;
 };
 
 int bell_init(struct bell *b); /* 0 or -errno */
 bool bell_is_ours(const struct bell *b);
-/* False: its descriptors are not ours any more. */
+/* False: the host has closed the descriptors of the bell. */
 bool bell_ring(const struct bell *b);
 void bell_hush(const struct bell *b);
-void bell_done(struct bell *b); /* closes what is ours */
+void bell_done(struct bell *b); /* closes the descriptors that are still ours */

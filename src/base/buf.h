@@ -1,9 +1,10 @@
-/* buf.h - bytes that grow, up to a limit that its maker chose.
+/* buf.h - a byte buffer that grows up to a limit.
  *
- * Everything whose size a peer chooses goes through one. Life: BUF_INIT(max) -> buf_add ... ->
- * buf_done; the zero value with a max is empty. data is NUL-terminated behind len once anything was
- * added. When the limit is reached, or a large buffer with a limit finds no memory, the buffer
- * stays as it was. A buffer of BUF_ANY_SIZE, which no peer fills, ends the program then (mem.h).
+ * All data whose size a peer chooses is stored in a struct buf. Life: BUF_INIT(max) -> buf_add ...
+ * -> buf_done; the zero value with a max is empty. data is NUL-terminated behind len once anything
+ * was added. If the limit is reached, or there is no memory for a large buffer with a limit, the
+ * buffer stays unchanged. For a buffer of BUF_ANY_SIZE, which no peer fills, missing memory ends
+ * the program (mem.h).
  */
 #pragma once
 
@@ -19,14 +20,14 @@ struct buf {
 	{                                                                                          \
 		.max = (limit)                                                                     \
 	}
-#define BUF_ANY_SIZE (SIZE_MAX / 4) /* a limit for what no peer chooses */
+#define BUF_ANY_SIZE (SIZE_MAX / 4) /* a limit for data whose size no peer chooses */
 
-/* Append; 0, or -EMSGSIZE or -ENOMEM and nothing was added. Here so that short literals cost a
- * store or two.
+/* Append; 0, or -EMSGSIZE or -ENOMEM and nothing was added. buf_add is inline, so that short
+ * literals cost a store or two.
  */
 int buf_add_slow(struct buf *b, const void *bytes, size_t len);
-/* Room for len more bytes behind data + len, and a NUL; 0, -EMSGSIZE or -ENOMEM. Who fills it
- * sets len. */
+/* Reserve capacity for len more bytes behind data + len, and a NUL; 0, -EMSGSIZE or -ENOMEM. The
+ * caller fills the bytes and sets b->len. */
 int buf_reserve(struct buf *b, size_t len);
 static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 {
@@ -48,10 +49,11 @@ static inline char *buf_extend(struct buf *b, size_t len)
 }
 int buf_adds(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Take the first len bytes away. */
+/* Remove the first len bytes. */
 void buf_drop(struct buf *b, size_t len);
-/* Empty, memory kept if it is at most keep bytes. */
+/* Empty the buffer; its memory is kept if it is at most `keep` bytes. */
 void buf_reset(struct buf *b, size_t keep);
-/* The memory leaves as a NUL-terminated string to be given to free(); the buffer is empty. */
+/* Return the contents as a NUL-terminated string to be given to free(). The buffer is empty
+ * then. */
 char *buf_take(struct buf *b);
 void buf_done(struct buf *b);

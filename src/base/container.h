@@ -1,7 +1,7 @@
 /* container.h - from a member to the struct that contains it.
  *
- * Timers, watches, ring members and tasks are embedded in their owners; a handler that is given one
- * of them finds its owner by this.
+ * Timers, watches, ring members and tasks are embedded in their owners; a handler gets the embedded
+ * struct and finds its owner with CONTAINER_OF.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
  *
  * Life: EMIT_INIT(buffer) -> emit_open, members, emit_close, in pairs -> emit_end or emit_print.
  * `key` is NULL inside an array. Strings that are not UTF-8 get U+FFFD for each broken byte. A
- * misplaced call is a bug and asserts. Once the buffer's limit is reached nothing more is
- * written, and emit_end takes back the part that was. The text has no newline in it but those of
+ * misplaced call is a bug and asserts. Once the buffer's limit is reached, nothing more is written,
+ * and emit_end removes the part that was written. The text contains no newline except those of
  * emit_raw and EMIT_LINES.
  */
 #pragma once
@@ -17,7 +17,7 @@
 
 struct emit {
 	struct buf *out; /* borrowed */
-	size_t start;    /* where the text begins in it */
+	size_t start;    /* where the text begins in out */
 	int failed;      /* 0, -EMSGSIZE: the limit was reached, or -ENOMEM */
 	unsigned depth;
 	bool filled;   /* a comma is due */
@@ -28,7 +28,7 @@ struct emit {
 	{                                                                                          \
 		.out = (buffer), .start = (buffer)->len                                            \
 	}
-/* For people to read as well. */
+/* The same with line breaks, for people. */
 #define EMIT_LINES(buffer)                                                                         \
 	{                                                                                          \
 		.out = (buffer), .start = (buffer)->len, .lines = true                             \
@@ -56,8 +56,8 @@ int emit_end(struct emit *j);
  * asserts that there was room. */
 void emit_print(struct emit *j, FILE *f);
 
-/* For a text that has its own beginning (rpc/message.c): bytes as they are, without a comma; and a
- * number. */
+/* For a caller that writes the beginning of the text itself (rpc/message.c): append bytes as they
+ * are, without a comma; and a number. */
 static inline void emit_bytes(struct emit *j, const char *bytes, size_t len)
 {
 	if (j->failed == 0)
@@ -65,5 +65,5 @@ static inline void emit_bytes(struct emit *j, const char *bytes, size_t len)
 }
 void emit_digits(struct emit *j, uint64_t n);
 
-/* Text as a quoted JSON string; 0 or -EMSGSIZE, then the buffer is as it was. */
+/* Text as a quoted JSON string; 0 or -EMSGSIZE, then the buffer is unchanged. */
 int emit_quoted(struct buf *b, const char *text, size_t len);

@@ -1,4 +1,4 @@
-/* err.h - what went wrong, by value: reporting an error never allocates. */
+/* err.h - an error by value: reporting an error never allocates. */
 #pragma once
 
 struct err {
@@ -10,8 +10,8 @@ struct err {
 		.code = 0                                                                          \
 	}
 
-/* Fill in e (which may be NULL) and return code, so that `return err_set(e, -errno, ...)` says it
- * all. */
+/* Fill in e (which may be NULL) and return code, so that `return err_set(e, -errno, ...)` is one
+ * statement. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* What the user can do about the failure `code`, to be printed after the reason, for example ";

@@ -1,10 +1,11 @@
-/* frame.h - lines out of bytes.
+/* frame.h - splits a stream of bytes into lines.
  *
- * One message per line, LF or CRLF. A line that is whole in what was fed is handed on from there,
- * without a copy; only one that is split is collected. A line longer than the limit (its CR is
- * counted) is dropped up to its newline and told once, as soon as it is known; what follows is read
- * as usual. So is a split line for which there is no memory. Empty lines are nothing. How the bytes
- * are cut into calls makes no difference. Threads: one at a time.  Blocking: never.
+ * One message per line, LF or CRLF. A line that is complete in the bytes of one call is handed on
+ * without a copy; only a split line is copied and collected. A line longer than the limit (its CR
+ * counts) is dropped up to its newline and reported once, as soon as its length is known to be too
+ * long; the next lines are read as usual. A split line for which there is no memory is dropped in
+ * the same way. Empty lines are ignored. The result does not depend on how the bytes are divided
+ * into calls. Threads: one at a time. Blocking: never.
  */
 #pragma once
 
@@ -14,9 +15,9 @@
 #include "base/buf.h"
 
 struct frame {
-	struct buf part; /* of a line that was split; max: the limit of a line */
-	bool skipping;   /* in a line that is too long */
-	bool no_memory;  /* of the last such line: it was not the limit, but the memory */
+	struct buf part; /* the collected part of a split line; max: the limit of a line */
+	bool skipping;   /* inside a line that is dropped */
+	bool no_memory;  /* the last dropped line was within the limit, but there was no memory */
 	bool halted;
 };
 #define FRAME_INIT(limit)                                                                          \
@@ -33,8 +34,8 @@ struct frame_events {
  * frame_halt. */
 void frame_feed(struct frame *f, const char *bytes, size_t len, const struct frame_events *ev,
 		void *ctx);
-/* Hand on nothing more, now and in later calls: the bytes are of no interest any more. */
+/* Report nothing more, in this call and in later calls: the caller needs no more lines. */
 void frame_halt(struct frame *f);
-/* Bytes of a line that has not ended, as far as they are kept. */
+/* The number of bytes that are kept of a line that has not ended. */
 size_t frame_pending(const struct frame *f);
 void frame_done(struct frame *f);

@@ -1,11 +1,12 @@
-/* hash.h - things that are found by a number of 64 bits.
+/* hash.h - a hash table of embedded nodes that are found by a 64-bit number.
  *
  * A node is embedded in its owner. The number is an id, or a digest of a longer key that the caller
  * compares: several nodes may have the same number. The low bits select the chain, so they must be
- * spread: ids that count up are, and a digest of what a peer chooses needs a secret seed.
+ * spread evenly: ids that count up are, and a digest of a key that a peer chooses needs a secret
+ * seed.
  *
- * Life: zero -> hash_add, hash_remove ... -> hash_done. Adding allocates when the table grows;
- * nothing else does. Threads: one at a time.  Blocking: never.
+ * Life: zero -> hash_add, hash_remove ... -> hash_done. Only hash_add allocates, when the table
+ * grows. Threads: one at a time. Blocking: never.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ struct hash {
 };
 
 void hash_grow(struct hash *h);
-/* The memory of the table; nodes that are in it stay where they are. */
+/* Free the memory of the table. Nodes that are in the table are not touched. */
 void hash_done(struct hash *h);
 
 static inline void hash_add(struct hash *h, struct hash_node *n, uint64_t key)

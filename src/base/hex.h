@@ -1,7 +1,7 @@
 /* hex.h - a hexadecimal digit. */
 #pragma once
 
-/* Its value, or -1. */
+/* The value of the digit c; -1: c is no hexadecimal digit. */
 static inline int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')

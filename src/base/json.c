@@ -1,7 +1,7 @@
 /* json.c - see json.h; the check itself is in json_check.c.
  *
- * All of this walks over texts that were checked, strict or relaxed. What a text that was not
- * checked gives is nonsense, but nothing is read outside of it.
+ * All functions walk over texts that were checked, strict or relaxed. For a text that was not
+ * checked the results are wrong, but nothing is read outside of the text.
  */
 #include "json.h"
 

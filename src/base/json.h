@@ -1,10 +1,11 @@
-/* json.h - reads JSON in place: every value is the piece of text it stands in.
+/* json.h - reads JSON in place: a value is a piece of the text.
  *
- * No tree is built: a message of 64 MiB costs nothing beyond its own bytes, what is handed on is
- * handed on byte for byte, and every value knows where it is, so that an error can name its line.
- * A text (it need not end in a NUL) is checked whole by json_check first (RFC 8259, UTF-8 included,
- * at most JSON_DEPTH deep); after that the accessors may be used on it and its parts, and cannot
- * fail but by type. Duplicate keys: the last one counts in json_get; json_each shows all of them.
+ * No tree is built: a message of 64 MiB costs nothing beyond its own bytes, values are handed on
+ * byte for byte, and every value knows its place in the text, so that an error can name the line. A
+ * text (it need not end in a NUL) is checked whole by json_check first (RFC 8259, UTF-8 included,
+ * at most JSON_DEPTH deep); after that the accessors may be used on it and its parts, and fail only
+ * if the value has another type. Duplicate keys: the last one counts in json_get; json_each shows
+ * all of them.
  * Threads: any.  Blocking: never.  Allocates: only json_string.
  */
 #pragma once
@@ -38,8 +39,8 @@ enum json_flags {
 };
 
 struct json_fault { /* why a text is no JSON */
-	/* The first byte that cannot be there; of a character that is not UTF-8 and of a comment
-	 * that is not closed the beginning; of a text that ends too early its length. */
+	/* The first byte that is wrong; for a character that is not UTF-8 or a comment that is not
+	 * closed: its beginning; for a text that ends too early: its length. */
 	size_t offset;
 	const char *reason; /* static: "a string is not closed" */
 };
@@ -48,18 +49,19 @@ struct json_fault { /* why a text is no JSON */
 int json_check(const char *text, size_t len, unsigned flags, struct json *out,
 	       struct json_fault *fault);
 
-/* The same, and in the same pass the members of the outermost object are told, in the order of the
- * text. They may be used only if the check succeeds. */
+/* The same, and in the same pass fn gets each member of the outermost object, in the order of the
+ * text. The members may be used only if the check succeeds. */
 typedef void (*json_member_fn)(void *ctx, struct json key, struct json value);
 int json_check_members(const char *text, size_t len, unsigned flags, json_member_fn fn, void *ctx,
 		       struct json *out, struct json_fault *fault);
 
 enum json_type json_type(struct json v);
-/* Line of a value in the text it came from, from 1. */
+/* The line number of `at` in the text, from 1. */
 unsigned json_line(const char *text, const char *at);
 
 /* Walk an object or array: json_iter(v), then json_each until false. key is JSON_NONE in arrays;
- * else the quoted string. The first call of a wrong type is false. Accepts relaxed texts. */
+ * else the quoted string. If v is neither an object nor an array, the first json_each returns
+ * false. Accepts relaxed texts. */
 struct json_iter {
 	const char *p, *end;
 	bool object;
@@ -73,13 +75,16 @@ struct json json_get(struct json v, const char *key);
 /* By path of keys and indexes joined by dots. */
 struct json json_find(struct json v, const char *path);
 
-/* Is v the string s (escapes decoded)? The same as comparing what json_string makes of it. */
+/* Is v the string s (escapes decoded)? The result is the same as decoding v with json_string and
+ * comparing. */
 bool json_is(struct json v, const char *s);
-/* Decode a string; false if it is none, or if there is no memory for a long one (mem_try). A NUL
- * inside becomes U+FFFD, because C strings are what we have; so does half of a surrogate pair. */
+/* Decode a string; false if v is no string, or if there is no memory for a long one (mem_try). A
+ * NUL inside the string becomes U+FFFD, because the result is a C string; so does half of a
+ * surrogate pair. */
 bool json_string(struct json v, char **out);                  /* to be given to free() */
 bool json_string_into(struct json v, char *out, size_t size); /* cut to fit, at a character */
-/* An integer that fits, written without fraction or with .0, and without an exponent. */
+/* An integer that fits into int64_t, written without fraction or with .0, and without an
+ * exponent. */
 bool json_int(struct json v, int64_t *out);
 bool json_double(struct json v, double *out); /* infinite when it is too large for a double */
 bool json_bool(struct json v, bool *out);

@@ -1,8 +1,9 @@
-/* json_check.c - is a text JSON? One pass, no recursion, no memory but a bit per level.
+/* json_check.c - checks whether a text is JSON: one pass, no recursion, one bit of memory per
+ * level.
  *
- * Every message passes here whole, so the common case comes first everywhere: no space between
- * tokens, few escapes. A function that reads something takes the place where it begins and returns
- * the place behind it, or NULL when walk.fault is set.
+ * Every byte of every message is checked here, so the common case always comes first: no space
+ * between tokens, few escapes. A function that reads something takes the place where it begins and
+ * returns the place behind it, or NULL when walk.fault is set.
  *
  * Strings are found by blocks of 64 bytes (json_scan.h): walk.special has a bit for each byte of
  * the block that is no plain character of a string. The end of a string is then the lowest bit

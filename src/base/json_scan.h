@@ -112,7 +112,7 @@ static inline uint64_t json_characters_words(const char *p, unsigned from)
 
 /* --- vectors: the compiler knows them; only the gathering of bits differs by processor --- */
 
-/* JSON_NO_VECTORS: the words on every processor, to test and to measure them. */
+/* JSON_NO_VECTORS: use plain words on every processor, to test and to measure them. */
 #if defined(JSON_NO_VECTORS)
 #elif defined(__SSE2__)
 #define JSON_VECTORS
@@ -211,7 +211,7 @@ static inline json_vec json_is_lead3(json_vec x)
 	return x > JSON_BYTE(0xdf);
 }
 
-/* Leads that are wrong, or that forbid some of the tails behind them. */
+/* Lead bytes that are wrong, or that forbid some of the tail bytes behind them. */
 static inline json_vec json_is_odd(json_vec x)
 {
 	return ((x & JSON_BYTE(0xfe)) == JSON_BYTE(0xc0)) | (x == JSON_BYTE(0xe0)) |
@@ -258,7 +258,7 @@ static inline uint64_t json_characters_vecs(const char *p, unsigned from)
 
 /* --- the better of the two --- */
 
-/* A quote, a backslash, a control character, or a byte beyond ASCII: what ends a run of plain
+/* A quote, a backslash, a control character, or a byte beyond ASCII: each ends a run of plain
  * characters in a string. */
 static inline uint64_t json_special(const char *p)
 {
@@ -279,7 +279,7 @@ static inline uint64_t json_quotes(const char *p)
 #endif
 }
 
-/* What is special, and DEL: what a writer cannot copy as it is. */
+/* A special byte or DEL: a byte that a writer cannot copy as it is. */
 static inline uint64_t json_escaped(const char *p)
 {
 #ifdef JSON_VECTORS
@@ -290,7 +290,7 @@ static inline uint64_t json_escaped(const char *p)
 }
 
 /* The bytes of characters beyond ASCII that are UTF-8 and whole, from byte `from` on, where a
- * character begins. Stops at the first one that is not; that one is not among the bits. */
+ * character begins. Stops at the first character that is broken or cut; its bytes have no bit. */
 static inline uint64_t json_characters(const char *p, unsigned from)
 {
 #ifdef JSON_VECTORS

@@ -1,22 +1,23 @@
-/* loop.h - one thread that waits for descriptors and timers, and the lock under which all state of
- * a runtime is.
+/* loop.h - one thread that waits for descriptors and timers, and the lock that protects all state
+ * of a runtime.
  *
- * The loop's thread holds the lock while it runs handlers and lets go of it while it waits. Any
- * other thread that takes the lock may do whatever a handler may: start watches, set timers, write
- * to pipes. So a call made from a host's thread is written by that thread, without a switch, and
- * there is nothing to post. Nothing that blocks is done under the lock, nor on the loop's thread:
- * code of a host has a thread of its own (session/outbox.h).
+ * The loop's thread holds the lock while it runs handlers and releases the lock while it waits. Any
+ * other thread that takes the lock may do everything that a handler may do: start watches, set
+ * timers, write to pipes. So a thread of the host writes its own calls, without a switch to another
+ * thread and without a queue. Code that blocks runs neither under the lock nor on the loop's
+ * thread: code of a host has a thread of its own (session/outbox.h).
  *
- * A thread that waits for something the loop will bring (loop_wait) does not sleep while another
- * thread works for it: it drives the loop itself until it has what it waits for. So an answer is
- * read by the thread that wants it, and one request at a time costs no switch between our threads.
- * The loop's own thread stands aside meanwhile and keeps the time. Which thread drives when is
- * decided by the rules in loop_internal.h.
+ * A thread that waits for a result (loop_wait) does not sleep while another thread works for it:
+ * the waiting thread drives the loop itself until the result is there. So the thread that wants an
+ * answer reads the answer, and one request at a time costs no switch between threads of the
+ * library. Meanwhile the loop's own thread stands aside and only runs the timers. The rules in
+ * loop_internal.h decide which thread drives the loop.
  *
- * A host may close descriptors that are ours (own.h). The loop notices when it next uses its own,
- * and makes new ones. Each watch whose descriptor is gone is then told EPOLLERR | EPOLLHUP, once;
- * its owner asks loop_watch_is_ours before it touches the number. A thread that waits in the old
- * epoll cannot be woken: it is left there, and another takes its place.
+ * A host may close descriptors that are ours (own.h). The loop notices the loss of its own
+ * descriptors when it next uses them, and makes new ones. Then on_ready of each watch whose
+ * descriptor is gone is called once, with EPOLLERR | EPOLLHUP; the owner of the watch asks
+ * loop_watch_is_ours before it uses the number. A thread that waits in the old epoll cannot be
+ * woken: the thread is left there, and a new thread replaces it.
  *
  * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's
  * thread). An idle loop does not wake up.
@@ -39,10 +40,10 @@ struct loop_watch {      /* a descriptor that is waited for; embedded in its own
 	uint32_t events; /* EPOLLIN, ... as registered */
 	uint32_t slot;   /* place in the loop's table */
 	struct own id;   /* what fd was when it was given to us */
-	bool lost;       /* the host has closed it, which is to be told */
+	bool lost;       /* the host has closed fd; on_ready was not called for that yet */
 	void (*on_ready)(struct loop_watch *w, uint32_t events);
-	/* Set by the owner after loop_watch; may be NULL. Try to read, although nothing says that
-	 * the descriptor is ready. False: it was not. See loop_guess. */
+	/* Set by the owner after loop_watch; may be NULL. Try to read without knowing whether the
+	 * descriptor is ready. False: it was not ready. See loop_guess. */
 	bool (*on_guess)(struct loop_watch *w);
 };
 
@@ -53,20 +54,20 @@ struct loop_timer { /* embedded in its owner; zero: not set */
 };
 
 /* Start the thread. on_turn, which may be NULL, is called by the loop's thread, without the lock,
- * after handlers ran and when loop_wake was called. It must not block: nobody keeps the time
+ * after handlers ran and when loop_wake was called. on_turn must not block: no timer runs
  * meanwhile. */
 int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e);
 /* Stop the thread and free the loop; no watch or timer may be left. */
 void loop_close(struct loop *l);
 
-/* With the lock: this loop answers others, who may ask again at once. For a
- * moment after it had something to do it waits awake. For programs of ours, not for a host's. */
+/* With the lock: the loop busy-polls for 50 us after work, because its peers may send the next
+ * request at once. For programs of killick, not for hosts. */
 void loop_eager(struct loop *l);
 
 void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
 pthread_mutex_t *loop_mutex(struct loop *l); /* for condition variables */
-bool loop_is_mine(const struct loop *l);     /* are we the loop's thread? */
+bool loop_is_mine(const struct loop *l);     /* is the caller the loop's thread? */
 void loop_wake(struct loop *l);              /* with the lock: have on_turn called */
 int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 /* With the lock: read the clock and store the reading, for callers to which an older reading is
@@ -74,8 +75,9 @@ int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
 int64_t loop_read_clock(struct loop *l);
 int64_t loop_last_reading(const struct loop *l);
 
-/* With the lock, which is let go meanwhile: wait until done(ctx), which is asked with the lock, or
- * until until_us (INT64_MAX: no limit). The last answer of done. Not on the loop's thread. */
+/* With the lock, which is released while the thread waits: wait until done(ctx) is true, or until
+ * until_us (INT64_MAX: no limit). done is called with the lock. Returns the last result of done.
+ * Not on the loop's thread. */
 bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us);
 /* With the lock, which is released while the thread waits: lend the calling thread to the loop. The
  * thread drives the loop until wanted(ctx) is true, and steps aside for threads in loop_wait, as
@@ -92,24 +94,25 @@ struct loop_lender {
  * another thread uses that state now. */
 bool loop_lend(struct loop *l, const struct loop_lender *lender);
 void loop_call_back(struct loop *l);
-/* For a host with an event loop of its own. loop_host_fd is readable when `bell` is, which must
- * outlive the loop; and, while the host calls loop_visit, when a descriptor of the loop is ready.
- * 0 or -errno. */
+/* For a host with an event loop of its own. loop_host_fd is readable when `bell` is readable and,
+ * while the host calls loop_visit, when a descriptor of the loop is ready. `bell` must outlive the
+ * loop. 0 or -errno. */
 int loop_host_open(struct loop *l, const struct bell *bell);
 int loop_host_fd(const struct loop *l); /* -1: not opened */
 /* With the lock, without waiting: run the handlers of descriptors that are ready, unless another
- * thread does. A host that does not come for a TICK (10 ms) is not waited for. */
+ * thread runs them. After a TICK (10 ms) without a visit the loop's own thread drives the loop. */
 void loop_visit(struct loop *l);
-/* With the lock: something changed outside of a handler that a waiter may wait for. */
+/* With the lock: code outside of a handler has changed state that a thread in loop_wait may wait
+ * for. */
 void loop_notify(struct loop *l);
-/* With the lock: what is to come will be told by callbacks, and no thread waits for it. Without
- * this the loop's thread may stand aside for a moment yet, for a thread that has waited and may do
- * so again. */
+/* With the lock: the next results are reported by callbacks, and no thread waits for them. Without
+ * this call the loop's thread may stand aside for a moment, for a thread that has waited and may
+ * wait again. */
 void loop_attend(struct loop *l);
 /* With the lock: run fn before the loop's thread next waits, or when the batch of the calling
- * thread ends; once, however often it is asked for; in the order in which they were asked for.
- * False: we are not that thread and have no batch; do it now. So what a batch of callbacks writes
- * goes out in one piece. */
+ * thread ends. A task that is requested several times runs once; tasks run in the order of the
+ * requests. So the bytes that a batch of callbacks writes are sent in one piece. False: the caller
+ * is not the loop's thread and has no batch; the caller must do the work now. */
 struct loop_task { /* embedded in its owner; zero: not due */
 	void (*fn)(struct loop_task *t);
 	struct ring in_loop;
@@ -121,18 +124,18 @@ void loop_task_stop(struct loop_task *t);
 #define LOOP_BATCH_MS 1
 void loop_batch_begin(struct loop *l);
 void loop_batch_end(struct loop *l);
-/* With the lock: room for bytes that are used before the lock is let go. */
+/* With the lock: a buffer for bytes that are used before the lock is released. */
 char *loop_scratch(struct loop *l, size_t *out_size);
 
-/* All of these: with the lock. At least one event must be asked for: a hang-up is told to whoever
- * watches at all.  A handler may stop or free any watch or timer, its own as well: events
- * that were collected for a stopped one are dropped. */
+/* All of the following: with the lock. At least one event must be requested; epoll reports a
+ * hang-up to every watch. A handler may stop or free any watch or timer, its own as well: events
+ * that were collected for a stopped watch are dropped. */
 int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	       void (*on_ready)(struct loop_watch *w, uint32_t events)); /* 0 or -errno */
 int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events);
 void loop_watch_stop(struct loop *l,
 		     struct loop_watch *w); /* does not close fd; w->fd is -1 then */
-/* Is its descriptor still the one that was given to us? */
+/* Is the descriptor still the one that was given to loop_watch? */
 static inline bool loop_watch_is_ours(const struct loop_watch *w)
 {
 	return w->fd >= 0 && own_is(&w->id, w->fd);

@@ -5,7 +5,8 @@
  *
  * A host that dispatches often reads the answers itself, in loop_visit, and no thread of ours has
  * to be woken for a call. While joined, our own thread looks at the seat every TICK. When the host
- * has not come for a whole TICK, our own thread takes epoll_fd out of host_fd and drives.
+ * has not called loop_visit for a whole TICK, our own thread takes epoll_fd out of host_fd and
+ * drives.
  */
 #include <assert.h>
 #include <errno.h>

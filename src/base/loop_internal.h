@@ -12,9 +12,8 @@
 #define BATCH   64
 #define SCRATCH (256 << 10)
 
-/* epoll gives back what was registered, perhaps after another thread has stopped and freed the
- * watch. So what is registered is no pointer but a place in a table and how often the place was
- * used. */
+/* epoll returns the registered value, perhaps after another thread has stopped and freed the watch.
+ * So the registered value is not a pointer, but the index of a slot and the number of its uses. */
 struct slot {
 	struct loop_watch *watch; /* NULL: free */
 	uint32_t uses;
@@ -34,11 +33,11 @@ struct slot {
  *
  *	       rank:     last   -->    kicks OWN  -->  kicks both
  *
- * The seat is taken only by the thread that waits in epoll_wait, which it does without the lock.
- * That thread gets up (SEAT_FREE) as soon as it has the lock again, and then runs the handlers. So
- * a thread that holds the lock and sees SEAT_FREE knows that no other thread reads events, and any
- * other value names a thread that must be kicked (loop_kick writes to the bell, which is in the
- * epoll) if that thread is to notice something.
+ * Only the thread that waits in epoll_wait has the seat; it waits without the lock. That thread
+ * gets up (SEAT_FREE) as soon as it has the lock again, and then runs the handlers. So a thread
+ * that holds the lock and sees SEAT_FREE knows that no other thread reads events, and any other
+ * value names a thread that must be kicked (loop_kick writes to the bell, which is in the epoll) if
+ * that thread is to notice something.
  *
  * Rank. A guest wants its answer itself, so it comes before the lent thread, which wants to run a
  * callback; our own thread comes last. A thread that finds a lower one in the seat kicks it, waits
@@ -85,8 +84,8 @@ struct slot {
  * that lack one line each.
  */
 enum loop_seat {
-	SEAT_FREE,  /* nobody waits for events */
-	SEAT_OWN,   /* our own thread does */
+	SEAT_FREE,  /* no thread waits for events */
+	SEAT_OWN,   /* our own thread waits for events */
 	SEAT_LENT,  /* the thread in loop_lend */
 	SEAT_GUEST, /* a thread in loop_wait */
 };
@@ -95,7 +94,7 @@ enum loop_seat {
 struct loop_aside {
 	pthread_cond_t woken;
 	int64_t until_us; /* when it wakes by itself; 0: it does not stand aside */
-	bool ticks;       /* that is within a TICK */
+	bool ticks;       /* until_us is within a TICK */
 	uint64_t seen;    /* steps of others when it last looked */
 };
 
@@ -156,12 +155,12 @@ void loop_kick(struct loop *l);
 /* A turn is over, or the seat is free: threads in loop_wait look whether they have what they want,
  * and one of them sits down. */
 void loop_tell_waiters(struct loop *l);
-/* When the seat is free: read the descriptor that was read last, without asking epoll. True: there
- * was something. A request that is written wakes a server on the same CPU, which often runs at
- * once, in place of the thread that wrote; then the answer is there before that thread could wait
- * for it, and a call is one write and one read, as without any loop. A wrong guess costs a read
- * that fails, so guesses become rare when they are wrong. At most GUESSES in a row, then epoll is
- * asked: the other descriptors must not wait for long. */
+/* When the seat is free: read the descriptor that was read last, without asking epoll. True: the
+ * descriptor was ready. A request that is written wakes a server on the same CPU, which often runs
+ * at once, in place of the thread that wrote; then the answer is there before that thread could
+ * wait for it, and a call is one write and one read, as without any loop. A wrong guess costs a
+ * read that fails, so guesses become rare when they are wrong. At most GUESSES in a row, then epoll
+ * is asked: the other descriptors must not wait for long. */
 bool loop_guess(struct loop *l);
 /* epoll was asked: guesses are allowed again. */
 void loop_guess_anew(struct loop *l);
@@ -172,15 +171,15 @@ bool loop_run_events(struct loop *l, int count);
 void loop_host_part(struct loop *l);
 void loop_host_close(struct loop *l);
 int64_t loop_first_timer(const struct loop *l);
-/* True: one was due. */
+/* True: a timer was due. */
 bool loop_run_timers(struct loop *l);
 void loop_run_tasks(struct loop *l);
-/* False: it is of a watch that was stopped, or not from our epoll. */
+/* False: the event is for a stopped watch, or not from our epoll. */
 bool loop_run_watch(struct loop *l, const struct epoll_event *ev);
 /* Make the loop's own descriptors. 0 or -errno. */
 int loop_make_descriptors(struct loop *l);
 /* The host has closed descriptors of the loop: make new ones, tell the watches that lost theirs,
  * and replace the thread that waits for the old ones. */
 void loop_repair(struct loop *l);
-/* What the loop's own thread runs. */
+/* The main function of the loop's own thread. */
 void *loop_thread(void *arg);

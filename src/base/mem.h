@@ -1,11 +1,11 @@
-/* mem.h - memory of the library, the executor and the command line: it is there, or the program
- * ends with abort().
+/* mem.h - memory of the library, the executor and the command line: an allocation succeeds, or the
+ * program ends with abort().
  *
- * That is safe for servers: the keeper does not allocate, and ends the tree when its owner ends. A
- * host of the library is told in killick.h. But a peer shall not be able to end a host: where the
- * size is a peer's choice, mem_try and struct buf fail instead, and the one message or request
- * fails with an error. Little memory (MEM_SMALL) that is not there is nobody's choice and ends the
- * program as well. Threads: any.
+ * The abort is safe for servers: the keeper does not allocate, and ends the tree when its owner
+ * ends. killick.h documents the abort for hosts. But a peer must not be able to end a host: where a
+ * peer chooses the size, mem_try and struct buf fail instead, and only the one message or request
+ * fails. If even MEM_SMALL bytes are missing, the peer is not the cause, and the program ends as
+ * well. Threads: any.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #define MEM_SMALL 65536
 
-/* There is none left: one line on stderr, and abort(). */
+/* No memory is left: write one line to stderr and call abort(). */
 _Noreturn void mem_exhausted(void);
 
 /* Like realloc for count * size bytes, never NULL. */
@@ -28,5 +28,5 @@ char *mem_dup(const char *s);
  * bytes. */
 void *mem_try(size_t size);
 char *mem_try_text(const char *s, size_t len);
-/* realloc for such a size; NULL: p is as it was. */
+/* realloc for a size that a peer chose; NULL: p is unchanged. */
 void *mem_try_grow(void *p, size_t size);

@@ -1,8 +1,8 @@
-/* origin.h - are we still the process that made this, or a fork of it?
+/* origin.h - is this still the process that made an object, or a forked child?
  *
- * Asked at the door of every function of the library, so it must cost nothing: a page that the
- * kernel empties in a forked child. getpid() would be a system call, and pthread_atfork a trace in
- * the host. Threads: any.  Blocking: never.
+ * Every public function of the library asks this, so the check must be cheap: it reads a page that
+ * the kernel zeroes in a forked child. getpid() would be a system call, and pthread_atfork would
+ * leave a handler in the host. Threads: any. Blocking: never.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct origin {
-	const volatile char *page; /* NULL: there is none, and `pid` is asked */
+	const volatile char *page; /* NULL: no such page, compare `pid` with getpid() */
 	pid_t pid;
 };
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct own { /* zero: of nothing */
+struct own { /* zero: of no descriptor */
 	dev_t dev;
 	ino_t ino;
 };

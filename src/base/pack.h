@@ -1,6 +1,7 @@
 /* pack.h - a struct and the texts it points to, as one block of memory.
  *
- * The same function is run twice: first with base NULL, when it only counts, then with the block.
+ * The caller runs the same function twice: first with base NULL, to count the bytes, then with the
+ * block.
  */
 #pragma once
 

@@ -19,9 +19,9 @@ struct queue {
 };
 
 void queue_add(struct queue *q, const char *bytes, size_t len);
-/* The first bytes that wait, in at most max pieces; how many pieces. */
+/* Fill in the first bytes that wait, as at most max pieces. Returns the number of pieces. */
 int queue_pieces(const struct queue *q, struct iovec *out, int max);
-/* Take the first len bytes away. */
+/* Remove the first len bytes. */
 void queue_drop(struct queue *q, size_t len);
-/* Take all bytes away. */
+/* Remove all bytes and free the memory. */
 void queue_done(struct queue *q);

@@ -1,6 +1,6 @@
-/* quiet.h - write to a pipe that nobody reads, and live.
+/* quiet.h - write to a pipe without SIGPIPE when its reader is gone.
  *
- * A pipe has no MSG_NOSIGNAL. Threads: any.
+ * Sockets have MSG_NOSIGNAL for this; pipes have nothing like it. Threads: any.
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* As write and writev; they raise no SIGPIPE. */
+/* Like write and writev, but SIGPIPE is never raised. */
 ssize_t quiet_write(int fd, const void *bytes, size_t len);
 ssize_t quiet_writev(int fd, const struct iovec *pieces, int count);

@@ -1,7 +1,7 @@
-/* ring.h - things in a row, each knowing its neighbours.
+/* ring.h - a doubly linked list of embedded members.
  *
  * A head and its members are the same struct, embedded in their owners; the zero value is in no
- * ring. Adding and removing cost nothing and cannot fail.
+ * ring. Adding and removing allocate nothing and cannot fail.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct ring {
 	struct ring *prev, *next;
 };
 
-/* The member that is looked at may be removed meanwhile. */
+/* The body may remove the current member. */
 #define RING_EACH(pos, head)                                                                       \
 	for (struct ring *pos = (head)->next, *pos##_next = pos->next; pos != (head);              \
 	     pos = pos##_next, pos##_next = pos->next)
@@ -41,7 +41,7 @@ static inline struct ring *ring_first(const struct ring *head)
 	return ring_is_empty(head) ? NULL : head->next; /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
-/* At the end. */
+/* Add r at the end. */
 static inline void ring_add(struct ring *head, struct ring *r)
 {
 	assert(!ring_is_in(r));
@@ -51,7 +51,7 @@ static inline void ring_add(struct ring *head, struct ring *r)
 	head->prev = r;
 }
 
-/* Harmless when it is in none. */
+/* Remove r from its ring. Does nothing if r is in no ring. */
 static inline void ring_remove(struct ring *r)
 {
 	if (!ring_is_in(r))

@@ -1,4 +1,4 @@
-/* sha1.h - for the one thing that still asks for it: the answer to a WebSocket key. */
+/* sha1.h - SHA-1, only for the answer to a WebSocket key. */
 #pragma once
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* sha256.h - SHA-256 (FIPS 180-4), for fingerprints and for tokens.
  *
- * The time depends on the length of the input, not on its bytes: no branch and no table index does.
- * So random tokens may be hashed and their digests compared (net/greet.c). It is no hash for
- * passwords: SHA-256 is fast, and a password can be guessed. sha256_end leaves the last block of
- * the input in the struct.
+ * The time depends on the length of the input, not on its bytes: no branch and no table index
+ * depends on the bytes. So random tokens may be hashed and their digests compared (net/greet.c).
+ * SHA-256 is not for passwords: it is fast, so passwords can be guessed. sha256_end leaves the last
+ * block of the input in the struct.
  *
  * Life: sha256_init -> sha256_add ... -> sha256_end or sha256_hex, once.
  */

@@ -12,6 +12,7 @@ size_t strings_count(char *const *list);
 /* A copy for strings_free. NULL stays NULL. */
 char **strings_copy(char *const *list);
 void strings_free(char **list);
-/* Append `text`, which belongs to the list from then on. Counts the list: for short ones. */
+/* Append `text`, which belongs to the list from then on. Counts the list each time, so only for
+ * short lists. */
 void strings_add(char ***list, char *text);
 bool strings_have(char *const *list, const char *text);

@@ -2,8 +2,8 @@
  *
  * Life: TABLE_INIT(columns) -> table_add, one cell at a time, row by row -> table_print ->
  * table_done. Where the rows are too wide, columns with a `min` are cut, the widest first; when
- * that is not enough the columns marked `drop` are left out, the last first; so are those with no
- * text in any row. Cells are printed as they are: clean them first (text.h).
+ * that is not enough the columns marked `drop` are left out, the last first. A `drop` column with
+ * no text in any row is always left out. Cells are printed as they are: clean them first (text.h).
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* tail.h - the last bytes that a server wrote to its stderr.
  *
- * Nothing is allocated for a server that writes none. Life: zero -> tail_add ... -> tail_done.
+ * Nothing is allocated for a server that writes nothing. Life: zero -> tail_add ... -> tail_done.
  */
 #pragma once
 
@@ -14,9 +14,10 @@ struct tail {
 };
 
 void tail_add(struct tail *t, const char *bytes, size_t len);
-/* All of it, oldest first, from the beginning of a line if that is known; NUL-terminated. */
+/* All kept bytes, the oldest first, from the beginning of a line if it is known; NUL-terminated. */
 void tail_text(const struct tail *t, char out[TAIL_SIZE + 1]);
-/* Its last lines (at most `lines`, as many as fit) as one: "first | second". "" when there is none.
+/* The last lines (at most `lines`, as many as fit) as one line: "first | second"; "" when there is
+ * none.
  */
 void tail_last(const struct tail *t, unsigned lines, char *out, size_t size);
 void tail_done(struct tail *t);

@@ -1,22 +1,22 @@
-/* text.h - text for people: how wide it is, where it may be cut, and nothing in it that a terminal
- * would obey.
+/* text.h - text for people: its width, where it may be cut, and no bytes in it that control a
+ * terminal.
  *
- * Names and command lines come from processes we do not trust. text_clean is the only door from
- * them to a terminal. Widths need a UTF-8 LC_CTYPE to be right beyond ASCII; text_set_utf8(false)
- * makes everything else a '?'.
+ * Names and command lines come from processes we do not trust. Such text must pass text_clean
+ * before it is written to a terminal. Widths need a UTF-8 LC_CTYPE to be right beyond ASCII;
+ * text_set_utf8(false) replaces each character beyond ASCII by a '?'.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* May output hold more than ASCII? False until said otherwise. Said once, at the start. */
+/* May output hold more than ASCII? The default is false. Set once, at the start. */
 void text_set_utf8(bool on);
 bool text_is_utf8(void);
 
 /* Copy len bytes as one printable line: NUL, newline and tab become a space; other control
  * characters, broken UTF-8 and (in an ASCII locale) all beyond ASCII become '?'. Trailing spaces
- * go. What does not fit is cut. */
+ * are removed. Text that does not fit is cut. */
 void text_clean(const char *in, size_t len, char *out, size_t size);
 
 /* Terminal columns of s. */

@@ -7,10 +7,10 @@
  *
  * that is: seconds of CLOCK_MONOTONIC, the area, the object, the old state, the new state, and what
  * caused the change. `tree` is the id that `killick ps`, --log and --report have for the same tree.
- * Each state has one function that writes the state; that function traces, and nothing else does.
+ * Each state has one function that writes the state; only that function traces.
  *
  * The keepers do not trace: they have --log. Without the variable a change of a state costs one
- *load of trace_areas. A program that runs with the privileges of another user ignores the variable.
+ * load of trace_areas. A program that runs with the privileges of another user ignores the variable.
  *
  * Life: trace_init, any number of times; the first one counts.
  * Threads: any.  Blocking: when stderr is full.
@@ -39,7 +39,7 @@ void trace_init(void);
 /* The same with a text in place of the variable's value; NULL: nothing is printed. For tests. */
 void trace_set(const char *areas);
 
-/* Print a line; control characters become spaces. Only by way of TRACE. */
+/* Print a line; control characters become spaces. Called only by the macro TRACE. */
 void trace_print(enum trace_area area, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* TRACE(TRACE_SERVER, "%s: %s -> %s (%s)", ...): the arguments are evaluated only when the area is

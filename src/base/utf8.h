@@ -1,6 +1,6 @@
 /* utf8.h - one character of a text that may not be UTF-8.
  *
- * Overlong forms, surrogates and what is beyond U+10FFFF are not UTF-8.
+ * Overlong forms, surrogates and code points beyond U+10FFFF are not UTF-8.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ static inline bool utf8_is_tail(unsigned char c)
 	return (c & 0xc0) == 0x80;
 }
 
-/* Bytes of the character at the beginning of a text of len bytes (at least 1); 0 when it is broken
- * or cut. */
+/* Bytes of the character at the beginning of a text of len bytes (at least 1); 0 when the character
+ * is broken or cut. */
 static inline size_t utf8_len(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
