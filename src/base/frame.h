@@ -5,7 +5,7 @@
  * counts) is dropped up to its newline and reported once, as soon as its length is known to be too
  * long; the next lines are read as usual. A split line for which there is no memory is dropped in
  * the same way. Empty lines are ignored. The result does not depend on how the bytes are divided
- * into calls. Threads: one at a time. Blocking: never.
+ * into calls. Threads: one at a time.  Blocking: never.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
  * seed.
  *
  * Life: zero -> hash_add, hash_remove ... -> hash_done. Only hash_add allocates, when the table
- * grows. Threads: one at a time. Blocking: never.
+ * grows. Threads: one at a time.  Blocking: never.
  */
 #pragma once
 

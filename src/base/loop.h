@@ -60,8 +60,8 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 /* Stop the thread and free the loop; no watch or timer may be left. */
 void loop_close(struct loop *l);
 
-/* With the lock: the loop busy-polls for 50 us after work, because its peers may send the next
- * request at once. For programs of killick, not for hosts. */
+/* With the lock: after a short wait the loop busy-polls for 50 us, because a peer may send the next
+ * request at once. Does nothing with one CPU. For programs of killick, not for hosts. */
 void loop_eager(struct loop *l);
 
 void loop_lock(struct loop *l);

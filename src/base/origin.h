@@ -2,7 +2,7 @@
  *
  * Every public function of the library asks this, so the check must be cheap: it reads a page that
  * the kernel zeroes in a forked child. getpid() would be a system call, and pthread_atfork would
- * leave a handler in the host. Threads: any. Blocking: never.
+ * leave a handler in the host. Threads: any.  Blocking: never.
  */
 #pragma once
 

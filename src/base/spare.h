@@ -1,7 +1,7 @@
 /* spare.h - keeps freed blocks of one size for reuse.
  *
  * For objects that are allocated and freed with every request. Life: zero -> spare_take, spare_give
- * ... -> spare_done. Keeps at most SPARE_MAX blocks. Threads: one at a time. Blocking: never.
+ * ... -> spare_done. Keeps at most SPARE_MAX blocks. Threads: one at a time.  Blocking: never.
  */
 #pragma once
 

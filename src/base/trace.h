@@ -9,8 +9,9 @@
  * caused the change. `tree` is the id that `killick ps`, --log and --report have for the same tree.
  * Each state has one function that writes the state; only that function traces.
  *
- * The keepers do not trace: they have --log. Without the variable a change of a state costs one
- * load of trace_areas. A program that runs with the privileges of another user ignores the variable.
+ * The keepers do not trace: they have --log. Without the variable, a change of a state costs one
+ * load of trace_areas. A program that runs with the privileges of another user ignores the
+ * variable.
  *
  * Life: trace_init, any number of times; the first one counts.
  * Threads: any.  Blocking: when stderr is full.

@@ -1,4 +1,4 @@
-/* end.h - the words of a link's end: what a keeper's report says, and what people read.
+/* end.h - the end of a link as words: read from a keeper's report, and written for people.
  *
  * Threads: any.  Blocking: never.
  */
@@ -8,7 +8,8 @@
 #include "link/link.h"
 
 /* Fill in why, step, proof, exit, survivors and stop_ms from the report, which need not be trusted:
- * members that are missing or unknown leave the end as it is, but the proof is 0 then. */
+ * a member that is missing or unknown leaves its field unchanged; but a missing proof is 0, and
+ * missing survivors are 0. */
 void link_end_read(struct link_end *end, struct json report);
 
 /* "exit", "stdin", ...; static. */

@@ -1,6 +1,7 @@
-/* ends.h - the pipes, or the terminal, and the control socket between us and a server to be.
+/* ends.h - the pipes, or the terminal, and the control socket between the library and a server that
+ * is about to start.
  *
- * Ours do not block; all of them are closed on exec, and are numbers that spawn.h takes.
+ * Our ends are nonblocking. All ends are close-on-exec and have numbers that spawn.h accepts.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* keeper_path.c - where the program killick is. */
+/* keeper_path.c - finds the program killick. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* link.h - the byte channel to a running server, and the means to end it.
  *
- * Behind it is a keeper on this machine (local.c), or an executor elsewhere (remote/remote.c).
- * Whoever opens one sees bytes and, at the end, the proof.
+ * A link leads to a keeper on this machine (local.c), or to an executor (remote/remote.c). The user
+ * of a link sees bytes and, at the end, the proof.
  *
  * Life: link_open -> on_started -> on_bytes ... -> [link_stop] -> on_ended, exactly once and last
- * -> link_free. on_ended comes within the budget of link_stop whatever the server does; it also
- * comes when the server ends by itself or never ran. Events come from the loop, never from inside a
- * link_ function. Threads: with the loop's lock.  Blocking: never.
+ * -> link_free. on_ended comes within the budget of link_stop whatever the server does; on_ended
+ * also comes when the server ends by itself or never ran. Events come from the loop, never from
+ * inside a link_ function. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ enum link_why { /* what began the end of the tree */
 
 enum link_step { LINK_STEP_NONE, LINK_STEP_EOF, LINK_STEP_TERM, LINK_STEP_KILL };
 
-enum link_proof { /* bits: how it is known that the tree is empty; 0: nobody could say */
+enum link_proof { /* bits: how it is known that the tree is empty; 0: not known */
 		  LINK_PROOF_WAITID = 1,
 		  LINK_PROOF_CGROUP = 2,
 		  LINK_PROOF_MARK = 4,
@@ -46,11 +46,11 @@ enum link_proof { /* bits: how it is known that the tree is empty; 0: nobody cou
 					    itself when the lease is over */
 };
 
-struct link_end {        /* borrowed for the time of on_ended */
-	pid_t pid;       /* 0: it never ran */
-	bool refused;    /* it could not be started; text says why, and */
-	int status;      /* `killick run` would exit so: 127 not found, 126 ...; 0: not known */
-	int exit_code;   /* -1: by a signal, or unknown */
+struct link_end {      /* borrowed for the time of on_ended */
+	pid_t pid;     /* 0: it never ran */
+	bool refused;  /* the server could not be started; text says why, and */
+	int status;    /* exit status of `killick run` then: 127 not found, 126 ...; 0: not known */
+	int exit_code; /* -1: by a signal, or unknown */
 	int exit_signal; /* 0: none */
 	enum link_why why;
 	enum link_step step; /* the furthest step that was needed */
@@ -69,11 +69,11 @@ struct link_events {
 	void (*on_ended)(void *ctx, const struct link_end *end);
 	/* These may be NULL: */
 	void (*on_stderr_eof)(void *ctx);
-	/* The main process has exited, and what it left behind lingers. */
+	/* The main process has exited; processes that it left behind linger. */
 	void (*on_exited)(void *ctx, int exit_code, int exit_signal);
-	void (*on_room)(void *ctx); /* bytes waited, and none do any more */
-	/* The way to the server is interrupted (why: a sentence), and it is back. What was written
-	 * meanwhile is not lost; whoever waits for an answer should not. */
+	void (*on_room)(void *ctx); /* the queue of unwritten bytes is empty again */
+	/* The connection to the server is lost (why: a sentence); the connection is back. Bytes
+	 * that are written meanwhile are not lost, but callers should not wait for answers. */
 	void (*on_lost)(void *ctx, const char *why);
 	void (*on_back)(void *ctx);
 };
@@ -84,7 +84,7 @@ enum link_stop {
 	LINK_STOP_KILL,
 };
 
-struct link_ops { /* what a kind of link can do */
+struct link_ops { /* the functions of one kind of link */
 	int (*write)(struct link *l, const char *bytes, size_t len);
 	size_t (*unwritten)(const struct link *l);
 	void (*stop)(struct link *l, enum link_stop how, long grace_ms);
@@ -116,7 +116,7 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
  * PATH. *out is to be given to free(). -ENOENT with a sentence when there is none. */
 int link_keeper_path(const char *given, char **out, struct err *e);
 
-/* Write all of it: now, or queued. 0; -ENOBUFS when more than write_limit would wait (nothing was
+/* Write all bytes: now, or queued. 0; -ENOBUFS when more than write_limit would wait (no byte was
  * taken), -EPIPE when the server's stdin is closed, -ESTALE when the link is disowned. */
 static inline int link_write(struct link *l, const char *bytes, size_t len)
 {
@@ -131,12 +131,12 @@ static inline size_t link_unwritten(const struct link *l)
 {
 	return l->ops->unwritten(l);
 }
-/* Begin the end; may be called again with a stronger means. Returns at once. */
+/* Begin to end the server; may be called again with a harder step. Returns at once. */
 static inline void link_stop(struct link *l, enum link_stop how)
 {
 	l->ops->stop(l, how, -1);
 }
-/* The same with another grace than that of the recipe. */
+/* The same with a grace that replaces that of the recipe. */
 static inline void link_stop_within(struct link *l, enum link_stop how, unsigned grace_ms)
 {
 	l->ops->stop(l, how, (long)grace_ms);
@@ -146,8 +146,8 @@ static inline void link_interrupt(struct link *l)
 {
 	l->ops->interrupt(l);
 }
-/* Read nothing of its stdout and stderr until told otherwise: who writes more than the pipes hold
- * waits. */
+/* While paused, stdout and stderr are not read: a server that writes more than the pipes hold
+ * blocks. */
 static inline void link_pause(struct link *l, bool paused)
 {
 	l->ops->pause(l, paused);

@@ -5,12 +5,13 @@
  *	read <--- stderr ---  server
  *	      <== control ==> keeper (src/keeper/control.h)
  *
- * The keeper's end of the control socket hangs up when both keepers are gone; the report came
- * before. That is the end of the link: what is left in the pipes is read, then on_ended. Neither
- * the server's exit nor EOF on its stdout is asked: other processes of the tree may hold the pipes.
+ * The control socket hangs up when the watch and the hold are both gone; the report came before.
+ * The hang-up is the end of the link: the rest in the pipes is read, then on_ended is called. The
+ * server's exit and EOF on its stdout do not decide: other processes of the tree may hold the
+ * pipes.
  *
- * A terminal stands for all three pipes: we have its master, twice, because a watch is for reading
- * or for writing.
+ * A terminal replaces all three pipes: we have two descriptors of its master, because a watch is
+ * either for reading or for writing.
  */
 #include <assert.h>
 #include <errno.h>

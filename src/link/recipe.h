@@ -1,8 +1,8 @@
-/* recipe.h - how to start a process, as the library has it: keeper/recipe.h, and copies of it.
+/* recipe.h - recipes in the library: keeper/recipe.h, and copies of recipes.
  *
- * A recipe that is opened as a link is borrowed for the time of the call. One that is kept (by a
- * config, a server, a link that waits for its connection, an executor) owns everything it points
- * to, but keeper. Threads: any.  Blocking: never.
+ * A recipe that is opened as a link is borrowed for the time of the call. A recipe that is kept (by
+ * a config, a server, a link that waits for its connection, an executor) owns everything it points
+ * to, except keeper. Threads: any.  Blocking: never.
  */
 #pragma once
 

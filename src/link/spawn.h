@@ -1,9 +1,10 @@
-/* spawn.h - start a program that is nobody's child.
+/* spawn.h - start a program that is not a child of the host.
  *
- * The keeper must not be visible to the host: no SIGCHLD, nothing for its wait() to find. So it is
- * a grandchild whose parent has ended, and belongs to init (or to the next subreaper; that may be
- * the host itself, see spawn_reap). Both steps share our memory until exec and cost no copy of it,
- * however large the host is. The middle process does not exec and so ends without a signal.
+ * The keeper must not be visible to the host: no SIGCHLD, no child for the host's wait() to find.
+ * So the keeper is a grandchild whose parent has ended, and belongs to init (or to the next
+ * subreaper; that may be the host itself, see spawn_reap). Both new processes share the memory of
+ * the host until exec, so no memory is copied, however large the host is. The middle process does
+ * not exec, so its end sends no signal.
  * Threads: any.  Blocking: until exec.
  */
 #pragma once
@@ -14,7 +15,7 @@
 
 #include "base/err.h"
 
-#define SPAWN_FDS 4 /* 0, 1, 2 and the one behind */
+#define SPAWN_FDS 4 /* 0, 1, 2 and 3 */
 
 struct spawn { /* borrowed */
 	const char *path;
@@ -27,6 +28,6 @@ struct spawn { /* borrowed */
  * started. */
 int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct err *e);
 
-/* True: the process is gone, or not ours to reap, which is known as soon as it is started. False:
- * ask again when the pidfd is readable. */
+/* True: the process is gone, or is not our child, which is known as soon as it is started. False:
+ * call spawn_reap again when the pidfd is readable. */
 bool spawn_reap(int pidfd);

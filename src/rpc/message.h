@@ -1,17 +1,17 @@
 /* message.h - one JSON-RPC 2.0 message, as pieces of its line.
  *
- * Reading takes one pass, whatever the size. What is understood, where servers and SDKs differ:
- *  - "jsonrpc" must be "2.0". Members may come in any order, unknown ones are ignored, of
- *    duplicates the last counts. A byte order mark before the message is ignored.
- *  - A member that is null is as good as none, because many write what they do not have as null;
- *    only a result may be null. So a method with a null id is a notification, and
+ * Reading takes one pass, whatever the size. Servers and SDKs differ; these rules hold here:
+ *  - "jsonrpc" must be "2.0". Members may come in any order, unknown members are ignored, and the
+ *    last of duplicate members counts. A byte order mark before the message is ignored.
+ *  - A member that is null counts as absent, because many peers write absent members as null; only
+ *    a result may be null. So a method with a null id is a notification, and
  *    {"result":{},"error":null} a result.
- *  - An id is a string or a number, params an object or an array. An error may be anything, so that
- *    a sloppy one still ends its call.
- *  - Beside a method only id and params are looked at, beside an error only its id. A result
- *    needs an id.
- *  - Our ids come back as numbers, or in quotes: the TypeScript SDK takes both.
- *    7.0 and 7e0 are no ids of ours.
+ *  - An id is a string or a number, params an object or an array. An error may be any value, so
+ *    that a malformed error still ends its call.
+ *  - Beside a method only id and params are read, beside an error only the id. A result needs an
+ *    id.
+ *  - An answer has our id as a number, or in quotes: the TypeScript SDK accepts both. 7.0 and 7e0
+ *    are not ids of ours.
  *  - A batch has at least one item and no batch in it.
  * Threads: any.  Blocking: never.
  */
@@ -34,7 +34,7 @@ enum rpc_code { /* of errors */
 		RPC_NOT_FOUND = -32004,
 		RPC_STILL_ATTACHED = -32010,
 		/* of MCP */
-		RPC_REJECTED = -1, /* a person said no to sampling */
+		RPC_REJECTED = -1, /* the user refused sampling */
 		RPC_HEADER_MISMATCH = -32020,
 		RPC_MISSING_CAPABILITY = -32021,
 		RPC_VERSION = -32022,
@@ -48,7 +48,7 @@ enum message_kind {
 	MESSAGE_BATCH,        /* an array: walk `whole` with json_each and message_of */
 };
 
-struct message { /* borrowed from the line; what there is not is JSON_NONE */
+struct message { /* borrowed from the line; absent members are JSON_NONE */
 	enum message_kind kind;
 	struct json whole, id, method, params, result, error;
 	bool ours;       /* of an answer: id is one that message_request can have written, */
@@ -67,15 +67,15 @@ int message_of(struct json v, struct message *out, const char **reason);
  * or result; message_end closes all that is open. bare: without the "jsonrpc" member. */
 void message_request(struct emit *j, struct buf *b, bool bare, uint64_t id, const char *method);
 void message_notification(struct emit *j, struct buf *b, bool bare, const char *method);
-/* Open the params of either; what is written into j goes there. */
+/* Open the params of a request or notification; the next members are written there. */
 void message_params(struct emit *j);
-/* The id as it came, byte for byte. JSON_NONE, when it could not be read, is null; without
- * "jsonrpc" it is -1. */
+/* The id is copied byte for byte. JSON_NONE (the id could not be read) is written as null, or as -1
+ * if bare. */
 void message_result(struct emit *j, struct buf *b, bool bare, struct json id);
 /* 0, or -EMSGSIZE and the buffer is as it was before the message. */
 int message_end(struct emit *j);
-/* An error: j is open inside of it, for "data". Without "jsonrpc" the id comes last, as the
- * original of the exec-server protocol writes it; so an error has its own end. */
+/* An error: j is open inside the error object, for "data". If bare, the id comes last, as the
+ * original of the exec-server protocol writes it; so an error has its own end function. */
 void message_error(struct emit *j, struct buf *b, bool bare, struct json id, int code,
 		   const char *text);
 int message_end_error(struct emit *j, bool bare, struct json id);

@@ -1,27 +1,27 @@
-/* rpc.h - one end of a JSON-RPC conversation: requests that we make, requests that are made of us.
+/* rpc.h - one end of a JSON-RPC conversation: our requests, and requests of the other side.
  *
- * The engine knows ids, deadlines and limits. Bytes are known to the transport, methods to the
- * role. Messages come in by rpc_feed and leave through the transport.
+ * The engine knows ids, deadlines and limits. The transport knows the bytes, the role knows the
+ * methods. Messages come in by rpc_feed and leave through the transport.
  *
  *	MCP client      lines.h over a link         role in mcp/incoming.c
  *	executor        a channel                   role in executor/connection.c
  *	its client      a channel                   role in remote/environment_talk.c
  *
- * Requests of ours. A request is embedded in its owner. On the wire: rpc_begin, members of its
- * params, rpc_send -> on_answer or on_lost, or given up by us (rpc_withdraw, rpc_drop). It may go
- * out again, under a new id each time (pages, retries). From rpc_open to rpc_close its deadline
- * runs, whether it is on the wire or not. All requests share one timer, which is set to the
- * earliest deadline ever asked for and looks again when it fires: a request that is answered in
- * time costs no timer. Nothing is allocated but when a table grows.
+ * Our requests. A request is embedded in its owner. On the wire: rpc_begin, members of its params,
+ * rpc_send -> on_answer or on_lost, or we give the request up (rpc_withdraw, rpc_drop). A request
+ * may be sent again, under a new id each time (pages, retries). Its deadline runs from rpc_open to
+ * rpc_close, whether the request is on the wire or not. All requests share one timer, which stays
+ * at the earliest deadline that was requested and is set anew when it fires: a request that is
+ * answered in time costs no timer. Memory is allocated only when a table grows.
  *
- * Requests of the other side. A table of the role has the methods; reply.h answers, at once or
+ * Requests of the other side. The role has a table of methods; reply.h sends the answer, at once or
  * later.
  *
- * What the other side sends is not trusted. What breaks the rules is told by on_odd: the role
- * decides whether that is a warning or the end of the connection.
+ * The other side is not trusted. on_odd reports each breach of the rules: the role decides whether
+ * to warn or to end the connection.
  *
- * Life: rpc_init -> rpc_feed, rpc_begin ... -> rpc_stop -> rpc_done. Handlers may do all of it but
- * rpc_feed and rpc_done. Threads: with the loop's lock.  Blocking: never.
+ * Life: rpc_init -> rpc_feed, rpc_begin ... -> rpc_stop -> rpc_done. Handlers may call all
+ * functions except rpc_feed and rpc_done. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -48,11 +48,12 @@ struct rpc_handler {
 	/* No answer that can be read will come; why is a sentence. The request is off the wire.
 	 * NULL: nobody calls rpc_lose. */
 	void (*on_lost)(struct rpc_request *rq, const char *why);
-	/* Its time is over. It is on the wire if it was. NULL: it never has a deadline. */
+	/* The deadline has passed. The request stays on the wire if it was there. NULL: the request
+	 * never has a deadline. */
 	void (*on_deadline)(struct rpc_request *rq);
 };
 
-struct rpc_request {           /* zero but for its handler: not on the wire, not open */
+struct rpc_request {           /* zero except the handler: not on the wire, not open */
 	struct hash_node wire; /* by id, while it is on the wire */
 	struct ring node;      /* open ones, the oldest first; free for other use when not open */
 	const struct rpc_handler *handler;
@@ -60,7 +61,7 @@ struct rpc_request {           /* zero but for its handler: not on the wire, not
 	bool standing; /* is answered at the end of the conversation, if ever */
 };
 
-/* The id on the wire; 0: it is not there. */
+/* The id on the wire; 0: the request is not on the wire. */
 static inline uint64_t rpc_id(const struct rpc_request *rq)
 {
 	return rq->wire.key;
@@ -75,11 +76,11 @@ static inline bool rpc_is_open(const struct rpc_request *rq)
 
 /* How messages leave. */
 struct rpc_transport {
-	/* A buffer to append one message to, and nothing else; NULL: none can be sent. Without this
-	 * function messages are written into a buffer of the engine. */
+	/* Return a buffer to which one message is appended; NULL: no message can be sent. Without
+	 * this function messages are written into a buffer of the engine. */
 	struct buf *(*begin)(void *ctx);
-	/* Send the message that is in b: 0; -ENOBUFS: too much waits already; -EPIPE: closed; or
-	 * another -errno. On failure nothing was taken. */
+	/* Send the message that is in b: 0; -ENOBUFS: the queue is full; -EPIPE: closed; or another
+	 * -errno. On failure no part of the message is sent. */
 	int (*send)(void *ctx, struct buf *b);
 };
 
@@ -92,8 +93,8 @@ struct rpc_method {
 enum rpc_oddity {
 	RPC_BROKEN,   /* no message: text, error, reason */
 	RPC_TOO_LONG, /* dropped by the transport: error is -EMSGSIZE or -ENOMEM */
-	RPC_BATCH,    /* an array, where there are none */
-	RPC_NAMELESS, /* m is an error without an id: a request of ours could not be read */
+	RPC_BATCH,    /* an array, but batches are off */
+	RPC_NAMELESS, /* m is an error without an id: the peer could not read our request */
 	RPC_UNASKED,  /* m answers a request that was never made */
 	RPC_TWICE,    /* m answers a request that was answered, or dropped with rpc_drop */
 	RPC_UNSENT,   /* a reply could not be sent: error */
@@ -108,9 +109,10 @@ struct rpc_odd { /* borrowed */
 
 struct rpc_role {
 	const struct rpc_method *requests, *notifications; /* NULL: none */
-	/* Call the handler? r->method is NULL when the table has none. False: a request was
-	 * answered here, a notification is ignored. NULL: what is known may be called; unknown
-	 * requests are refused, unknown notifications ignored. */
+	/* True: call the handler. False: admit has answered the request, or the notification is
+	 * ignored. r->method is NULL when the table does not have the method. Without this function
+	 * all known methods are called; unknown requests are refused, unknown notifications are
+	 * ignored. */
 	bool (*admit)(void *ctx, const struct reply *r, const struct message *m);
 	void (*on_odd)(void *ctx, const struct rpc_odd *odd);
 };
@@ -152,8 +154,8 @@ struct rpc {
 void rpc_init(struct rpc *rpc, const struct rpc_spec *spec);
 /* Nothing is sent or read any more. Requests that are open stay open. */
 void rpc_stop(struct rpc *rpc);
-/* The other side is gone: requests on the wire are dropped, answers that wait are told (on_gone).
- * The rpc may be used for the next connection. */
+/* The other side is gone: requests on the wire are dropped, and on_gone of each answer that waits
+ * is called. The rpc may be used for the next connection. */
 void rpc_lost(struct rpc *rpc);
 /* No request may be open or on the wire, no answer may wait. */
 void rpc_done(struct rpc *rpc);
@@ -161,28 +163,28 @@ void rpc_done(struct rpc *rpc);
 /* One message came. */
 void rpc_feed(struct rpc *rpc, const char *text, size_t len);
 
-/* Its deadline begins; it counts from now, -1: none. */
+/* Open the request. Its deadline counts from now; -1: none. */
 void rpc_open(struct rpc *rpc, struct rpc_request *rq, const struct rpc_handler *h,
 	      int64_t timeout_ms);
 /* The deadline counts from now again. */
 void rpc_extend(struct rpc *rpc, struct rpc_request *rq, int64_t timeout_ms);
-/* Its deadline ends. It must be off the wire. */
+/* Close the request: its deadline ends. The request must be off the wire. */
 void rpc_close(struct rpc_request *rq);
 
 /* Begin a request, which gets its id, or a notification (rq NULL): j is open inside its params. 0,
  * or -EPIPE: nothing can be sent. */
 int rpc_begin(struct rpc *rpc, struct rpc_request *rq, const char *method, struct emit *j);
-/* Send it. On failure the request is off the wire: -EMSGSIZE: longer than message_limit; -ENOMEM;
- * else as the transport's send. */
+/* Send the message. On failure the request is off the wire: -EMSGSIZE: longer than message_limit;
+ * -ENOMEM; else as the transport's send. */
 int rpc_send(struct rpc *rpc, struct rpc_request *rq, struct emit *j);
 /* A notification whose params are JSON already; JSON_NONE: without. */
 int rpc_notify(struct rpc *rpc, const char *method, struct json params);
-/* Give up a request that is on the wire; its answer will be late, which is not odd. tag: for
- * rpc.late. Returns the id. */
+/* Give up a request that is on the wire; a late answer is not odd then. tag: kept in rpc.late.
+ * Returns the id. */
 uint64_t rpc_withdraw(struct rpc *rpc, struct rpc_request *rq, void *tag);
-/* Take a request off the wire, if it is there. */
+/* Take a request off the wire, if it is on the wire. */
 void rpc_drop(struct rpc *rpc, struct rpc_request *rq);
-/* The same, and tell it: on_lost. */
+/* The same, and call on_lost. */
 void rpc_lose(struct rpc *rpc, struct rpc_request *rq, const char *why);
 /* The request on the wire under this id, or NULL. */
 struct rpc_request *rpc_find(const struct rpc *rpc, uint64_t id);
@@ -195,6 +197,6 @@ void rpc_deliver(struct rpc *rpc, struct rpc_request *rq, const struct message *
 
 /* A buffer for one message; NULL: nothing can be sent. */
 struct buf *rpc_buffer(struct rpc *rpc);
-/* Send the message in b. built: what message_end said. 0, or as rpc_send. */
+/* Send the message in b. built: the result of message_end. 0, or as rpc_send. */
 int rpc_commit(struct rpc *rpc, struct buf *b, int built);
 void rpc_tell_odd(struct rpc *rpc, const struct rpc_odd *odd);
