@@ -6,13 +6,13 @@
  *	 |                                                          |
  *	 +----- not within WIRE_RECOVERY_MS --- connecting ... <----+ every WIRE_RETRY_MS
  *
- * One enum, one writer (go). The channel tells its end by on_closed alone: whoever wants it closed
- * says as what (enum environment_close), and what follows from that is done in on_closed, from the
- * loop. So nothing is told from inside a link_ function. A channel that is closed is waited for
- * before the next is made: there is never more than one program, and never more than one socket.
+ * One enum, one writer (environment_go). Only on_closed reports the end of the channel: code that
+ * closes the channel stores the reason (enum environment_close), and on_closed acts on it, from the
+ * loop. So no event is reported from inside a link_ function. A new channel is made only after the
+ * old one has closed: there is never more than one program, and never more than one socket.
  *
- * While `recovering` the session is worth coming back to. Without it, a connection that cannot be
- * made ends all who wait for it.
+ * While `recovering`, the session is to be resumed. Otherwise a connection that cannot be made ends
+ * all links that wait for it.
  */
 #include "remote/environment.h"
 

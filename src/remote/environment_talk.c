@@ -1,4 +1,4 @@
-/* environment_talk.c - what is said on a connection to an executor, see environment_internal.h */
+/* environment_talk.c - the messages on a connection to an executor, see environment_internal.h */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* lists.h - those who asked an environment what its executor holds.
+/* lists.h - pending requests for the list of an executor's processes.
  *
  * Threads: with the loop's lock.  Blocking: never.
  */
@@ -6,9 +6,10 @@
 
 #include "remote/environment_internal.h"
 
-/* Sent at once if the environment is attached, else when it is. It counts as a user until then. */
+/* The request is sent at once if the environment is attached, otherwise when it is. The request
+ * counts as a user until it is answered. */
 void lists_add(struct environment *env, environment_list_fn done, void *ctx);
 /* The environment is attached. */
 void lists_send(struct environment *env);
-/* None of them will be answered. */
+/* Fail all pending requests with e. */
 void lists_fail(struct environment *env, const struct err *e);

@@ -1,10 +1,10 @@
-/* remote_in.c - what comes from a server on an executor, see remote_internal.h
+/* remote_in.c - the output of a server on an executor, see remote_internal.h
  *
- * Output, exit and close of a process share one row of numbers without gaps. They are pushed, not
- * always in order, and those that were pushed into a broken connection are lost. So what comes
- * before its turn is kept, within bounds, and process/read fetches what is missing: the executor
- * retains the newest output. What it does not retain any more is lost for good, and so is the
- * server then: nobody could understand what remains.
+ * Output, exit and close of a process share one sequence of numbers without gaps. These events are
+ * pushed, not always in order, and events that were pushed into a broken connection are lost. So an
+ * event that comes before its turn is kept, within limits, and process/read fetches the missing
+ * events: the executor retains the newest output. If the executor does not retain missing output
+ * any more, the server is ended, because a stream with a gap is useless.
  */
 #include <assert.h>
 #include <errno.h>

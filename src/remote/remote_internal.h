@@ -1,5 +1,5 @@
-/* remote_internal.h - the parts of a remote link: remote.c (its life), remote_in.c (what comes),
- * remote_out.c (what is written).
+/* remote_internal.h - the parts of a remote link: remote.c (its life), remote_in.c (output of the
+ * server), remote_out.c (input of the server).
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 #include "remote/remote.h"
 #include "remote/sweep.h"
 
-#define REMOTE_WRITES      32u          /* process/write that are not answered */
-#define REMOTE_WRITE_MAX   (256u << 10) /* bytes of one of them */
-#define REMOTE_WRITE_BYTES (1u << 20)   /* of all of them */
+#define REMOTE_WRITES      32u          /* process/write requests in flight */
+#define REMOTE_WRITE_MAX   (256u << 10) /* bytes of one request */
+#define REMOTE_WRITE_BYTES (1u << 20)   /* bytes of all requests in flight */
 #define REMOTE_EARLY       256u         /* events that came before their turn, */
 #define REMOTE_EARLY_BYTES (1u << 20)   /* and bytes of them */
 
@@ -32,7 +32,7 @@ struct event { /* borrowed */
 	int exit_code;
 };
 
-struct remote_chunk { /* of input; sent, and not known to have arrived in order */
+struct remote_chunk { /* input that was sent and not yet acknowledged in order */
 	struct rpc_request rq;
 	struct remote *remote;
 	size_t len;
@@ -41,24 +41,24 @@ struct remote_chunk { /* of input; sent, and not known to have arrived in order 
 
 struct remote_out {
 	struct buf queue; /* [gone, sent) is in chunks, [sent, len) waits */
-	size_t limit;     /* of what waits */
+	size_t limit;     /* of the bytes that wait */
 	size_t gone, sent;
 	struct remote_chunk chunks[REMOTE_WRITES]; /* a ring of count, from first on */
 	unsigned first, count;
 	uint64_t first_id; /* writeId of the first */
-	bool closed;       /* nobody reads its stdin */
-	bool full;         /* something waited: on_room is due when nothing does */
+	bool closed;       /* the stdin of the process is closed */
+	bool full;         /* bytes waited: call on_room when none wait */
 	struct loop_timer retry;
 };
 
 struct remote_in {
-	uint64_t last; /* seq up to which everything was handed on */
+	uint64_t last; /* all events up to this seq were handed on */
 	struct ring early;
 	unsigned early_count;
 	size_t early_bytes;
 	struct rpc_request read;
-	bool again;      /* read once more when that is answered */
-	bool resyncing;  /* on_back is due when a read brings nothing new */
+	bool again;      /* send another read when `read` is answered */
+	bool resyncing;  /* call on_back when a read brings nothing new */
 	unsigned rounds; /* reads in a row */
 	struct loop_timer retry;
 };
@@ -70,23 +70,23 @@ struct remote {
 	enum remote_state state;
 	uint64_t number;
 	char id[24];             /* processId */
-	char tag[PLAN_TAG_SIZE]; /* in its environment, where the executor is not ours */
+	char tag[PLAN_TAG_SIZE]; /* in its environment, if the executor is not killick's */
 	struct recipe recipe;    /* our copy, until it is started */
 	enum stdio stdio;
 	unsigned grace_ms, linger_ms;
 	bool internal;
-	bool lost;   /* on_lost was told, or would have been */
-	bool told;   /* on_ended was */
+	bool lost;   /* on_lost was called, or would have been */
+	bool told;   /* on_ended was called */
 	bool freed;  /* by its owner */
-	bool exited; /* its main process */
+	bool exited; /* the main process has */
 	bool paused;
 
 	bool stopping;
 	enum link_stop how;
 	int64_t stop_us;
-	bool denied; /* terminate was answered: it does not run */
+	bool denied; /* the answer to terminate: the process does not run */
 	struct rpc_request start, terminate, signal;
-	struct loop_timer late;   /* then on_ended, whatever is known */
+	struct loop_timer late;   /* gives up waiting: on_ended with what is known */
 	struct loop_timer settle; /* exited, but not closed; or stuck */
 
 	struct remote_in in;
@@ -98,27 +98,27 @@ struct remote {
 
 /* remote.c */
 void remote_exited(struct remote *r, int code);
-/* It is closed; report: JSON text or NULL. r may be no more after it. */
+/* The process is closed; report: JSON text or NULL. r may be freed by this call. */
 void remote_closed(struct remote *r, const char *report, size_t len);
-/* The executor does not know it (any more). r may be no more after it. */
+/* The executor does not know the process (any more). r may be freed by this call. */
 void remote_vanished(struct remote *r);
-/* Something is wrong that cannot be made good: it is killed, and its end says why. */
+/* An error that cannot be repaired: kill the process; its link_end has the text. */
 void remote_break(struct remote *r, const char *text);
 
 /* remote_in.c */
 void remote_in_done(struct remote *r);
-/* Take it: now, or in its turn. r may be no more after it. */
+/* Handle an event: now, or in its turn. r may be freed by this call. */
 void remote_event(struct remote *r, const struct event *ev);
-/* What came before process/start was answered. r may be no more after it. */
+/* Handle the events that came before process/start was answered. r may be freed by this call. */
 void remote_in_begin(struct remote *r);
-/* Fetch what came after the last event. */
+/* Fetch the events that follow the last one. */
 void remote_read(struct remote *r);
 
 /* remote_out.c */
 int remote_write(struct link *link, const char *bytes, size_t len);
 size_t remote_unwritten(const struct link *link);
 void remote_out_lost(struct remote *r);
-/* Send again what was not acknowledged. */
+/* Send the input again that was not acknowledged. */
 void remote_out_resume(struct remote *r);
 /* Nothing is written any more. */
 void remote_out_close(struct remote *r);

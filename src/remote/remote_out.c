@@ -1,8 +1,9 @@
-/* remote_out.c - what is written to a server on an executor, see remote_internal.h
+/* remote_out.c - the input of a server on an executor, see remote_internal.h
  *
- * Bytes stay in the queue until process/write of them was answered, so that they can be sent again
- * under the same writeId after a loss: the executor knows which it has taken. Several are under
- * way where the executor is ours, which handles them in their order; another may not.
+ * Bytes stay in the queue until their process/write was answered, so that they can be sent again
+ * under the same writeId after a loss: the executor knows which writes it has accepted. Several
+ * writes are in flight only if the executor is killick's, which handles writes in order; another
+ * executor may not.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,11 +1,12 @@
-/* sweep.h - what a server left behind on an executor that is not ours.
+/* sweep.h - finds and kills processes that a server left behind on an executor that is not
+ * killick's.
  *
- * Codex's ends a process group; what has left the group lives on. Every process that we have it
- * start carries KILLICK_TREE=<128 random bits>, which is inherited, so that a script on the
- * same machine can find and kill the rest. It proves less than a keeper: a process that cleared its
- * environment, or belongs to another user, is not found.
+ * Codex's executor ends a process group; processes that have left the group live on. Every process
+ * that we start there has KILLICK_TREE=<128 random bits> in its environment, which its children
+ * inherit, so that a script on the same machine can find and kill the rest. A sweep proves less
+ * than a keeper: a process that cleared its environment, or belongs to another user, is not found.
  *
- * Life: sweep_begin -> done, once, and it is gone; or sweep_cancel.
+ * Life: sweep_begin -> done, once, and the sweep is freed; or sweep_cancel.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -20,10 +21,10 @@ struct sweep;
 
 #define SWEEP_FOUND_MAX 64
 struct sweep_result {
-	bool ran;     /* to its end; else nothing is known */
-	size_t found; /* processes, of which so many are kept: */
+	bool ran;     /* the script ran to its end; else nothing is known */
+	size_t found; /* processes that were found; `list` has the first `kept` */
 	size_t kept;
-	size_t left; /* that could not be killed */
+	size_t left; /* processes that could not be killed */
 	struct sweep_process {
 		long pid;
 		char name[32];
@@ -34,7 +35,7 @@ typedef void (*sweep_fn)(void *ctx, const struct sweep_result *result);
 
 /* Look for the processes with this tag and kill them. Within 3 s, unless the connection is lost. */
 struct sweep *sweep_begin(struct environment *env, const char *tag, sweep_fn done, void *ctx);
-/* Nobody waits for it any more. */
+/* The result is not needed any more. */
 void sweep_cancel(struct sweep *s);
 
 /* {"executor":"codex","exit":{...},"proof":[...],"swept":[{"pid":1,"name":"x"}],"survivors":[...]}
