@@ -1,4 +1,5 @@
-/* census.h - process/list: everything this executor holds, for `killick ps --on`. Ours. */
+/* census.h - process/list: everything this executor holds, for `killick ps --on`. Codex's protocol
+ * does not have it. */
 #pragma once
 
 #include "base/json.h"

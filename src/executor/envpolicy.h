@@ -1,8 +1,9 @@
-/* envpolicy.h - the environment of a process: what it inherits of ours, and what it is given.
+/* envpolicy.h - the environment of a process: variables that it inherits from the executor, and
+ * variables of the request.
  *
  * Order, as in the original: inherit; drop *KEY*, *SECRET*, *TOKEN* unless told otherwise; exclude;
- * set; includeOnly; then `env` on top. Variables that are nobody's business but ours (KILLICK_*)
- * and those the original always removes never get through, whoever gives them.
+ * set; includeOnly; then `env` on top. A process never gets killick's own variables (KILLICK_TREE
+ * and others) or the variables that the original always removes, even if the request sets them.
  * Threads: any.  Blocking: never.
  */
 #pragma once

@@ -35,7 +35,7 @@ struct executor {
 
 /* One line: "event=start process=...". */
 void executor_log(struct executor *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Text of others for a log, quoted and cut; lives until the next but three calls. */
+/* Untrusted text for the log, quoted and cut; valid until the fourth call after this one. */
 const char *executor_quote(const char *text);
-/* Something ended: is that all? */
+/* A connection, owner or process ended: finish executor_close if nothing is left. */
 void executor_settle(struct executor *x);

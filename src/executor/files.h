@@ -1,14 +1,14 @@
-/* files.h - fs/getMetadata and fs/readFile, by threads: a file system that hangs delays nobody but
- * who asked.
+/* files.h - fs/getMetadata and fs/readFile, by threads: a file system that hangs delays only the
+ * client that asked.
  *
- * A connection has a line of requests, of which one is looked at at a time; its answer is sent when
- * there is room. A request that the file system does not answer within FILES_TIMEOUT_MS fails, and
- * its thread is left behind until the file system answers. Threads may work on FILES_PER_OWNER
+ * A connection has a queue of requests, which are handled one at a time; an answer is sent when the
+ * channel has room. A request that the file system does not answer within FILES_TIMEOUT_MS fails,
+ * and its thread is left behind until the file system answers. Threads may work on FILES_PER_OWNER
  * requests of one owner and on FILES_THREADS requests in all: a further request waits for
  * FILES_WAIT_MS and is then refused. So a dead mount of one owner does not block other owners.
  *
  * Life: files_new -> files_line_init, files_request, files_line_done ... -> files_free, which does
- * not wait. A share is an owner's: files_share_new -> files_share_leave.
+ * not wait. A share belongs to an owner: files_share_new -> files_share_leave.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -26,14 +26,14 @@
 #define FILES_SIZE_MAX   (8u << 20) /* of a file that is read */
 
 struct files;
-struct files_share; /* how many requests of an owner are with threads, also when it is gone */
+struct files_share; /* counts requests of one owner that threads work on, also when it is gone */
 struct file_job;
 
 struct files_line { /* of one connection; zero before files_line_init */
 	struct files *files;
 	struct ring waiting;
 	struct file_job *active;
-	struct ring starving; /* the active one waits for a thread */
+	struct ring starving; /* the active request waits for a thread */
 };
 
 enum files_op { FILES_METADATA, FILES_READ };

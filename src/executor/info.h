@@ -1,6 +1,6 @@
-/* info.h - what environment/info says about this machine.
+/* info.h - the answer to environment/info: a description of this machine.
  *
- * No capability is claimed: a client asks for nothing that we would have to refuse.
+ * The answer claims no capability, so that a client requests nothing that the executor must refuse.
  * Threads: any.  Blocking: reads the user database.
  */
 #pragma once

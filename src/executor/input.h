@@ -1,8 +1,9 @@
-/* input.h - what a process is told: writes in their order, each once.
+/* input.h - the input of a process: writes in order, each exactly once.
  *
- * A write is accepted when the link took all of it. The link holds INPUT_LINK_BYTES; what does not
- * fit waits here, and its answer with it: nothing else does. A write that was heard of before (its
- * writeId is among the last WIRE_WRITE_IDS) is accepted when the first one is, and written once.
+ * A write is accepted when the link took all its bytes. The link holds INPUT_LINK_BYTES; bytes that
+ * do not fit wait here, and only the answer to their write waits with them. A repeated write (its
+ * writeId is among the last WIRE_WRITE_IDS) is accepted when the first one is, and is written only
+ * once.
  *
  * Life: input_init -> input_write, input_flush (there is room) ... -> input_break -> input_done.
  * Threads: with the loop's lock.  Blocking: never.
@@ -26,26 +27,26 @@ struct input {
 	bool broken;   /* nothing can be written any more */
 	uint64_t *ids; /* a circle of hashes of writeIds */
 	uint32_t ids_cap, ids_count, ids_next;
-	uint64_t highest; /* of the ids that are numbers: above it all are new */
+	uint64_t highest; /* highest id that is a number: all ids above it are new */
 };
 
-struct input_write { /* borrowed, but memory of many bytes may be taken out of the buffer */
+struct input_write { /* borrowed, but the memory of a long buffer may be taken */
 	const char *id;
 	struct buf *bytes;
 };
 
 struct input_limits {
 	size_t process;      /* bytes that may wait for one process, */
-	size_t owner;        /* for all of its owner, */
-	size_t *owner_bytes; /* and do so */
+	size_t owner;        /* for all processes of its owner, */
+	size_t *owner_bytes; /* and the bytes that do */
 };
 
 void input_init(struct input *in);
-/* Write or hold, and answer. */
+/* Write the bytes or hold them, and answer the request. */
 void input_write(struct input *in, struct link *l, const struct input_write *w,
 		 const struct input_limits *limits, const struct reply *r);
 /* The link has room again. */
 void input_flush(struct input *in, struct link *l, size_t *owner_bytes);
-/* Nothing more can be written: whoever waits hears it. */
+/* Nothing more can be written: answer all writes that wait. */
 void input_break(struct input *in, size_t *owner_bytes);
 void input_done(struct input *in);

@@ -1,11 +1,11 @@
-/* output.h - what a process has said: kept for those who ask again, numbered without a gap.
+/* output.h - the output of a process: kept for clients that ask again, numbered without gaps.
  *
  * One counter per process, from 1, is shared by pieces of output ("chunks"), the exit and the end
- * ("closed", which is the last). They are pushed in that order. At most WIRE_RETAIN_BYTES and
- * WIRE_RETAIN_CHUNKS are kept, and the oldest give way; but never one that was not pushed yet, or
- * that was among the last WIRE_PUSHED_BYTES that were: these may still be on their way. Who makes
- * output stops when output_is_full says so. A chunk that nobody was told of yet may still
- * grow. A process that says nothing costs nothing here.
+ * ("closed", which is the last). All of them are pushed in that order. At most WIRE_RETAIN_BYTES
+ * and WIRE_RETAIN_CHUNKS are kept, and the oldest chunks are dropped first; but never a chunk that
+ * was not pushed yet, or that is among the last WIRE_PUSHED_BYTES that were pushed: these may still
+ * be on their way. The process is not read while output_is_full. A chunk that was neither pushed
+ * nor read may still grow. A process without output costs no memory here.
  *
  * Life: zero -> output_add ... -> output_exited -> output_closed -> output_done.
  * Threads: with the loop's lock.  Blocking: never.
@@ -18,7 +18,7 @@
 
 enum stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
-struct output_chunk { /* where it lies */
+struct output_chunk { /* its place in `bytes` */
 	uint32_t offset;
 	uint32_t len : 30, stream : 2;
 };
@@ -46,26 +46,26 @@ const char *stream_name(enum stream s);
 void output_add(struct output *o, enum stream s, const char *bytes, size_t len);
 void output_exited(struct output *o);
 void output_closed(struct output *o);
-/* So much waits to be pushed that no more should be made. */
+/* So much output waits to be pushed that the process should not be read. */
 bool output_is_full(const struct output *o);
-/* And now again. */
+/* The process may be read again. */
 bool output_has_room(const struct output *o);
 
 enum output_event { OUTPUT_NONE, OUTPUT_PIECE, OUTPUT_EXITED, OUTPUT_CLOSED };
-/* What is to be pushed next; out is filled in (of the last two only seq). */
+/* The next event to push; out is filled in (for the last two only seq). */
 enum output_event output_next(const struct output *o, struct output_piece *out);
-/* It was. */
+/* The event of output_next was pushed. */
 void output_pushed(struct output *o);
 
 /* The first kept chunk after seq; false: there is none. */
 bool output_after(const struct output *o, uint64_t seq, struct output_piece *out);
-/* Somebody read what there is. */
+/* A client has read all chunks: they do not grow any more. */
 void output_tell(struct output *o);
-/* Memory is short: let go of what was pushed up to this number, and of memory that nothing is kept
- * in. False: nothing could go. */
+/* Memory is short: free chunks that were pushed up to this number, and unused memory. False:
+ * nothing could be freed. */
 bool output_shed(struct output *o, uint64_t seq);
-/* What it costs, in bytes. */
+/* The memory that the output takes, in bytes. */
 size_t output_memory(const struct output *o);
-/* No more will come: hold no more memory than what is kept needs. */
+/* No more output will come: shrink the memory to the chunks that are kept. */
 void output_trim(struct output *o);
 void output_done(struct output *o);

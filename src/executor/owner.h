@@ -1,11 +1,11 @@
-/* owner.h - a remote owner: whoever called `initialize`, known by the session's id.
+/* owner.h - a remote owner: a client that called `initialize`, known by the session's id.
  *
  *	attached <--> away --lease is over--> ended
  *
- * It has processes. While it is attached their output is pushed, one piece of each in turn; while
- * it is away they go on until what they say fills the retention. Its lease runs from when it was
- * last heard of; when that is over all its processes are ended, and then there is no owner any
- * more.
+ * While the owner is attached, the output of its processes is pushed, one piece of each process in
+ * turn; while it is away, its processes run on until their output fills the retention. Its lease
+ * runs from its last message; when the lease is over, all its processes are ended, and then the
+ * owner is freed.
  *
  * Life: owner_new -> owner_attach, owner_detach ... -> owner_end; frees itself when its last
  * process is gone.
@@ -35,37 +35,38 @@ struct owner {
 	struct ring in_executor;
 	struct connection *connection; /* NULL: away */
 	bool ended;
-	bool idle_away; /* counted among those that have nothing to lose */
+	bool idle_away; /* counted in executor.idle_away */
 	char id[OWNER_ID_SIZE];
 	char client[OWNER_CLIENT_SIZE]; /* its name, and its label behind it */
 	struct ring processes;          /* all whose link or entry is left */
-	struct ring due;                /* those that have something to push */
-	struct ring closed;             /* those that may be forgotten, the oldest first */
+	struct ring due;                /* processes that have something to push */
+	struct ring closed;             /* processes that may be forgotten, the oldest first */
 	size_t closed_count, closed_bytes;
-	unsigned unheard;      /* processes that are closed, which was not pushed yet */
+	unsigned unheard;      /* closed processes whose `closed` was not pushed yet */
 	size_t held_bytes;     /* of writes that wait */
 	uint64_t pushed_bytes; /* of output, ever */
 	struct files_share *files;
 	int64_t away_us; /* when it was last heard of */
 	struct loop_timer lease;
-	struct loop_timer patience; /* after it came back: for it to ask for what it missed */
-	void (*on_gone)(void *ctx); /* told when it is freed */
+	struct loop_timer patience; /* after it came back: time to read the output that it missed */
+	void (*on_gone)(void *ctx); /* called when the owner is freed */
 	void *on_gone_ctx;
 };
 
 struct owner *owner_new(struct executor *x, struct json client, struct json label);
 struct owner *owner_find(struct executor *x, struct json id);
 void owner_attach(struct owner *o, struct connection *c);
-/* It comes again while it is attached: whoever knows its id is the owner. True: the old connection
- * was silent for a while, or has ended, and was dropped. */
+/* The owner connects again while it is attached: a client that knows its id is the owner. True: the
+ * old connection was silent for a while, or has ended, and was dropped. */
 bool owner_yields(struct owner *o);
 /* The connection ended; the owner was last heard of at heard_us. */
 void owner_detach(struct owner *o, int64_t heard_us);
 /* Milliseconds that are left of its lease, -1: it is attached. */
 int64_t owner_lease_ms(const struct owner *o);
-/* Every process is ended: SIGTERM, grace_ms later SIGKILL. It may be gone when this returns. */
+/* Every process is ended: SIGTERM, grace_ms later SIGKILL. The owner may be freed when this
+ * returns. */
 void owner_end(struct owner *o, unsigned grace_ms);
-/* It has ended: go, if nothing is left. */
+/* Free the owner if it has ended and no process is left. */
 void owner_settle(struct owner *o);
 
 /* p has something to push. */

@@ -1,8 +1,7 @@
-/* params.h - members of a request's params, and the sentences when they are not what they should
- * be.
+/* params.h - members of a request's params, and the errors when a member is wrong.
  *
- * The sentences are those of the original's parser, since people search for them. A member that is
- * null is as good as none. Threads: any.  Blocking: never.
+ * The texts of the errors are those of the original's parser, because people search for them. A
+ * member that is null counts as absent. Threads: any.  Blocking: never.
  */
 #pragma once
 
@@ -18,19 +17,19 @@ struct param {
 	struct json value; /* JSON_NONE: none */
 };
 
-/* Fill in the values in one pass; unknown members are ignored, of duplicates the last counts. e is
- * set (RPC_BAD_PARAMS) when params is no object. */
+/* Fill in the values in one pass; unknown members are ignored, and the last of duplicate members
+ * counts. e is set (RPC_BAD_PARAMS) when params is no object. */
 int params_read(struct json params, struct param *list, size_t count, struct err *e);
 /* For methods that take none: null, absent or {}. */
 int params_none(struct json params, struct err *e);
 
-/* Each: 0, or e is set. Required ones. */
+/* Each: 0, or e is set. Required members. */
 int param_text(const struct param *p, char **out, struct err *e); /* to be given to free() */
 int param_bool(const struct param *p, bool *out, struct err *e);
-/* Those that may be absent leave *out as it was. */
+/* Optional members: if absent, *out is unchanged. */
 int param_bool_if(const struct param *p, bool *out, struct err *e);
 int param_number_if(const struct param *p, uint64_t *out, struct err *e); /* cut to INT64_MAX */
-/* Is it there and of this type? */
+/* Is the member there and of this type? */
 int param_is(const struct param *p, enum json_type type, struct err *e);
-/* Has a string a NUL in it, which no program can be told? */
+/* Does a string contain a NUL, which no argument of a program can contain? */
 bool param_has_nul(struct json v);

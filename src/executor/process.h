@@ -1,13 +1,14 @@
-/* process.h - one process of an owner: a local link, what it said, what it is told.
+/* process.h - one process of an owner: a local link, its output, its input.
  *
  *	starting --> running --> exited --> closed --> forgotten
  *	    |                                              ^
  *	    +---- terminated, or its owner ended ----------+
  *
- * `closed` comes when the keeper has proved the tree gone; for one whose leftovers may linger (one
- * without a piped stdin, unless it was asked otherwise) already when the main process has exited
- * and both its pipes are at their end. A closed one is kept for the retention time, so that what it
- * said can be read, then its id is free. A forgotten one is only here until its link has ended.
+ * `closed` comes when the keeper has proved the tree gone. If leftovers of the process may linger
+ * (no piped stdin, unless the request says otherwise), `closed` comes earlier: when the main
+ * process has exited and both its pipes are at their end. A closed process is kept for the
+ * retention time, so that its output can be read; then its id is free. A forgotten process exists
+ * only until its link has ended.
  *
  * Life: process_start; frees itself when it is forgotten and its link has ended.
  * Threads: with the loop's lock.  Blocking: never.
@@ -50,11 +51,11 @@ struct process {
 	struct link *link; /* NULL: it has ended */
 	enum stdio stdio;
 	bool full;   /* too much waits to be pushed */
-	bool paused; /* its link is: it is full, or memory is short (retention.h) */
+	bool paused; /* its link is: `full`, or memory is short (retention.h) */
 	bool out_eof, err_eof;
-	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
-	/* Its owner came back and may have missed what was pushed last. Nothing is pushed, and so
-	 * nothing gives way, until it was read. */
+	unsigned linger_ms; /* time for processes that the main process leaves behind; 0: none */
+	/* Its owner came back and may have missed the last pushes. Nothing is pushed, and so no
+	 * output is dropped, until the owner has read it. */
 	bool missed;
 	struct answer *start; /* to be answered when it runs */
 	struct output output;
@@ -75,22 +76,24 @@ struct process {
 	char id[];
 };
 
-/* process/start: answered when it runs, or cannot. `connection` is a struct connection. */
+/* process/start: answered when the process runs, or cannot run. `connection` is a struct
+ * connection. */
 void process_start(void *connection, const struct reply *r, struct json params);
 /* The same with params that were read. */
 void process_start_as(struct owner *o, const struct reply *r, struct spec *s);
 
-/* The process that params name. NULL: there is none, and *out_id says which (to be shown). */
+/* The process that params name. NULL: there is none. out_id: the id that params have, to be
+ * shown. */
 struct process *process_find(struct owner *o, struct json id, char out_id[PROCESS_ID_MAX + 8]);
 struct process *process_find_id(struct owner *o, const char *id);
-/* Begin its end, if it has not come. */
+/* Begin to end the process, unless it has ended. */
 void process_stop(struct process *p, enum link_stop how, unsigned grace_ms);
-/* Its owner ended. It may be gone when this returns. */
+/* Its owner ended. p may be freed when this returns. */
 void process_abandon(struct process *p, unsigned grace_ms);
 void process_forget(struct process *p);
 /* Its owner has come back. */
 void process_resume(struct process *p);
-/* It has what was pushed before, or does not ask for it: the rest is due. */
+/* The owner has the output that was pushed before, or does not ask for it: the rest is due. */
 void process_caught_up(struct process *p);
 /* There is memory for its output again: resume reading. */
 void process_read_on(struct process *p);

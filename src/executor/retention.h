@@ -1,4 +1,4 @@
-/* retention.h - what the output of all processes together may cost.
+/* retention.h - a limit on the memory for the output of all processes together.
  *
  * The output of each process is retained (output.h), so that its owner can ask for it again. When
  * the output of all processes takes more memory than the limit, the output that was pushed longest
@@ -28,7 +28,7 @@ struct retention { /* of an executor */
 	size_t limit, bytes;
 	struct ring pushed;      /* processes by their last push, the oldest first */
 	struct ring starved;     /* processes that are not read for want of memory */
-	struct loop_timer again; /* while there are any */
+	struct loop_timer again; /* runs while there are any */
 	int64_t vain_us;         /* when nothing could be freed the last time */
 	int64_t said_us;         /* when the log was told that memory is short */
 };
@@ -37,8 +37,8 @@ struct retention { /* of an executor */
 
 struct retained {     /* of a process */
 	size_t bytes; /* as counted */
-	/* How far it was pushed when its owner had been pushed so many bytes in all: some of its
-	 * pushes, the oldest first, and the last one. */
+	/* Some pushes of the process, the oldest first, and its last push. at: bytes that had been
+	 * pushed to the owner in all; seq: the last event of the process that had been pushed. */
 	struct retention_mark {
 		uint64_t at, seq;
 	} marks[RETENTION_MARKS], last;
@@ -52,7 +52,7 @@ void retention_done(struct retention *t); /* nothing may be left */
 void retention_count(struct process *p);
 /* So many bytes of p were pushed. */
 void retention_pushed(struct process *p, size_t len);
-/* p has said something: stop reading it if there is no room. */
+/* p has new output: stop reading p if there is no memory. */
 void retention_check(struct process *p);
-/* p keeps nothing any more. */
+/* p retains no output any more. */
 void retention_forget(struct process *p);

@@ -1,7 +1,7 @@
 /* roster.h - the processes of all owners, found by owner and id.
  *
- * A process is in it until it is forgotten. Life: roster_init -> ... -> roster_done,
- * when it is empty. Threads: with the loop's lock.  Blocking: never.
+ * A process is in the roster until it is forgotten. Life: roster_init -> ... -> roster_done, when
+ * the roster is empty. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ struct process;
 
 struct roster {
 	struct hash table;
-	uint64_t seed; /* nobody outside can choose what collides */
+	uint64_t seed; /* secret: a client cannot choose ids that collide */
 };
 
 void roster_init(struct roster *r, uint64_t seed);

@@ -3,7 +3,7 @@
  * To parse and decode 16 MiB takes 22 to 118 ms, during which the loop would serve nobody. So a
  * message longer than SCAN_BYTES is given to a thread, and its connection is not read until the
  * thread is done; messages that came with it wait. Only process/write and process/start may be that
- * long: of other long requests only id and method are read, and they are refused.
+ * long: other long requests are refused, and only their id and method are read.
  *
  * Life: scan_begin -> the connection's connection_scanned, once -> scan_free.
  * Threads: with the loop's lock.  Blocking: never.
@@ -37,13 +37,13 @@ struct scan {
 	struct work work;
 	struct connection *connection;
 	char *const *envp; /* the executor's */
-	char *text;        /* NULL: it was read */
+	char *text;        /* NULL: the text was read */
 	size_t len;
-	/* what came of it */
+	/* the result */
 	enum scan_result result;
 	const char *reason;
 	char id[SCAN_ID_MAX];
-	size_t id_len; /* 0: it is too long */
+	size_t id_len; /* 0: the id is too long */
 	char method[64];
 	struct err e; /* of the params; its code is 0 when they are right */
 	struct orders_write write;
@@ -51,7 +51,7 @@ struct scan {
 	struct spec spec;
 };
 
-/* The text is the scan's from now on; to be given to free(). */
+/* The scan owns the text from now on and gives it to free(). */
 struct scan *scan_begin(struct connection *c, char *text, size_t len);
 struct json scan_id(const struct scan *s);
 void scan_free(struct scan *s);

@@ -1,7 +1,7 @@
 /* spec.h - the params of process/start as a recipe.
  *
- * remote/plan.h writes what is read here. What this executor cannot do (a sandbox, a managed
- * network) is refused: nothing runs with less than it was asked to be held by.
+ * remote/plan.h writes these params. Requests for containment that this executor does not have (a
+ * sandbox, a managed network) are refused, never ignored.
  *
  * Life: spec_read -> link_open with .recipe -> spec_done.
  * Threads: any.  Blocking: never.
@@ -15,9 +15,9 @@
 struct spec {
 	struct recipe recipe; /* owned; keeper and sweep are the caller's */
 	char *id;
-	char *argv_json;   /* short ones only: what `process/list` shows */
-	bool says_contain; /* else the executor has its own default, */
-	bool says_linger;  /* and for this one, too */
+	char *argv_json;   /* for `process/list`; a long argv is cut */
+	bool says_contain; /* else the executor's default is used, */
+	bool says_linger;  /* the same for linger */
 };
 
 /* 0, or e is set with a code of the wire. envp: of the executor. */

@@ -42,16 +42,16 @@ struct option {
 	/* of a CHOICE: the word of each value, NULL at the end; "": that value has none */
 	const char *const *words;
 	int (*read)(const char *text, void *other); /* of OTHER: 0 or -EINVAL */
-	unsigned long long least;                   /* of a TIME or SIZE */
-	char letter;                                /* -v does as well; 0: none */
+	unsigned long long least;                   /* the smallest TIME or SIZE */
+	char letter;                                /* the short form, such as -v; 0: none */
 };
 
 enum option_result {
 	OPTION_TAKEN,
 	OPTION_UNKNOWN,
-	OPTION_NO_VALUE,  /* it needs one */
-	OPTION_HAS_VALUE, /* it takes none */
-	OPTION_REFUSED,   /* the value is not what it takes */
+	OPTION_NO_VALUE,  /* the option needs a value */
+	OPTION_HAS_VALUE, /* the option takes no value */
+	OPTION_REFUSED,   /* the value is invalid */
 };
 
 struct option_reader { /* the words, and where in them the reader is */
@@ -67,7 +67,7 @@ struct option_reader { /* the words, and where in them the reader is */
 enum option_result option_read(struct option_reader *r, const struct option *table);
 
 /* Write an option as one word, "--name=VALUE" with its NUL, if it fits into `out`. Returns the
- * bytes of the word; 0: the value equals that of `otherwise`, or no word says it. */
+ * bytes of the word; 0: the value equals that of `otherwise`, or no word can express it. */
 size_t option_write(const struct option *o, const struct option *otherwise, char *out, size_t size);
 
 /* "2s", "500ms", "2" (seconds), "1.5s", "1m", "1h"; at most an hour. -EINVAL otherwise. */

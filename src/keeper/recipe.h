@@ -8,8 +8,8 @@
  *
  * A config fills in a recipe, a session keeps a copy (link/recipe.h), a link is opened with it.
  * Both ways to the keeper are driven by the tables below: recipe_options writes and reads the
- * keeper's command line; recipe_limits is also what a config's "limits" and the wire have.
- * A new limit is a value of enum limit and its row; a new option is a member and its row.
+ * keeper's command line; recipe_limits also has the keys of a config's "limits" and of the wire. A
+ * new limit is a value of enum limit and its row; a new option is a member and its row.
  *
  * This header belongs to the keeper, which includes nothing of the library; the library includes it
  * by link/recipe.h. Threads: any.  Blocking: never.  Allocates: never.
@@ -21,7 +21,7 @@
 
 #include "option.h"
 
-/* How the tree is held. AUTO: the best that can be had here. */
+/* The level at which the tree is held. AUTO: the best level that this machine allows. */
 enum level { LEVEL_AUTO, LEVEL_NAMESPACE, LEVEL_CGROUP, LEVEL_KEEPER, LEVEL_GROUP };
 #define LEVEL_CHOICE "auto, namespace, cgroup, keeper or group" /* for sentences */
 extern const char *const level_words[];                         /* by enum level; NULL at the end */
@@ -34,7 +34,7 @@ enum limit {
 };
 struct limit_words {
 	const char *key;       /* in a config's "limits", and on the wire */
-	const char *other_key; /* does as well in a config; NULL: none */
+	const char *other_key; /* another key for the same in a config; NULL: none */
 	const char *option;    /* of `killick run` */
 	const char *noun;      /* "a limit of processes" */
 	enum option_kind kind; /* OPTION_COUNT or OPTION_SIZE */
@@ -45,27 +45,27 @@ extern const struct limit_words recipe_limits[LIMIT_COUNT];
 enum stdio {
 	STDIO_PIPES,    /* stdin, stdout and stderr are pipes */
 	STDIO_NULL,     /* stdin is /dev/null */
-	STDIO_TERMINAL, /* all three are a terminal of 24 lines and 80 columns; what it shows is
+	STDIO_TERMINAL, /* all three are a terminal of 24 lines and 80 columns; its output is
 			   stdout */
 };
 
 struct recipe {
 	/* What runs. Lists have NULL at the end. */
 	char **argv;
-	char **envp;             /* the whole environment; elsewhere: the variables that cross */
+	char **envp;             /* the whole environment; for an executor: those that are sent */
 	char **remote_names;     /* variables whose values the executor has; NULL: none */
-	const char *arg0;        /* what the program is told it is called; NULL: argv[0] */
-	const char *cwd;         /* NULL: ours; elsewhere it is required and absolute */
+	const char *arg0;        /* the argv[0] that the program gets; NULL: argv[0] */
+	const char *cwd;         /* NULL: ours; for an executor required and absolute */
 	const char *environment; /* name of the executor; NULL: this machine */
 	/* How it is held. */
 	const char *name, *session; /* for `killick ps`; session may be NULL */
 	enum level contain;
 	unsigned long long limits[LIMIT_COUNT]; /* 0: none */
 	unsigned grace_ms;
-	unsigned linger_ms; /* how long what the main process leaves behind may go on; 0: not */
+	unsigned linger_ms; /* time for processes that the main process leaves behind; 0: none */
 	enum stdio stdio;
-	bool sweep; /* look for lost trees: one of those that start together is enough */
-	/* For the library alone; the keeper is not told. */
+	bool sweep; /* look for lost trees; false: another start does it */
+	/* Only for the library; not passed to the keeper. */
 	const char *keeper; /* path of the program killick */
 	size_t write_limit; /* bytes that may wait because the process does not read */
 };
