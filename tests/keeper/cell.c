@@ -241,17 +241,24 @@ static bool cell_unshare_pidns(void)
 	       cell_write_file("/proc/self/gid_map", gid_map);
 }
 
+/* The init is told of only when it dies with its parent. In the new namespace it could not see that
+ * the parent is dead already. */
 static _Noreturn void cell_keep_pidns(int say)
 {
+	int ready[2];
 	pid_t init;
+	char c;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
-	init = cell_unshare_pidns() ? fork() : -1;
+	init = !pipe2(ready, O_CLOEXEC) && cell_unshare_pidns() ? fork() : -1;
 	if (init == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)!write(ready[1], "r", 1);
 		syscall(SYS_close_range, 0U, ~0U, 0);
 	} else {
+		if (init > 0 && read(ready[0], &c, 1) != 1)
+			_exit(1);
 		tell(say, 'n', init);
 		syscall(SYS_close_range, 0U, ~0U, 0);
 	}
