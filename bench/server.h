@@ -34,9 +34,9 @@ void server_hang_up(struct server *s);
 /* Hang up, wait for the exit. Returns the wait status, or -ETIMEDOUT after a kill. */
 int server_finish(struct server *s);
 
-/* Wait until this process has no child; after patience_ms kill the remaining children, until there
- * is none. This process is a subreaper, so wrappers whose owner died and processes that escaped
- * them become its children; patience_ms lets the wrappers end by themselves. Returns the number of
+/* Wait until this process has no child. After patience_ms kill the remaining children. This process
+ * is a subreaper: wrappers whose owner died become its children, and so do processes that escaped
+ * from a wrapper. During patience_ms the wrappers can end by themselves. Returns the number of
  * kills.
  */
 int server_kill_all(int patience_ms);

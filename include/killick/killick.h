@@ -519,8 +519,8 @@ KILLICK_API int killick_start(struct killick_session *s, const struct killick_re
 			      struct killick_call **out);
 /* Wait for the result of a call without on_done; once. */
 KILLICK_API int killick_wait(struct killick_call *c, struct killick_result **out);
-/* Cancel the call: the server is told, the result is KILLICK_ERR_CANCELLED. Harmless when the call
- * is over. */
+/* Cancel the call: the library tells the server, and the result is KILLICK_ERR_CANCELLED. Does
+ * nothing when the call is over. */
 KILLICK_API void killick_cancel(struct killick_call *c);
 /* Free the handle; the call itself goes on. NULL is fine. */
 KILLICK_API void killick_call_free(struct killick_call *c);

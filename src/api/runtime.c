@@ -177,7 +177,7 @@ int killick_close(struct killick *k, struct killick_report **out_report)
 	return 0;
 }
 
-/* Everything is closed and no callback is left: stop the threads, let go of the memory. */
+/* Every session is closed and no callback is left: stop the threads, free the memory. */
 static void runtime_free(void *ctx)
 {
 	struct killick *k = ctx;
@@ -186,8 +186,9 @@ static void runtime_free(void *ctx)
 	loop_lock(k->loop);
 	loop_wait(k->loop, is_left_by_all, k, INT64_MAX);
 	loop_wait(k->loop, has_no_site, k, loop_now_us() + SITES_US);
-	/* A keeper does not answer, and should it ever, it needs the loop; or a thread of the host
-	 * is inside for ever, because the host has closed the descriptors that it waits for. */
+	/* The memory must stay if a keeper does not answer, because a late answer needs the loop;
+	 * or if a thread of the host never returns, because the host has closed the descriptors
+	 * that the thread waits for. */
 	if (!has_no_site(k) || k->inside > 0) {
 		loop_unlock(k->loop);
 		return;

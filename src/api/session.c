@@ -8,11 +8,11 @@
 #include "base/auto.h"
 #include "session/session.h"
 
-#define GRACE_MAX_MS   3600000 /* what `killick run --grace` takes */
+#define GRACE_MAX_MS   3600000 /* as of `killick run --grace` */
 #define STARTUP_MAX_MS 3600000
-#define LABEL_MAX      63      /* and --session */
-#define NEWS_US        1000000 /* for the handlers to take what happened before the end */
-#define HANDLER_US     1000000 /* and for the one that runs then to return */
+#define LABEL_MAX      63      /* as of `killick run --session` */
+#define NEWS_US        1000000 /* for the handlers to receive earlier events */
+#define HANDLER_US     1000000 /* for a running handler to return */
 
 #define PULL_TEXT                                                                                  \
 	"a runtime with KILLICK_DISPATCH_PULL takes no callbacks: leave them NULL, and use "       \
@@ -25,7 +25,7 @@ static bool api_session_is_label(const char *text)
 	return strlen(text) <= LABEL_MAX && config_is_printable(text);
 }
 
-/* The host's options, of whatever version of killick.h. */
+/* Read the options of a host that was compiled with this or another version of killick.h. */
 static int read_options(struct session_spec *out, const struct killick_session_options *options,
 			struct killick_error *e)
 {
@@ -54,12 +54,13 @@ static int check_command(const struct killick_session_options *o, struct killick
 	if (o->startup_ms > STARTUP_MAX_MS)
 		return error_set(e, KILLICK_ERR_USAGE, "startup_ms is more than an hour");
 	if (o->features & ~FEATURES)
-		return error_set(e, KILLICK_ERR_USAGE,
-				 "features has bits that are none of enum killick_answers");
+		return error_set(
+			e, KILLICK_ERR_USAGE,
+			"features has an unknown bit: use the values of enum killick_answers");
 	return 0;
 }
 
-/* Events and asks become items, for a host that has handlers. */
+/* With KILLICK_DISPATCH_PULL: turn events and questions into items, if the host wants them. */
 static int pull_handlers(struct session_spec *spec, struct killick_error *e)
 {
 	struct killick_handlers *h = &spec->handlers;
@@ -73,8 +74,8 @@ static int pull_handlers(struct session_spec *spec, struct killick_error *e)
 	return 0;
 }
 
-/* Read the options and the config and take the lock; without it and with a reason if that cannot
- * be. */
+/* Read the options and the config, and take the lock. On failure the lock is not held, and e says
+ * why. */
 static int enter_open(struct killick *k, const struct killick_session_options *options,
 		      bool blocking, struct session_spec *out_spec, struct config *out,
 		      struct killick_error *e)

@@ -15,6 +15,7 @@
 #include "base/loop_internal.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/trace.h"
 
 #define AWAKE_US 50  /* an eager loop waits so long without sleeping, */
 #define SOON_US  200 /* if its last wait was shorter than this */
@@ -218,6 +219,19 @@ void loop_guess_anew(struct loop *l)
 		l->guesses = GUESSES;
 }
 
+void loop_seat_go(struct loop *l, enum loop_seat to)
+{
+	static const char *const names[] = {
+		[SEAT_FREE] = "free",
+		[SEAT_OWN] = "own",
+		[SEAT_LENT] = "lent",
+		[SEAT_GUEST] = "guest",
+	};
+
+	TRACE(TRACE_LOOP, "seat: %s -> %s (thread %d)", names[l->seat], names[to], (int)gettid());
+	l->seat = to;
+}
+
 /* With the lock: sit down as `who`, wait for events, at most until `until`, get up, and run their
  * handlers. False: nothing could wake us for so long that another thread has taken our place. */
 static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
@@ -231,7 +245,7 @@ static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 		loop_turn_without_descriptors(l, until);
 		return true;
 	}
-	l->seat = who;
+	loop_seat_go(l, who);
 	l->seat_until_us = until;
 	loop_unlock(l);
 	n = wait_for_events(l, epoll_fd, timeout, eager);
@@ -243,7 +257,7 @@ static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 		return false;
 	}
 	assert(l->seat == who);
-	l->seat = SEAT_FREE;
+	loop_seat_go(l, SEAT_FREE);
 	loop_guess_anew(l);
 	if (!loop_run_events(l, n) || (n == 0 && who == SEAT_OWN))
 		loop_check(l);

@@ -164,6 +164,8 @@ void loop_tell_waiters(struct loop *l);
 bool loop_guess(struct loop *l);
 /* epoll was asked: guesses are allowed again. */
 void loop_guess_anew(struct loop *l);
+/* Change the seat: nothing else writes it. */
+void loop_seat_go(struct loop *l, enum loop_seat to);
 /* Run the handlers of batch[0..count). False: epoll_wait failed (count is negative), or some event
  * is of no watch of ours. */
 bool loop_run_events(struct loop *l, int count);

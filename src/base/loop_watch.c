@@ -156,7 +156,7 @@ static void loop_leave_driver(struct loop *l)
 {
 	enum loop_seat who = l->seat;
 
-	l->seat = SEAT_FREE;
+	loop_seat_go(l, SEAT_FREE);
 	l->strays++;
 	if (who == SEAT_OWN) {
 		pthread_detach(l->thread);

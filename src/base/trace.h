@@ -29,7 +29,7 @@ enum trace_area {
 	TRACE_ENVIRONMENT, /* the session with an executor */
 	TRACE_CHANNEL,     /* connections between machines, of both sides */
 	TRACE_EXECUTOR,    /* an executor: its connections, owners and processes */
-	TRACE_LOOP,        /* which thread drives the loop */
+	TRACE_LOOP,        /* which thread drives the loop: two lines for each wait */
 	TRACE_AREAS,
 };
 

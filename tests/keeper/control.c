@@ -536,7 +536,7 @@ static pid_t own_emigrant(struct owner *o)
 
 	if (!getenv("ZOO_PIDNS"))
 		SKIP("no pid namespace is to be had");
-	OWN_AS(o, "--contain", "keeper", "--", t_program("ZOO", "build/src/zoo/killick-zoo"),
+	OWN_AS(o, "--contain", "keeper", "--", t_program("ZOO", "build/tests/zoo/killick-zoo"),
 	       "setns");
 	EQ(write(o->in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", 48), 48);
 	let_live(o, true);
@@ -550,6 +550,14 @@ static void end_emigrant(struct owner *o, pid_t foreign)
 	kill(foreign, SIGKILL);
 	held_reap_all();
 	disown_all(o);
+}
+
+/* The keeper looked itself: it found and ended the process in the other pid namespace. */
+static void expect_look(struct owner *o, pid_t foreign)
+{
+	expect(o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]");
+	o->in = -1;
+	end_emigrant(o, foreign);
 }
 
 TEST(an_owner_that_answers_clear_spares_the_look)
@@ -611,9 +619,7 @@ TEST(a_look_that_finds_a_marked_process_is_not_said_to_be_clear)
 	close(o.in);
 	expect(&o, "\"event\":\"empty\"");
 	say(&o, "look");
-	expect(&o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]");
-	o.in = -1;
-	end_emigrant(&o, foreign);
+	expect_look(&o, foreign);
 }
 
 TEST(a_look_of_a_keeper_that_sees_other_processes_does_not_count)
@@ -625,9 +631,7 @@ TEST(a_look_of_a_keeper_that_sees_other_processes_does_not_count)
 	close(o.in);
 	expect(&o, "\"event\":\"empty\"");
 	say_clear(&o, "4711 pid:[4711]");
-	expect(&o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]");
-	o.in = -1;
-	end_emigrant(&o, foreign);
+	expect_look(&o, foreign);
 }
 
 TEST(an_answer_from_before_the_question_does_not_count)
@@ -639,9 +643,7 @@ TEST(an_answer_from_before_the_question_does_not_count)
 	say_clear(&o, who());
 	close(o.in);
 	expect(&o, "\"event\":\"empty\"");
-	expect(&o, "\"killed\":1,\"proof\":[\"waitid\",\"mark\"]"); /* looks by itself */
-	o.in = -1;
-	end_emigrant(&o, foreign);
+	expect_look(&o, foreign);
 }
 
 TEST(an_owner_that_dies_with_the_question_unanswered_costs_nothing)

@@ -89,7 +89,7 @@ TEST(trace_prints_every_state_of_a_session)
 {
 	struct killick_session *s;
 	struct killick *k;
-	char tree[40];
+	char tree[40], seats[TEXT];
 
 	catch_stderr("all");
 	k = LAB();
@@ -115,6 +115,8 @@ TEST(trace_prints_every_state_of_a_session)
 	       "opening -> open; open -> closing; held -> left; left -> over; "
 	       "closing -> closed; ");
 	expect(trace_file, "session", "runtime", "open -> closing; closing -> closed; ");
+	transitions(trace_file, "loop", "guest", seats);
+	OK(strncmp(seats, "free -> guest; guest -> free; ", 30) == 0);
 }
 
 TEST(trace_prints_the_areas_that_are_named)

@@ -485,6 +485,30 @@ static size_t visit(const struct pipe_end *p, bool *once)
 	return len;
 }
 
+/* A loop that a host may drive, with the reading end of a pipe in it. */
+static void host_begin(struct pipe_end *p, struct bell *bell)
+{
+	begin();
+	EQ(bell_init(bell), 0);
+	EQ(loop_host_fd(loop), -1);
+	EQ(loop_host_open(loop, bell), 0);
+	EQ(pipe(p->pair), 0);
+	loop_lock(loop);
+	EQ(loop_watch(loop, &p->w, p->pair[0], EPOLLIN, on_host_ready), 0);
+	loop_unlock(loop);
+}
+
+static void host_end(struct pipe_end *p, struct bell *bell)
+{
+	loop_lock(loop);
+	loop_watch_stop(loop, &p->w);
+	loop_unlock(loop);
+	loop_close(loop);
+	bell_done(bell);
+	close(p->pair[0]);
+	close(p->pair[1]);
+}
+
 /* The first visit finds the loop's own thread in the seat. Soon the visits read by themselves. */
 TEST(a_host_that_visits_reads_by_itself)
 {
@@ -492,14 +516,7 @@ TEST(a_host_that_visits_reads_by_itself)
 	bool once = true;
 	struct bell bell;
 
-	begin();
-	EQ(bell_init(&bell), 0);
-	EQ(loop_host_fd(loop), -1);
-	EQ(loop_host_open(loop, &bell), 0);
-	EQ(pipe(p.pair), 0);
-	loop_lock(loop);
-	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_host_ready), 0);
-	loop_unlock(loop);
+	host_begin(&p, &bell);
 	for (double end = t_now_ms() + 8000; once && t_now_ms() < end;) {
 		size_t before = visit(&p, &once);
 
@@ -509,13 +526,7 @@ TEST(a_host_that_visits_reads_by_itself)
 		while (visit(&p, &once) == before);
 	}
 	OK(!once);
-	loop_lock(loop);
-	loop_watch_stop(loop, &p.w);
-	loop_unlock(loop);
-	loop_close(loop);
-	bell_done(&bell);
-	close(p.pair[0]);
-	close(p.pair[1]);
+	host_end(&p, &bell);
 }
 
 /* With the lock: another thread reads, within 8 s. */
@@ -531,12 +542,8 @@ TEST(a_host_that_stays_away_is_not_waited_for)
 	struct pipe_end p = { .len = 0 };
 	struct bell bell;
 
-	begin();
-	EQ(bell_init(&bell), 0);
-	EQ(loop_host_open(loop, &bell), 0);
-	EQ(pipe(p.pair), 0);
+	host_begin(&p, &bell);
 	loop_lock(loop);
-	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_host_ready), 0);
 	for (int i = 0; i < 20; i++) {
 		loop_visit(loop);
 		await_a_moment();
@@ -547,12 +554,8 @@ TEST(a_host_that_stays_away_is_not_waited_for)
 	OK(!t_wait_fd(loop_host_fd(loop), POLLIN, 0)); /* its loop is left alone */
 	bell_ring(&bell);
 	OK(t_wait_fd(loop_host_fd(loop), POLLIN, 0));
-	loop_watch_stop(loop, &p.w);
 	loop_unlock(loop);
-	loop_close(loop);
-	bell_done(&bell);
-	close(p.pair[0]);
-	close(p.pair[1]);
+	host_end(&p, &bell);
 }
 
 /* --- guesses --- */
