@@ -44,19 +44,23 @@ export function environ(pid) {
 	}
 }
 
-// Pids last seen as zombies. Tests of other things can leave pid 1 thousands of them, and looking
-// at each takes longer than anything waited for here; whoever wants to be sure looks at them too.
-const zombies = new Set();
+// Pids of zombies, and when each was last looked at. Tests of other things can leave pid 1 thousands
+// of zombies, and looking at each takes longer than anything waited for here: a look that need not
+// be sure leaves out zombies of less than a second ago. Not older ones: the pid may have a new
+// process by now. (With 32768 pids that takes longer than a second.)
+const zombies = new Map();
+const ZOMBIE_MS = 1000;
 
 function everybody(sure) {
 	const all = [];
+	const now = performance.now();
 	for (const name of readdirSync("/proc")) {
-		if (!/^\d+$/.test(name) || (!sure && zombies.has(name)))
+		if (!/^\d+$/.test(name) || (!sure && now - zombies.get(name) < ZOMBIE_MS))
 			continue;
 		const p = stat(name);
 		zombies.delete(name);
 		if (p && isDead(p))
-			zombies.add(name);
+			zombies.set(name, now);
 		else if (p)
 			all.push(p);
 	}
