@@ -12,14 +12,19 @@ import { TAG, Tree } from "../auditor.mjs";
 const LIFE_S = 120; // longer than any deadline here: nobody leaves by old age
 // the file first: whoever has an answer finds the call there
 const TALK = 'tee /dev/fd/3 3>&1 >"$CALLS" | exec "$ZOO" mcp';
-const HOSTILE = [
+const HOSTILE = (talk) => [
 	`(trap "" TERM; exec sleep ${LIFE_S}) &`,
 	`daemon='echo $$ >"$CALLS.daemon"; exec sleep ${LIFE_S} </dev/null >/dev/null 2>&1'`,
 	'(setsid sh -c "$daemon" &)',
 	'until [ -s "$CALLS.daemon" ]; do sleep 0.01; done', // nobody may end it before it is known
-	TALK,
+	talk,
 ].join("\n");
-export const SIZE = { polite: 3, hostile: 5 }; // sh, tee, zoo; the two above
+const SCRIPTS = {
+	polite: TALK,
+	hostile: HOSTILE(TALK),
+	mute: HOSTILE('exec cat >"$CALLS"'), // answers nothing: a client waits for the handshake
+};
+export const SIZE = { polite: 3, hostile: 5, mute: 3 }; // sh, tee, zoo or cat; child and daemon
 
 const scratch = mkdtempSync(join(tmpdir(), "killick-codex-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
@@ -48,7 +53,7 @@ export function newServer(kind, zoo, dir) {
 	return {
 		name: kind,
 		command: "/usr/bin/env", // executors do not let every KILLICK_... through
-		args: [`${TAG}=${tag}`, "/bin/sh", "-c", kind === "hostile" ? HOSTILE : TALK],
+		args: [`${TAG}=${tag}`, "/bin/sh", "-c", SCRIPTS[kind]],
 		cwd: join(dir, "work"),
 		env: { CALLS: file, ZOO: zoo, ZOO_LIFE_MS: String(LIFE_S * 1000) },
 		tree: new Tree(tag),
