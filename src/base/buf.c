@@ -13,10 +13,12 @@
 
 enum { CAP_MIN = 64 };
 
+char buf_empty[1];
+
 static bool buf_grow(struct buf *b, size_t cap)
 {
-	char *data =
-		b->max >= BUF_ANY_SIZE ? mem_grow(b->data, cap, 1) : mem_try_grow(b->data, cap);
+	char *old = b->cap ? b->data : NULL;
+	char *data = b->max >= BUF_ANY_SIZE ? mem_grow(old, cap, 1) : mem_try_grow(old, cap);
 
 	if (!data)
 		return false;
@@ -80,7 +82,7 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 	va_end(again);
 	if (r == 0)
 		b->len += (size_t)n;
-	else if (b->data)
+	else if (b->cap)
 		b->data[b->len] = '\0'; /* what was tried is no part of it */
 	return r;
 }
@@ -98,28 +100,25 @@ void buf_drop(struct buf *b, size_t len)
 void buf_reset(struct buf *b, size_t keep)
 {
 	if (b->cap > keep) {
-		free(b->data);
-		b->data = NULL;
-		b->cap = 0;
-	}
-	b->len = 0;
-	if (b->data)
+		buf_done(b);
+	} else if (b->cap) {
+		b->len = 0;
 		b->data[0] = '\0';
+	}
 }
 
 char *buf_take(struct buf *b)
 {
-	char *data = b->data ? b->data : mem_text("", 0);
+	char *data = b->cap ? b->data : mem_text("", 0);
 
 	data[b->len] = '\0'; /* room that was reserved may never have been filled */
-	b->data = NULL;
-	b->len = b->cap = 0;
+	*b = (struct buf)BUF_INIT(b->max);
 	return data;
 }
 
 void buf_done(struct buf *b)
 {
-	free(b->data);
-	b->data = NULL;
-	b->len = b->cap = 0;
+	if (b->cap)
+		free(b->data);
+	*b = (struct buf)BUF_INIT(b->max);
 }

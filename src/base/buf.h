@@ -1,8 +1,8 @@
 /* buf.h - a byte buffer that grows up to a limit.
  *
  * All data whose size a peer chooses is stored in a struct buf. Life: BUF_INIT(max) -> buf_add ...
- * -> buf_done; the zero value with a max is empty. data is NUL-terminated behind len once anything
- * was added. If the limit is reached, or there is no memory for a large buffer with a limit, the
+ * -> buf_done. data is never NULL and is NUL-terminated behind len: an empty buffer without memory
+ * points to buf_empty, which nothing writes to. If the limit is reached, or there is no memory for a large buffer with a limit, the
  * buffer stays unchanged. For a buffer of BUF_ANY_SIZE, which no peer fills, missing memory ends
  * the program (mem.h).
  */
@@ -12,13 +12,14 @@
 #include <string.h>
 #include <stdint.h>
 
+extern char buf_empty[1];
 struct buf {
 	char *data;
-	size_t len, cap, max;
+	size_t len, cap, max; /* cap: bytes of memory; 0: data is buf_empty */
 };
 #define BUF_INIT(limit)                                                                            \
 	{                                                                                          \
-		.max = (limit)                                                                     \
+		.data = buf_empty, .max = (limit)                                                  \
 	}
 #define BUF_ANY_SIZE (SIZE_MAX / 4) /* a limit for data whose size no peer chooses */
 
@@ -31,7 +32,7 @@ int buf_add_slow(struct buf *b, const void *bytes, size_t len);
 int buf_reserve(struct buf *b, size_t len);
 static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 {
-	if (!b->data || len >= b->cap - b->len) /* cap counts the NUL, and is within max */
+	if (len >= b->cap - b->len) /* cap counts the NUL, and is within max */
 		return buf_add_slow(b, bytes, len);
 	memcpy(b->data + b->len, bytes, len);
 	b->len += len;
@@ -41,7 +42,7 @@ static inline int buf_add(struct buf *b, const void *bytes, size_t len)
 /* Add len bytes that the caller fills in; NULL where buf_reserve fails. */
 static inline char *buf_extend(struct buf *b, size_t len)
 {
-	if ((!b->data || len >= b->cap - b->len) && buf_reserve(b, len) < 0)
+	if (len >= b->cap - b->len && buf_reserve(b, len) < 0)
 		return NULL;
 	b->len += len;
 	b->data[b->len] = '\0';

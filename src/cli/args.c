@@ -60,7 +60,7 @@ bool args_read(struct talk *t, const char *given, struct buf *out)
 	r = read_given(given, out);
 	if (r < 0)
 		cli_usage(t->verb, "cannot read '--args %.200s': %s", given, strerror(-r));
-	else if (json_check(out->data ? out->data : "", out->len, 0, &v, &fault) < 0)
+	else if (json_check(out->data, out->len, 0, &v, &fault) < 0)
 		cli_usage(t->verb, "'--args' is not JSON: %s, at byte %zu", fault.reason,
 			  fault.offset + 1);
 	else if (json_type(v) != JSON_OBJECT)

@@ -125,7 +125,7 @@ static void add_command(struct table *t, struct json argv)
 		if (buf_addf(&line, "%s%s", line.len ? " " : "", word) < 0)
 			break;
 	}
-	text_clean(line.data ? line.data : "", line.len, text, sizeof(text));
+	text_clean(line.data, line.len, text, sizeof(text));
 	table_add(t, text);
 }
 

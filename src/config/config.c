@@ -367,7 +367,7 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
 	if (full < 0)
 		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", file,
 			       CONFIG_FILE_MAX);
-	return config_parse(b.data ? b.data : "", b.len,
+	return config_parse(b.data, b.len,
 			    &(struct config_source){ .file = file, .environ_ = environ_ }, out, e);
 }
 

@@ -15,7 +15,7 @@ enum { MESSAGE_KEEP = 128 * 1024 };
 
 void ws_init(struct ws *w, enum ws_role role, size_t limit)
 {
-	*w = (struct ws){ .role = role, .limit = limit };
+	*w = (struct ws){ .role = role, .limit = limit, .message = BUF_INIT(limit) };
 }
 
 void ws_done(struct ws *w)

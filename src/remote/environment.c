@@ -499,7 +499,7 @@ static void make_title(struct environment *env, const struct environment_spec *s
 			buf_addf(&words, "%s%s", words.len ? " " : "", *p);
 	if (spec->url)
 		buf_adds(&words, spec->url);
-	if (!words.data || strcmp(words.data, env->name) == 0 || strncmp(env->name, "ssh:", 4) == 0)
+	if (words.len == 0 || strcmp(words.data, env->name) == 0 || strncmp(env->name, "ssh:", 4) == 0)
 		snprintf(env->title, sizeof(env->title), "environment '%.100s'", env->name);
 	else
 		snprintf(env->title, sizeof(env->title), "environment '%.63s' (%.70s%s)", env->name,

@@ -213,7 +213,7 @@ static void say(struct state *s, const char *line, size_t len)
 	buf_done(&b);
 	if (far.link_count > links)
 		s->link = far_link();
-	if (!s->session[0] && s->client->out.data && strstr(s->client->out.data, "sessionId\":\""))
+	if (!s->session[0] && strstr(s->client->out.data, "sessionId\":\""))
 		memcpy(s->session, strstr(s->client->out.data, "sessionId\":\"") + 12, 36);
 }
 

@@ -99,6 +99,22 @@ TEST(buf_drops_from_its_front)
 	STREQ(b.data, "again");
 }
 
+TEST(an_empty_buf_is_an_empty_string)
+{
+	AUTO(buf_done) struct buf b = BUF_INIT(100);
+
+	STREQ(b.data, "");
+	EQ(buf_addf(&b, "%0200d", 1), -EMSGSIZE);
+	STREQ(b.data, "");
+	EQ(buf_adds(&b, "abc"), 0);
+	buf_done(&b);
+	STREQ(b.data, "");
+	buf_reset(&b, 0);
+	STREQ(b.data, "");
+	EQ(buf_adds(&b, "abc"), 0); /* can be used again */
+	STREQ(b.data, "abc");
+}
+
 TEST(buf_reset_keeps_little)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(100000);
@@ -106,11 +122,11 @@ TEST(buf_reset_keeps_little)
 	EQ(buf_adds(&b, "abc"), 0);
 	buf_reset(&b, 1024);
 	EQ(b.len, 0);
-	OK(b.data && b.cap);
+	OK(b.data != buf_empty && b.cap);
 	STREQ(b.data, "");
 	EQ(buf_reserve(&b, 50000), 0);
 	buf_reset(&b, 1024);
-	OK(!b.data && !b.cap);
+	OK(b.data == buf_empty && !b.cap);
 	EQ(b.max, 100000);
 }
 
@@ -123,7 +139,7 @@ TEST(buf_takes_and_is_empty)
 	EQ(buf_adds(&b, "abc"), 0);
 	text = buf_take(&b);
 	STREQ(text, "abc");
-	OK(!b.data && !b.len && !b.cap);
+	OK(b.data == buf_empty && !b.len && !b.cap);
 	EQ(buf_reserve(&b, 10), 0);
 	reserved = buf_take(&b);
 	STREQ(reserved, "");
