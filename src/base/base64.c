@@ -20,7 +20,7 @@
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The value of a character and GOOD; 0: it is none. */
+/* The value of a character plus GOOD; 0: not a base64 character. */
 enum { GOOD = 64 };
 static const uint8_t values[256] = {
 	['A'] = 64,  ['B'] = 65,  ['C'] = 66,  ['D'] = 67,  ['E'] = 68,  ['F'] = 69,  ['G'] = 70,
@@ -37,15 +37,18 @@ static const uint8_t values[256] = {
 
 #if HAS_BULK
 
-/* A table of 16 bytes, once for each half of a vector. */
+/* A table of 16 bytes, repeated in both halves of a vector. */
 #define TABLE(...) _mm256_broadcastsi128_si256(_mm_setr_epi8(__VA_ARGS__))
 
-/* Encode as many whole 24 bytes as there are, if 4 more can be read behind them. How many bytes. */
+/* Encode whole groups of 24 bytes, as long as 4 more bytes can be read behind the group. Returns
+ * how many bytes were encoded. */
 __attribute__((target("avx2"))) static size_t encode_bulk(char *out, const uint8_t *in, size_t len)
 {
-	/* Of each three bytes a b c: b a c b, so that each 16-bit half holds two values whole. */
+	/* Reorder each three bytes a b c to b a c b: each 16-bit half then holds two whole 6-bit
+	 * values. */
 	const __m256i spread = TABLE(1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
-	/* What to add to a value: 0 for a-z, 1..10 for digits, 11 '+', 12 '/', 13 for A-Z. */
+	/* The offset to add to a value, by class: 0 for a-z, 1..10 for digits, 11 '+', 12 '/', 13
+	 * for A-Z. */
 	const __m256i shifts =
 		TABLE('a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52,
 		      '0' - 52, '0' - 52, '0' - 52, '0' - 52, '+' - 62, '/' - 63, 'A', 0, 0);
@@ -58,7 +61,7 @@ __attribute__((target("avx2"))) static size_t encode_bulk(char *out, const uint8
 		__m256i even, odd, class;
 
 		v = _mm256_shuffle_epi8(v, spread);
-		/* Shifts by different amounts, as multiplications. */
+		/* The shift amounts differ within the vector, so multiplications do the shifts. */
 		even = _mm256_mulhi_epu16(_mm256_and_si256(v, _mm256_set1_epi32(0x0fc0fc00)),
 					  _mm256_set1_epi32(0x04000040));
 		odd = _mm256_mullo_epi16(_mm256_and_si256(v, _mm256_set1_epi32(0x003f03f0)),
@@ -74,16 +77,18 @@ __attribute__((target("avx2"))) static size_t encode_bulk(char *out, const uint8
 	return at;
 }
 
-/* Decode whole 32 characters up to the first that are none, as long as 8 bytes more than they give
- * can be written. How many characters. */
+/* Decode whole groups of 32 characters, up to the first group with a character that is not base64.
+ * Each store writes 8 bytes more than the 24 of its group, so a group is decoded only when 16 more
+ * characters follow. Returns how many characters were decoded. */
 __attribute__((target("avx2"))) static size_t decode_bulk(uint8_t *out, const char *in, size_t len)
 {
-	/* A character is one if the bit of its high half is not among those its low half forbids:
-	 * 1 for 2x, 2 for 3x, 4 for 4x and 6x, 8 for 5x and 7x, 16 for all others. */
+	/* A character is valid if the bit of its high half is not in the forbidden bits of its low
+	 * half: 1 for 2x, 2 for 3x, 4 for 4x and 6x, 8 for 5x and 7x, 16 for all others. */
 	const __m256i high_bit = TABLE(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
 	const __m256i forbidden = TABLE(16 + 1 + 4, 17, 17, 17, 17, 17, 17, 17, 17, 17, 16 + 1 + 2,
 					16 + 2 + 8, 27, 27, 27, 16 + 2 + 8);
-	/* What to add to a character of that high half; 1: of '/', which shares its half. */
+	/* The offset to add to a character, by its high half; index 1 is for '/', which has the
+	 * same high half as '+'. */
 	const __m256i shifts = TABLE(0, 63 - '/', 62 - '+', 52 - '0', -'A', -'A', 26 - 'a',
 				     26 - 'a', 0, 0, 0, 0, 0, 0, 0, 0);
 	const __m256i pack = TABLE(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
@@ -160,7 +165,7 @@ void base64_encode(char *out, const void *bytes, size_t len)
 	}
 }
 
-/* Four characters: their 24 bits, or -1. */
+/* Returns the 24 bits of four characters, or -1. */
 static int32_t decode_four(const char *in)
 {
 	uint32_t a = values[(uint8_t)in[0]], b = values[(uint8_t)in[1]];
@@ -170,11 +175,11 @@ static int32_t decode_four(const char *in)
 	return a & b & c & d & GOOD ? (int32_t)v : -1;
 }
 
-/* len: at least 4, the last `pads` of them are '='. */
+/* len is at least 4; the last `pads` characters are '='. */
 static bool base64_decode_text(uint8_t *out, const char *in, size_t len, unsigned pads)
 {
 	size_t at = has_bulk() ? decode_bulk(out, in, len) : 0;
-	char last[4] = { 'A', 'A', 'A', 'A' }; /* in place of '=' */
+	char last[4] = { 'A', 'A', 'A', 'A' }; /* 'A' has the value 0 and replaces '=' */
 	int32_t v;
 
 	out += at / 4 * 3;
@@ -188,7 +193,7 @@ static bool base64_decode_text(uint8_t *out, const char *in, size_t len, unsigne
 	}
 	memcpy(last, in + at, 4 - pads);
 	v = decode_four(last);
-	if (v < 0 || (v & ((1 << 8 * pads) - 1))) /* bits that stand for nothing are zero */
+	if (v < 0 || (v & ((1 << 8 * pads) - 1))) /* the unused bits must be zero */
 		return false;
 	for (unsigned i = 0; i < 3 - pads; i++)
 		out[i] = (uint8_t)(v >> (16 - 8 * i));
@@ -210,7 +215,7 @@ int base64_decode(struct buf *out, const char *text, size_t len)
 	if (r < 0)
 		return r;
 	if (len && !base64_decode_text((uint8_t *)out->data + out->len, text, len, pads)) {
-		out->data[out->len] = '\0'; /* what was tried is no part of it */
+		out->data[out->len] = '\0'; /* cut off the partial output */
 		return -EINVAL;
 	}
 	out->len += size;

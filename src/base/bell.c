@@ -30,7 +30,7 @@ bool bell_ring(const struct bell *b)
 	do {
 		n = write(b->in, "", 1);
 	} while (n < 0 && errno == EINTR);
-	assert(n > 0 || errno == EAGAIN); /* a ring that is lost would be a hang */
+	assert(n > 0 || errno == EAGAIN); /* a lost ring would leave a thread asleep for ever */
 	return true;
 }
 

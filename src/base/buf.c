@@ -34,15 +34,15 @@ int buf_reserve(struct buf *b, size_t len)
 	assert(b->len <= b->max);
 	if (len > b->max - b->len || b->len + len > BUF_ANY_SIZE)
 		return -EMSGSIZE;
-	need = b->len + len + 1; /* the NUL is ours */
+	need = b->len + len + 1; /* and the NUL */
 	if (need <= b->cap)
 		return 0;
 	cap = b->cap < CAP_MIN ? CAP_MIN : b->cap * 2;
 	if (cap > b->max)
-		cap = b->max + 1; /* no byte more than can ever be used */
+		cap = b->max + 1; /* the limit and the NUL */
 	if (cap < need)
 		cap = need;
-	/* half of it may be there when all of it is not */
+	/* memory for twice the size may be missing where the needed size is available */
 	return buf_grow(b, cap) || (cap > need && buf_grow(b, need)) ? 0 : -ENOMEM;
 }
 
@@ -75,7 +75,7 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 	va_copy(again, ap);
 	n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
 	va_end(ap);
-	assert(n >= 0); /* only a format that makes no sense fails */
+	assert(n >= 0); /* vsnprintf fails only for an invalid format */
 	r = buf_reserve(b, (size_t)n);
 	if (r == 0 && (size_t)n >= room)
 		vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
@@ -83,7 +83,7 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 	if (r == 0)
 		b->len += (size_t)n;
 	else if (b->cap)
-		b->data[b->len] = '\0'; /* what was tried is no part of it */
+		b->data[b->len] = '\0'; /* cut off the partial output */
 	return r;
 }
 
@@ -111,7 +111,7 @@ char *buf_take(struct buf *b)
 {
 	char *data = b->cap ? b->data : mem_text("", 0);
 
-	data[b->len] = '\0'; /* room that was reserved may never have been filled */
+	data[b->len] = '\0'; /* buf_reserve writes no NUL */
 	*b = (struct buf)BUF_INIT(b->max);
 	return data;
 }

@@ -7,7 +7,7 @@
 #include "base/json_scan.h"
 #include "base/utf8.h"
 
-/* How many bytes of text can be copied as they are, looking at whole blocks only. */
+/* Returns how many bytes of text can be copied without escapes. Only whole blocks are examined. */
 static size_t plain_len(const char *text, size_t len)
 {
 	size_t i = 0;
@@ -23,7 +23,8 @@ static size_t plain_len(const char *text, size_t len)
 	return i;
 }
 
-/* The escape of the character at s, n bytes long; NULL when it stands for itself. */
+/* Returns the escape of the character of n bytes at text, or NULL when the character needs none. n
+ * is 0 for a byte that is not UTF-8. */
 static const char *escape_of(const char *text, size_t n, char out[8])
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -59,7 +60,7 @@ static uint64_t load_word(const char *s)
 	return w;
 }
 
-/* The bytes of s, of 1 to 7, in a word whose other bytes are plain; some of them twice. */
+/* Load 1 to 7 bytes into a word. Some bytes are loaded twice; the unused bytes become spaces. */
 static uint64_t load_short(const char *s, size_t len)
 {
 	const unsigned char *u = (const unsigned char *)s;
@@ -73,7 +74,7 @@ static uint64_t load_short(const char *s, size_t len)
 	return head | (uint64_t)tail << 32;
 }
 
-/* Is all of it ASCII that stands for itself? */
+/* Is the text ASCII that needs no escapes? */
 static bool emit_is_plain(const char *s, size_t len)
 {
 	const char *last;
@@ -86,7 +87,7 @@ static bool emit_is_plain(const char *s, size_t len)
 	return !has_special(load_word(last));
 }
 
-/* Text of any length, with whatever is in it. */
+/* Add a text of any length and content, with escapes where necessary. */
 static int quote_text(struct buf *b, const char *text, size_t len)
 {
 	size_t before = b->len, run = 0;
@@ -118,8 +119,8 @@ static int quote_text(struct buf *b, const char *text, size_t len)
 	return r;
 }
 
-/* Short text without special characters, in one piece with what follows its quotes. False: another
- * text, or no room, and nothing was added. */
+/* Add a short text without special characters, its quotes, and `behind`, in one step. Returns
+ * false, with nothing added, when the text is long or needs escapes, or when the buffer is full. */
 static inline bool quote_plain(struct buf *b, const char *text, size_t len, const char *behind)
 {
 	const size_t more = strlen(behind);
@@ -150,7 +151,7 @@ static void lead(struct emit *j, const char *key)
 	bool in_object = j->depth && j->kind[j->depth - 1] == '{';
 
 	assert(in_object == (key != NULL));
-	assert(j->depth || !j->filled); /* one value is all there is */
+	assert(j->depth || !j->filled); /* only one value on the top level */
 	if (j->filled)
 		emit_bytes(j, ",", 1);
 	if (j->lines && j->depth == 1 && j->kind[0] == '[')
@@ -289,7 +290,7 @@ void emit_print(struct emit *j, FILE *f)
 	int r = emit_end(j);
 
 	assert(r == 0);
-	fwrite(j->out->data, 1, j->out->len, f); /* who owns the stream asks ferror */
+	fwrite(j->out->data, 1, j->out->len, f); /* the owner of the stream checks ferror */
 	fputc('\n', f);
 	buf_reset(j->out, 0);
 }

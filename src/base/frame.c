@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PART_KEEP = 16 * 1024 }; /* of the memory of a split line: more is rare and given back */
+enum { PART_KEEP = 16 * 1024 }; /* a larger buffer is rare, and is freed after its line */
 
-/* A line is whole; len is without its newline. */
+/* Pass on a complete line; len does not count the newline. */
 static void frame_hand_on(const char *line, size_t len, const struct frame_events *ev, void *ctx)
 {
 	if (len && line[len - 1] == '\r')
@@ -22,7 +22,7 @@ static void frame_drop(struct frame *f, int why, const struct frame_events *ev, 
 	ev->on_too_long(ctx);
 }
 
-/* The end of a line: what is before its newline. */
+/* `bytes` are the last part of a line, without its newline. */
 static void frame_end_line(struct frame *f, const char *bytes, size_t len,
 			   const struct frame_events *ev, void *ctx)
 {

@@ -61,7 +61,7 @@ static const char *skip_space(const char *p, const char *end)
 	return p;
 }
 
-/* p is at its opening quote. */
+/* p points to the opening quote. */
 static const char *skip_string(const char *p, const char *end)
 {
 	for (p++; (p = json_find_quote(p, end)) < end; p += 2) {
@@ -73,7 +73,7 @@ static const char *skip_string(const char *p, const char *end)
 	return end;
 }
 
-/* p is at its opening bracket. */
+/* p points to the opening bracket. */
 static const char *skip_container(const char *p, const char *end)
 {
 	size_t depth = 0;
@@ -137,7 +137,7 @@ bool json_each(struct json_iter *it)
 {
 	const char *p, *begin;
 
-	if (it->p == it->end) /* also of what is no container */
+	if (it->p == it->end) /* also true for a value that is no container */
 		return false;
 	p = skip_space(it->p, it->end);
 	if (p < it->end && *p == ',')
@@ -208,7 +208,8 @@ static size_t to_utf8(unsigned c, char out[4])
 	return 4;
 }
 
-/* \uXXXX at p, or two of them that are a pair; *out_len: how much was read. */
+/* Decode \uXXXX at p, or two of them that form a surrogate pair. *out_len is how many bytes were
+ * read. */
 static unsigned unicode_escape(const char *p, const char *end, size_t *out_len)
 {
 	unsigned c, low;
@@ -228,7 +229,7 @@ static unsigned unicode_escape(const char *p, const char *end, size_t *out_len)
 	return c == 0 || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c;
 }
 
-/* Decode one escape at p; returns its length in the text. */
+/* Decode the escape at p. Returns its length in the text. */
 static size_t json_unescape(const char *p, const char *end, char out[4], size_t *out_len)
 {
 	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
@@ -249,7 +250,7 @@ static size_t json_unescape(const char *p, const char *end, char out[4], size_t 
 	return len;
 }
 
-/* What is between the quotes of a string. */
+/* Find the text between the quotes of a string. */
 static bool inside(struct json v, const char **out_p, const char **out_end)
 {
 	if (json_type(v) != JSON_STRING || v.len < 2)
@@ -259,7 +260,7 @@ static bool inside(struct json v, const char **out_p, const char **out_end)
 	return true;
 }
 
-/* Is v, decoded, the len bytes at s? */
+/* Does v, decoded, equal the len bytes at s? */
 static bool is_text(struct json v, const char *s, size_t len)
 {
 	const char *p, *end;
@@ -342,7 +343,7 @@ struct json json_find(struct json v, const char *path)
 	}
 }
 
-/* Decode into size bytes, NUL included; stops before the character that does not fit. */
+/* Decode into `size` bytes, NUL included. Stops before the first character that does not fit. */
 static void json_decode(const char *p, const char *end, char *out, size_t size)
 {
 	size_t o = 0;
@@ -383,7 +384,7 @@ bool json_string(struct json v, char **out)
 
 	if (!inside(v, &p, &end))
 		return false;
-	size = (size_t)(end - p) + 1; /* no escape is shorter than what it stands for */
+	size = (size_t)(end - p) + 1; /* an escape is never shorter than its character */
 	text = mem_try(size);
 	if (!text)
 		return false;
@@ -415,7 +416,7 @@ bool json_int(struct json v, int64_t *out)
 	for (p += minus; p < end && *p >= '0' && *p <= '9'; p++) {
 		int digit = *p - '0';
 
-		/* Counted downwards: INT64_MIN has no positive. */
+		/* Count downwards, because -INT64_MIN does not fit into an int64_t. */
 		if (__builtin_mul_overflow(n, 10, &n) || __builtin_sub_overflow(n, digit, &n))
 			return false;
 	}
@@ -429,12 +430,12 @@ bool json_int(struct json v, int64_t *out)
 	return true;
 }
 
-/* The decimal point depends on the host's locale in strtod, so it gets digits and an exponent
- * only. */
+/* strtod expects the decimal point of the host's locale, so the text for strtod has only digits and
+ * an exponent. */
 bool json_double(struct json v, double *out)
 {
 	enum { DIGITS = 40 };
-	static const int64_t exponent_max = 1000000000000; /* no text is that long */
+	static const int64_t exponent_max = 1000000000000; /* no text has so many digits */
 	char text[DIGITS + 32];
 	const char *p = v.at, *end;
 	bool point = false, rest = false;
@@ -454,7 +455,7 @@ bool json_double(struct json v, double *out)
 		exponent -= point;
 		if (n >= DIGITS) {
 			exponent++;
-			rest |= *p != '0'; /* says no more than which way to round */
+			rest |= *p != '0'; /* the digits from here on only decide the rounding */
 		} else if (*p != '0' || (n > 0 && text[n - 1] != '-')) {
 			text[n++] = *p;
 		}
@@ -463,7 +464,7 @@ bool json_double(struct json v, double *out)
 		text[n++] = '1';
 		exponent--;
 	}
-	if (end - p >= 2) { /* at the e */
+	if (end - p >= 2) { /* p is at the 'e' */
 		bool minus = *++p == '-';
 
 		for (p += *p == '-' || *p == '+'; p < end && *p >= '0' && *p <= '9'; p++)

@@ -22,30 +22,30 @@
 
 struct walk {
 	const char *text, *end;
-	const char *block; /* where the bits of `special` begin */
-	uint64_t special;  /* bytes that end a run of plain characters: see string() */
-	const char *bytes; /* those of the block; `small` when the text is shorter than a block */
-	unsigned told;     /* the depth at which members are told; 0 when nobody asks for them */
+	const char *block; /* the byte that belongs to bit 0 of `special` */
+	uint64_t special;  /* bit set: the byte is no plain character of a string */
+	const char *bytes; /* of the block; `small` when the text is shorter than a block */
+	unsigned told;     /* members at this depth are passed to fn; 0: there is no fn */
 	bool relaxed;
 	int error;
 	json_member_fn fn;
 	void *ctx;
-	struct json key;   /* of the member of the outermost object that is being read */
-	const char *value; /* and where its value begins */
+	struct json key;   /* of the member that is being read at the depth `told` */
+	const char *value; /* where the value of that member begins */
 	struct json_fault fault;
 	uint64_t outer[JSON_DEPTH / 64]; /* levels.bits before each 64th level was pushed */
 	char small[JSON_BLOCK];
 };
 
-/* The containers that are open. Not in struct walk, so that they stay in registers. */
+/* The open containers. Not in struct walk, so that they stay in registers. */
 struct levels {
-	uint64_t bits; /* 1 for an object, 0 for an array; the innermost is the lowest */
+	uint64_t bits; /* 1 for an object, 0 for an array; bit 0 is the innermost */
 	unsigned depth;
 };
 
 static_assert(JSON_DEPTH % 64 == 0, "the levels are saved in words");
 
-/* Part of the loop in value(): a call of its own would cost as much as a short string. */
+/* Inlined into the loop of value(): a call would cost as much as a short string. */
 #define HOT       static inline __attribute__((always_inline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
@@ -100,7 +100,7 @@ static inline const char *space(struct walk *w, const char *p)
 	return long_space(w, p);
 }
 
-/* Look at a text that is shorter than a block: the zeros behind the text are special. */
+/* Scan a text that is shorter than a block. The zeros behind the text count as special. */
 static void look_small(struct walk *w)
 {
 	memset(w->small, 0, sizeof(w->small));
@@ -110,8 +110,8 @@ static void look_small(struct walk *w)
 	w->special = json_special(w->bytes);
 }
 
-/* Look at the block that begins at p, or at the last one of the text, which p is in. The text is
- * not shorter than a block. */
+/* Scan the block that begins at p, or the last block of the text when fewer bytes follow. The text
+ * is at least as long as a block. */
 static inline void json_check_look(struct walk *w, const char *p)
 {
 	w->block = w->end - p >= JSON_BLOCK ? p : w->end - JSON_BLOCK;
@@ -119,8 +119,8 @@ static inline void json_check_look(struct walk *w, const char *p)
 	w->special = json_special(w->bytes);
 }
 
-/* At a character beyond ASCII. One alone is stepped over. Where more follow, all those of the block
- * are taken off the special bytes at once. */
+/* p is at a character beyond ASCII. Step over that character. If another one follows, clear the
+ * bits of all of them in the block at once. */
 static inline const char *beyond_ascii(struct walk *w, const char *p)
 {
 	size_t n = utf8_len(p, (size_t)(w->end - p));
@@ -133,7 +133,7 @@ static inline const char *beyond_ascii(struct walk *w, const char *p)
 	return p;
 }
 
-/* What a character is in an escape. */
+/* What a character means in an escape. */
 enum escape_kind {
 	ESCAPE_PLAIN = 1,   /* may follow a backslash */
 	ESCAPE_SPECIAL = 2, /* may follow a backslash, and is a special byte itself */
@@ -168,11 +168,12 @@ static inline bool is_code(const char *p)
 	       ESCAPE_DIGIT;
 }
 
-/* `rest` are special bytes of a string in the block. Take the escapes before the first of another
- * kind off them; an escape that is wrong or reaches into the next block is left.
+/* `rest` has the bits of special bytes of a string. Clear the bits of all escapes before the first
+ * special byte of another kind. An escape that is wrong, or that reaches into the next block, keeps
+ * its bit.
  *
- * The next special byte is found without waiting for where the last escape ended: its bit, and that
- * of a quote or backslash behind it, are the lowest ones. */
+ * The next special byte is found without computing where the last escape ended: the bit of the
+ * escape, and that of a quote or backslash behind it, are the lowest ones and are cleared. */
 static inline uint64_t skip_escapes(const char *bytes, uint64_t rest)
 {
 	while (rest) {
@@ -191,7 +192,7 @@ static inline uint64_t skip_escapes(const char *bytes, uint64_t rest)
 	return rest;
 }
 
-/* An escape, byte by byte. */
+/* Check an escape byte by byte; used for the escapes that skip_escapes leaves. */
 static const char *escape(struct walk *w, const char *p)
 {
 	static const char ends[] = "a string is not closed";
@@ -213,7 +214,7 @@ static const char *escape(struct walk *w, const char *p)
 	return p + 1;
 }
 
-/* What is no plain character of a string, and not its end. */
+/* p is at a byte that is neither a plain character of a string nor the closing quote. */
 static inline const char *special(struct walk *w, const char *p)
 {
 	if (p == w->end)
@@ -225,7 +226,7 @@ static inline const char *special(struct walk *w, const char *p)
 	return fault(w, p, "a control character in a string");
 }
 
-/* The rest of a string that has more than plain characters, or goes on in the next block. */
+/* The rest of a string that has special bytes or continues in the next block. */
 __attribute__((noinline)) static const char *long_string(struct walk *w, const char *p)
 {
 	do {
@@ -249,7 +250,7 @@ __attribute__((noinline)) static const char *long_string(struct walk *w, const c
 	return NULL;
 }
 
-/* p is at its opening quote. */
+/* p points to the opening quote. */
 HOT const char *string(struct walk *w, const char *p)
 {
 	size_t at = (size_t)(++p - w->block);
@@ -271,7 +272,7 @@ static inline bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* At least one digit. */
+/* Read at least one digit. */
 static inline const char *json_check_digits(struct walk *w, const char *p, const char *reason)
 {
 	if (p == w->end || !is_digit(*p))
@@ -364,7 +365,7 @@ static inline bool in_object(const struct levels *l)
 	return l->bits & 1;
 }
 
-/* A key and its colon. */
+/* Read a key and its colon. */
 HOT const char *key(struct walk *w, struct levels *l, const char *p)
 {
 	const char *begin;
@@ -385,8 +386,8 @@ HOT const char *key(struct walk *w, struct levels *l, const char *p)
 	return p + 1;
 }
 
-/* No comma follows a value at p, or a text that is relaxed may have one too many: a container must
- * end here. Returns the place behind it. */
+/* No comma follows the value before p, or, in a relaxed text, a trailing comma: the container must
+ * end here. Returns the place behind its closing bracket. */
 HOT const char *closed(struct walk *w, struct levels *l, const char *p)
 {
 	if (!is_at(w, p, in_object(l) ? '}' : ']'))
@@ -396,15 +397,14 @@ HOT const char *closed(struct walk *w, struct levels *l, const char *p)
 	return p + 1;
 }
 
-/* A value has ended at p. Step over the ends of the containers that end with it and the comma
- * behind; returns the place behind the comma, or the end of the outermost value, when depth is
- * 0. */
+/* A value has ended at p. Step over the closing brackets behind it and the comma behind them.
+ * Returns the place behind the comma, or, when depth is 0, the end of the outermost value. */
 HOT const char *ended(struct walk *w, struct levels *l, const char *p)
 {
 	while (l->depth) {
 		if (l->depth == w->told && in_object(l))
 			w->fn(w->ctx, w->key, (struct json){ w->value, (size_t)(p - w->value) });
-		if (p < w->end && (unsigned char)*p <= '/') { /* no bracket: a comma, or space */
+		if (p < w->end && (unsigned char)*p <= '/') { /* no bracket: comma or space */
 			if (*p != ',' && !(p = space(w, p)))
 				return NULL;
 			if (is_at(w, p, ',')) {
@@ -421,8 +421,8 @@ HOT const char *ended(struct walk *w, struct levels *l, const char *p)
 	return p;
 }
 
-/* The opening bracket of a container is at p. Returns the place of its first item, or when it is
- * empty the place behind it. */
+/* p points to the opening bracket of a container. Returns the place of the first item, or the place
+ * behind the container when it is empty. */
 HOT const char *opened(struct walk *w, struct levels *l, const char *p, bool *out_empty)
 {
 	char closer = *p == '{' ? '}' : ']';
@@ -437,7 +437,7 @@ HOT const char *opened(struct walk *w, struct levels *l, const char *p, bool *ou
 	return p + 1;
 }
 
-/* The value at p; returns the place behind it. */
+/* Check the value at p. Returns the place behind it. */
 static const char *value(struct walk *w, const char *p)
 {
 	struct levels l = { 0, 0 };
@@ -469,7 +469,7 @@ static const char *value(struct walk *w, const char *p)
 int json_check_members(const char *text, size_t len, unsigned flags, json_member_fn fn, void *ctx,
 		       struct json *out, struct json_fault *out_fault)
 {
-	struct walk w; /* its arrays are not set: that would cost as much as a short text */
+	struct walk w; /* not cleared: clearing the arrays would cost as much as a short text */
 	const char *p, *begin, *behind;
 
 	w.text = p = len ? text : "";

@@ -17,12 +17,11 @@
 #include "base/thread.h"
 #include "base/trace.h"
 
-#define AWAKE_US 50  /* an eager loop waits so long without sleeping, */
+#define AWAKE_US 50  /* an eager loop busy-polls this long, */
 #define SOON_US  200 /* if its last wait was shorter than this */
 #define GUESSES  15  /* see loop_guess */
 #define SHY_MAX  63
-#define TICK_US                                                                                    \
-	10000 /* how long the thread stands aside for one that waits, before it looks again */
+#define TICK_US  10000 /* how long a thread stands aside before it looks at the seat again */
 
 int64_t loop_now_us(void)
 {
@@ -83,8 +82,8 @@ void loop_tell_waiters(struct loop *l)
 		pthread_cond_broadcast(&l->news);
 }
 
-/* The calling thread goes on without driving. Another thread that waits drives now; if there is
- * none, our own thread begins to look at the seat every TICK. */
+/* The calling thread stops driving. A waiting thread drives now. If no thread waits, our own thread
+ * begins to look at the seat every TICK. */
 static void loop_leave(struct loop *l)
 {
 	loop_tell_waiters(l);
@@ -104,7 +103,7 @@ void loop_attend(struct loop *l)
 {
 	if (l->seat != SEAT_FREE || !l->own.until_us || l->host_joined)
 		return;
-	l->own.seen = l->visits + l->lends; /* as if nobody had been here lately */
+	l->own.seen = l->visits + l->lends; /* as if no other thread had driven lately */
 	pthread_cond_signal(&l->own.woken);
 }
 
@@ -125,7 +124,7 @@ void loop_call_back(struct loop *l)
 
 /* --- turning --- */
 
-/* Milliseconds until then, rounded up: a timer is never early. */
+/* Milliseconds until `until`, rounded up, so that no timer is early. */
 static int time_left(int64_t until)
 {
 	int64_t left;
@@ -142,12 +141,12 @@ void loop_eager(struct loop *l)
 {
 	cpu_set_t cpus;
 
-	/* with one CPU the process that is waited for could not run meanwhile */
+	/* on a single CPU busy-polling would keep the awaited process from running */
 	l->eager = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
 }
 
-/* Without the lock: as epoll_wait. When the last wait was short this one may be, too, and then it
- * costs less than to fall asleep and be woken. */
+/* Like epoll_wait; called without the lock. If the last wait was short, this wait is likely to be
+ * short, too, and busy-polling costs less than sleeping and being woken. */
 static int wait_for_events(struct loop *l, int epoll_fd, int timeout, bool eager)
 {
 	int64_t began;
@@ -174,7 +173,7 @@ static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
 		pthread_cond_timedwait(cond, &l->lock, &ts);
 }
 
-/* There are no descriptors to wait with. Timers go on. */
+/* The loop has no descriptors to wait with. Timers still run. */
 static void loop_turn_without_descriptors(struct loop *l, int64_t until)
 {
 	int64_t soon = loop_now_us() + TICK_US;
@@ -232,8 +231,9 @@ void loop_seat_go(struct loop *l, enum loop_seat to)
 	l->seat = to;
 }
 
-/* With the lock: sit down as `who`, wait for events, at most until `until`, get up, and run their
- * handlers. False: nothing could wake us for so long that another thread has taken our place. */
+/* Called with the lock. Take the seat as `who`, wait for events until `until` at the latest, free
+ * the seat, and run the handlers. Returns false if loop_repair has replaced this thread
+ * meanwhile. */
 static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 {
 	int n, epoll_fd = l->epoll_fd, timeout = time_left(until);
@@ -267,12 +267,13 @@ static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 	return true;
 }
 
-/* The seat is taken. Our own thread and the lent one make room; a guest drives for us as well. */
+/* The seat is taken. Our own thread and the lent thread are kicked out of the seat; a guest is not,
+ * because it reads the events of all threads. */
 static void loop_wait_for_seat(struct loop *l, int64_t until)
 {
 	if (l->seat == SEAT_OWN || l->seat == SEAT_LENT)
 		loop_kick(l);
-	if (l->seat == SEAT_FREE) /* the thread in it was a stray, and is left where it is */
+	if (l->seat == SEAT_FREE) /* loop_kick made the thread in the seat a stray */
 		return;
 	l->waiters++;
 	sleep_on(l, &l->news, until);
@@ -298,7 +299,7 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 	return is_done;
 }
 
-/* Stand aside, and look again after a TICK if `ticks`; at the latest at until_us. */
+/* Sleep until until_us at the latest; with `ticks`, for one TICK at most. */
 static void loop_stand_aside(struct loop *l, struct loop_aside *a, bool ticks, int64_t until_us)
 {
 	int64_t tick_us = ticks ? loop_now_us() + TICK_US : NEVER;
@@ -333,8 +334,8 @@ bool loop_lend(struct loop *l, const struct loop_lender *lender)
 
 /* --- our own thread --- */
 
-/* Other threads drive. They wait without a clock, because setting one costs them more than the rest
- * of their wait: timers are our business meanwhile. */
+/* Other threads drive. They wait without a timeout, because setting a timer costs them more than
+ * the rest of their wait. So our own thread runs the timers meanwhile. */
 static void loop_keep_time(struct loop *l, bool ticks)
 {
 	if (!ticks)
@@ -413,7 +414,7 @@ int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct e
 	if (r < 0)
 		err_set(e, r, "cannot make descriptors to wait for events: %s%s", strerror(-r),
 			err_next(r));
-	loop_lock(l); /* the thread must find its own name in l->thread */
+	loop_lock(l); /* the new thread reads l->thread, so l->thread must be set first */
 	if (r == 0) {
 		r = thread_start(&l->thread, THREAD_OURS, "killick", loop_thread, l);
 		if (r < 0)

@@ -36,7 +36,8 @@ int loop_host_open(struct loop *l, const struct bell *bell)
 	return r;
 }
 
-/* Epolls cannot be told apart by their inode: an epoll in which our bell is registered is ours. */
+/* All epolls have the same inode, so own_is cannot tell them apart. An epoll in which our bell is
+ * registered is ours. */
 static bool loop_host_is_ours(struct loop *l)
 {
 	return l->host_fd >= 0 && bell_is_ours(l->host_bell) &&
@@ -64,8 +65,8 @@ static void loop_host_join(struct loop *l)
 
 void loop_host_part(struct loop *l)
 {
-	/* if host_fd is an epoll of the host's by now, our epoll is not in it, and nothing happens
-	 */
+	/* If host_fd is now an epoll of the host, our epoll is not in it, and DEL changes
+	 * nothing. */
 	if (l->host_joined)
 		loop_host_control(l, EPOLL_CTL_DEL, l->epoll_fd);
 	l->host_joined = false;

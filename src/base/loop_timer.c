@@ -4,7 +4,7 @@
 #include "base/loop_internal.h"
 #include "base/mem.h"
 
-/* --- timers: a binary heap whose members know their place --- */
+/* --- timers: a binary heap; each timer stores its index --- */
 
 static void heap_put(struct loop *l, size_t slot, struct loop_timer *t)
 {
@@ -70,7 +70,6 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 		pthread_cond_signal(&l->own.woken);
 }
 
-/* True: one was due. */
 bool loop_run_timers(struct loop *l)
 {
 	int64_t now;
@@ -124,8 +123,8 @@ void loop_run_tasks(struct loop *l)
 	}
 }
 
-/* The timer is left alone when a batch ends in time: to set it anew for each batch would wake our
- * thread each time. Tasks are run after timers. */
+/* A batch that ends in time leaves the timer running: setting the timer for each batch would wake
+ * our thread each time. The tasks run right after the timers. */
 static void loop_on_batch_late(struct loop_timer *t)
 {
 	struct loop *l = CONTAINER_OF(t, struct loop, late);

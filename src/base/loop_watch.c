@@ -1,4 +1,4 @@
-/* loop_watch.c - descriptors that are waited for, and those that the host has closed; see loop.h */
+/* loop_watch.c - watched descriptors, and descriptors that the host has closed; see loop.h */
 #include <assert.h>
 #include <errno.h>
 #include <unistd.h>
@@ -82,7 +82,6 @@ void loop_watch_stop(struct loop *l, struct loop_watch *w)
 	w->fd = -1;
 }
 
-/* False: it is of a watch that was stopped, or not from our epoll. */
 bool loop_run_watch(struct loop *l, const struct epoll_event *ev)
 {
 	uint32_t slot = (uint32_t)ev->data.u64, uses = (uint32_t)(ev->data.u64 >> 32);
@@ -125,7 +124,6 @@ static void loop_watch_anew(struct loop *l, struct loop_watch *w)
 		loop_timer_set(l, &l->lost, 0, loop_on_lost);
 }
 
-/* Make the loop's own descriptors. 0 or -errno. */
 int loop_make_descriptors(struct loop *l)
 {
 	int r = bell_init(&l->bell);
@@ -151,7 +149,7 @@ static void loop_man(struct loop *l)
 		l->unmanned = thread_start(&l->thread, THREAD_OURS, "killick", loop_thread, l) < 0;
 }
 
-/* The driver waits in an epoll that we cannot reach any more. */
+/* The driver waits in an epoll that nothing can wake any more. */
 static void loop_leave_driver(struct loop *l)
 {
 	enum loop_seat who = l->seat;
@@ -168,12 +166,12 @@ static void loop_leave_driver(struct loop *l)
 
 static bool loop_is_whole(struct loop *l)
 {
-	/* an epoll in which our bell is registered is our epoll */
+	/* our bell is registered in our epoll only */
 	return l->epoll_fd >= 0 && bell_is_ours(&l->bell) &&
 	       control(l, EPOLL_CTL_MOD, &l->wake) == 0;
 }
 
-/* The old epoll is not closed: whether its number is still ours cannot be told. */
+/* The old epoll is not closed, because its number may belong to the host by now. */
 void loop_repair(struct loop *l)
 {
 	if (l->repairing)

@@ -7,12 +7,11 @@
 
 #include "base/mem.h"
 
-#define USUAL                                                                                      \
-	(16 << 10) /* bytes of a block, and of its header; a longer message has its own block */
+#define USUAL (16 << 10) /* size of a block and its header; a longer message has its own block */
 
 struct queue_block {
 	struct queue_block *next;
-	size_t from, to, cap; /* bytes [from, to) wait */
+	size_t from, to, cap; /* bytes [from, to) are queued */
 	char bytes[];
 };
 #define USUAL_CAP (USUAL - sizeof(struct queue_block))

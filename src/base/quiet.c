@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* SIGPIPE is held off, and taken back if it came. */
+/* Block SIGPIPE during the write, and consume the signal if the write caused one. */
 static ssize_t write_masked(int fd, const struct iovec *pieces, int count)
 {
 	static const struct timespec at_once;
@@ -33,7 +33,7 @@ static ssize_t write_masked(int fd, const struct iovec *pieces, int count)
 	return n;
 }
 
-/* Linux 6.18 can do without the system calls around it. */
+/* Linux 6.18 has a flag that suppresses SIGPIPE; older kernels need the signal mask. */
 ssize_t quiet_writev(int fd, const struct iovec *pieces, int count)
 {
 	static atomic_bool too_old;

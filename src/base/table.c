@@ -30,8 +30,8 @@ void table_addf(struct table *t, const char *fmt, ...)
 	table_add(t, text);
 }
 
-/* What each column would like to have; nothing for one that may be dropped and has no text in any
- * row. */
+/* The width that each column needs for all of its texts; 0 for a column that may be dropped and has
+ * no text in any row. */
 static void natural_widths(const struct table *t, size_t *width)
 {
 	memset(width, 0, t->ncols * sizeof(*width));
@@ -59,8 +59,8 @@ static size_t total_width(const struct table *t, const size_t *width, size_t ind
 	return sum;
 }
 
-/* Take columns of the screen from the widest column that may be cut. False when none can give any
- * more. */
+/* Make the widest column that may be cut narrower by one. Returns false when no column can be cut
+ * any more. */
 static bool cut_widest(const struct table *t, size_t *width)
 {
 	size_t best = t->ncols;
@@ -94,7 +94,7 @@ static void fit(const struct table *t, size_t *width, size_t indent, size_t limi
 			continue;
 		if (!drop_last(t, width))
 			return;
-		/* a column less: start again from what the others would like */
+		/* one column was dropped: start again from the full widths of the others */
 		for (size_t c = 0; c < t->ncols; c++)
 			width[c] = width[c] ? natural[c] : 0;
 	}
@@ -103,7 +103,7 @@ static void fit(const struct table *t, size_t *width, size_t indent, size_t limi
 static void print_row(const struct table *t, FILE *out, size_t indent, const size_t *width,
 		      char *const *cells)
 {
-	size_t owed = indent; /* spaces to print before the next text: none ever ends a line */
+	size_t owed = indent; /* spaces before the next text, so that no line ends with spaces */
 	char text[CELL_MAX];
 
 	for (size_t c = 0; c < t->ncols; c++) {

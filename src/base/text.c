@@ -20,8 +20,8 @@ bool text_is_utf8(void)
 	return utf8_out;
 }
 
-/* Read one character of at most len bytes; returns its bytes, at least 1. Broken ones are *c = -1.
- */
+/* Read one character of at most len bytes. Returns its length, at least 1. *c is -1 for a byte that
+ * is not UTF-8. */
 static size_t next_char(const char *s, size_t len, int *c)
 {
 	size_t n = utf8_len(s, len);
@@ -37,7 +37,8 @@ static int char_width(int c)
 	return w < 0 ? 1 : w;
 }
 
-/* Control characters, C1 included, and the marks that turn the direction of text. */
+/* False for control characters (C1 included), for invisible characters, and for marks that change
+ * the direction of text. */
 static bool is_printable(int c)
 {
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0))

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LINE_SIZE  512
-#define WORD_SHOWN 40 /* bytes of a word that is no area */
+#define WORD_SHOWN 40 /* bytes shown of a word that names no area */
 
 static const char *const names[] = {
 	[TRACE_SESSION] = "session", [TRACE_SERVER] = "server",
@@ -71,7 +71,7 @@ static void trace_refuse(const char *word, size_t len)
 	trace_write(line, used);
 }
 
-/* The bits of one word; 0: no area is called so. */
+/* Returns the bits of one word; 0: no area has this name. */
 static unsigned trace_find(const char *word, size_t len)
 {
 	if (len == 3 && memcmp(word, "all", 3) == 0)
