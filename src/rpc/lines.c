@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- whose answer is a line that is no message? --- */
+/* --- guess which request an invalid line answers --- */
 
 static const char *skip_spaces(const char *s, const char *end)
 {
@@ -22,7 +22,7 @@ static const char *skip_text(const char *s, const char *end, const char *text)
 	return (size_t)(end - s) >= len && memcmp(s, text, len) == 0 ? s + len : NULL;
 }
 
-/* A whole number, and something behind it that shows that it is whole. */
+/* Read a whole number. A character must follow the digits, to show that the number is complete. */
 static bool lines_read_number(const char *s, const char *end, uint64_t *out)
 {
 	uint64_t n = 0;
@@ -38,7 +38,7 @@ static bool lines_read_number(const char *s, const char *end, uint64_t *out)
 	return n > 0 && s < end && (*s == ',' || *s == '}' || *s == ' ');
 }
 
-/* {"jsonrpc":"2.0","id":7,... */
+/* The id at the beginning of a line: {"jsonrpc":"2.0","id":7,... */
 static bool id_in_head(const char *s, size_t len, uint64_t *out)
 {
 	const char *end = s + len, *next;
@@ -56,7 +56,7 @@ static bool id_in_head(const char *s, size_t len, uint64_t *out)
 	return s && lines_read_number(skip_spaces(s, end), end, out);
 }
 
-/* ...,"id":7} as the last member of the outermost object: one brace, and the line ends. */
+/* The id at the end of a line, as the last member of the outermost object: ...,"id":7} */
 static bool id_in_tail(const char *s, size_t len, uint64_t *out)
 {
 	const char *at = NULL, *end = s + len;
@@ -119,7 +119,7 @@ bool lines_guess(struct json line, uint64_t *out)
 
 /* --- lines that are too long --- */
 
-/* The newline of a line that was too long has come. */
+/* The newline of a line that was too long has arrived. */
 static void lines_long_ended(struct lines *l)
 {
 	const struct lines_edges *e = &l->edges;
@@ -140,8 +140,8 @@ static void lines_long_ended(struct lines *l)
 		rpc_lose(l->rpc, rq, why);
 }
 
-/* The frame tells that a line is too long, not which. Find it in what is being fed, to have its
- * two ends. */
+/* The frame reports that a line is too long, but not which line. Find the line in the bytes that
+ * are being read, to store its beginning and its end. */
 static void lines_on_too_long(void *ctx)
 {
 	struct lines *l = ctx;
@@ -158,7 +158,8 @@ static void lines_on_too_long(void *ctx)
 		size_t before = start == l->chunk ? l->chunk_before : 0;
 
 		l->scan = newline ? newline + 1 : l->chunk_end;
-		/* without memory it is a line that is split, before or behind this chunk */
+		/* memory is missing only for a line that begins before this chunk or ends behind
+		 * it */
 		if (before + len <= l->frame.part.max &&
 		    !(l->frame.no_memory && (before || !newline)))
 			continue;
@@ -185,7 +186,7 @@ static void lines_on_line(void *ctx, const char *line, size_t len)
 		frame_halt(&l->frame);
 }
 
-/* The rest of a line that is too long. */
+/* More bytes of a line that is too long. */
 static void lines_feed_edges(struct lines *l, const char *bytes, size_t len)
 {
 	const char *newline = memchr(bytes, '\n', len);
@@ -227,7 +228,7 @@ static int lines_send(void *ctx, struct buf *b)
 
 const struct rpc_transport lines_transport = { .send = lines_send };
 
-/* --- life --- */
+/* --- init and done --- */
 
 void lines_init(struct lines *l, struct rpc *rpc, struct link *link, size_t limit)
 {

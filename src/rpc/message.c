@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
-struct parts { /* the message while its members come in */
+struct parts { /* the message while its members are being read */
 	struct message m;
 	struct json version;
 };
 
 #define IS(name, literal) (memcmp(name, literal, sizeof(literal) - 1) == 0)
 
-/* The place for the member of this name; NULL: it is none of those that are known. */
+/* Returns the field for the member of this name; NULL: the name is unknown. */
 static struct json *message_find_place(struct parts *p, const char *name, size_t len)
 {
 	switch (len) {
@@ -32,7 +32,7 @@ static struct json *message_find_place(struct parts *p, const char *name, size_t
 	}
 }
 
-/* The same for a name with escapes in it. */
+/* Like message_find_place, for a name with escapes. */
 static struct json *find_escaped(struct parts *p, struct json key)
 {
 	static const char *const names[] = {
@@ -55,7 +55,7 @@ static void take_member(void *ctx, struct json key, struct json value)
 		*place = value;
 }
 
-/* Is this an id that we wrote, and which? */
+/* Is this an id in the form that we write? *out_number is its number. */
 static bool read_number(struct json id, uint64_t *out_number)
 {
 	const char *p = id.at, *end = id.at + id.len;
@@ -119,7 +119,7 @@ static int classify_answer(struct message *m, const char **reason)
 	return 0;
 }
 
-/* All members are in. */
+/* Called after all members were read. */
 static int classify(struct parts *p, struct message *out, const char **reason)
 {
 	struct message *m = &p->m;
@@ -210,7 +210,7 @@ int message_of(struct json v, struct message *out, const char **reason)
 
 #define PUT(j, literal) emit_bytes(j, literal, sizeof(literal) - 1)
 
-/* j is open inside the object, behind its first members. */
+/* Write the first members of the object. The next member can then be written to j. */
 static void message_begin(struct emit *j, struct buf *b, bool bare)
 {
 	*j = (struct emit){ .out = b, .start = b->len, .depth = 1, .kind = "{" };
@@ -288,7 +288,7 @@ void message_params(struct emit *j)
 
 int message_end(struct emit *j)
 {
-	if (j->depth == 2 && j->kind[1] == '{') { /* the params of nearly every request */
+	if (j->depth == 2 && j->kind[1] == '{') { /* the usual case: params are an object */
 		PUT(j, "}}");
 		j->depth = 0;
 		j->filled = true;

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-#define TEXT_MAX 1400 /* of an error: a process's id and a sentence */
+#define TEXT_MAX 1400 /* bytes of an error's text: the id of a process and a sentence */
 
 static void reply_send(const struct reply *r, struct buf *b, int built)
 {
@@ -78,7 +78,7 @@ void reply_error(const struct reply *r, int code, const char *fmt, ...)
 		reply_end_error(r, &j);
 }
 
-/* --- later --- */
+/* --- answers that are sent later --- */
 
 struct answer *answer_new(const struct reply *r, void (*on_gone)(void *ctx), void *ctx)
 {
@@ -105,7 +105,7 @@ struct answer *answer_new(const struct reply *r, void (*on_gone)(void *ctx), voi
 	return a;
 }
 
-/* Nobody waits for it any more. */
+/* The peer does not wait for this answer any more. */
 static void answer_detach(struct answer *a)
 {
 	if (!a->reply.rpc)

@@ -9,14 +9,15 @@
 #include "base/mem.h"
 #include "rpc/reply.h"
 
-#define NEVER      INT64_MAX
-#define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is never */
-#define LATE_MAX   1024 /* more late answers than that become answers to nothing */
-/* Of the buffer for writing, between messages: enough that calls with some ten KiB of arguments do
- * not make the heap grow and shrink with each of them. */
+#define NEVER INT64_MAX
+#define LONGEST_MS                                                                                 \
+	(INT64_C(10) * 365 * 24 * 3600 * 1000) /* 10 years; a longer timeout means never */
+#define LATE_MAX 1024 /* of late answers that are expected; the oldest is forgotten first */
+/* How much memory of the send buffer is kept between messages. Calls with some ten KiB of arguments
+ * then do not allocate and free memory each time. */
 #define LINE_KEPT (128 << 10)
 
-/* --- the wire --- */
+/* --- requests on the wire --- */
 
 struct rpc_request *rpc_find(const struct rpc *rpc, uint64_t id)
 {
@@ -75,7 +76,8 @@ uint64_t rpc_withdraw(struct rpc *rpc, struct rpc_request *rq, void *tag)
 	return id;
 }
 
-/* Was that answer expected to come late? It is no longer. */
+/* Remove the id from the list of late answers that are expected. Returns false if it is not in the
+ * list. */
 static bool rpc_take_late(struct rpc *rpc, uint64_t id)
 {
 	for (size_t i = 0; i < rpc->late_count; i++) {
@@ -125,7 +127,7 @@ static void rpc_on_time(struct loop_timer *t)
 	rpc->due_us = NEVER;
 	for (struct rpc_request *rq;
 	     !rpc->stopped && (rq = rpc_first_expired(rpc, now, &next)) != NULL;) {
-		rq->deadline_us = NEVER; /* told once, whatever the handler does */
+		rq->deadline_us = NEVER; /* on_deadline is called only once */
 		rq->handler->on_deadline(rq);
 	}
 	if (next != NEVER)
@@ -175,7 +177,8 @@ int rpc_commit(struct rpc *rpc, struct buf *b, int built)
 
 	if (built < 0 && b == &rpc->line)
 		return built;
-	/* a transport with a buffer of its own sends nothing of an empty message */
+	/* A transport that has its own buffer is called even when the message could not be built:
+	 * it sends nothing when the message is empty. */
 	sent = rpc->is.transport->send(rpc->is.transport_ctx, b);
 	return built < 0 ? built : sent;
 }
@@ -331,7 +334,7 @@ void rpc_feed(struct rpc *rpc, const char *text, size_t len)
 		rpc_on_message(rpc, &m);
 }
 
-/* --- life --- */
+/* --- init and done --- */
 
 void rpc_init(struct rpc *rpc, const struct rpc_spec *spec)
 {
