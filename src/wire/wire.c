@@ -47,7 +47,7 @@ void wire_file_uri(struct buf *b, const char *path)
 	}
 }
 
-/* In place; false: a broken escape, or a NUL. */
+/* Decode in place. Returns false for an invalid escape or a NUL. */
 static bool wire_unescape(char *text)
 {
 	char *to = text;
