@@ -3,9 +3,9 @@
  *	WAITING -- ready --> SENT -- answer --> over
  *	                      |^-- next page, another round, another version
  *	                      |--> ASKING, LISTENING --> SENT or over
- *	any --> LATER (decided inside client_call, told from the loop) --> over
+ *	any --> LATER (result known inside client_call, reported from the loop) --> over
  *
- * call_finish is the only end.
+ * Every call ends in call_finish.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "mcp/client_internal.h"
 
-#define OWN_TIMEOUT_MS 30000 /* of requests that nobody waits for */
+#define OWN_TIMEOUT_MS 30000 /* timeout of requests that no caller waits for */
 
 /* --- the end --- */
 
@@ -27,7 +27,7 @@ static void leave_wire(struct client_call *call)
 		call->party->wire--;
 }
 
-/* Whatever it was waiting for, it is not any more. */
+/* Withdraw the call from everything that it waits for. */
 static void detach(struct client_call *call)
 {
 	struct client *c = call->client;
@@ -35,7 +35,7 @@ static void detach(struct client_call *call)
 	leave_wire(call);
 	if (rpc_id(&call->rq))
 		rpc_withdraw(&c->rpc, &call->rq, call->party);
-	rpc_close(&call->rq); /* or out of those that are told later */
+	rpc_close(&call->rq); /* also takes the call out of c->later or c->telling */
 	if (call->rounds)
 		ask_drop_of(c, call);
 	if (c->asking == call)
@@ -74,9 +74,9 @@ void call_finish(struct client_call *call, const struct client_result *r)
 		call->party->open--;
 		c->open--;
 	}
-	call->party = NULL; /* it may be forgotten before on_done returns */
+	call->party = NULL; /* the party may be freed before on_done returns */
 	if (call->on_done)
-		call->on_done(call, r); /* the call is gone */
+		call->on_done(call, r); /* on_done may free the call: do not use it below */
 	else
 		free(call);
 	pages_free(pages);
@@ -133,7 +133,8 @@ static void finish_later(struct client_call *call)
 	call_finish(call, &r);
 }
 
-/* What a handler adds meanwhile waits for the next turn, so that handlers cannot keep us here. */
+/* A call that a handler adds meanwhile waits for the next turn, so that handlers cannot keep this
+ * loop running for ever. */
 void call_run_later(struct client *c)
 {
 	if (c->ready_due) {
@@ -160,7 +161,7 @@ void call_cancelled(struct client *c, uint64_t id, const char *reason)
 		return;
 	emit_int(&j, "requestId", (long long)id);
 	emit_str(&j, "reason", reason);
-	rpc_send(&c->rpc, NULL, &j); /* if it does not read, it will not miss this */
+	rpc_send(&c->rpc, NULL, &j); /* a server that does not read does not need this message */
 }
 
 void call_abandon(struct client_call *call, int code, const char *reason, const char *text)
@@ -195,7 +196,7 @@ static bool may_ask(enum killick_op op)
 	return op == KILLICK_CALL || op == KILLICK_READ || op == KILLICK_PROMPT;
 }
 
-/* A result of these has nothing in it; some servers write null. */
+/* The result of these operations need not be an object; some servers write null. */
 static bool is_empty(enum killick_op op)
 {
 	return op >= KILLICK_PING;
@@ -314,7 +315,7 @@ void call_send(struct client_call *call)
 					  : "the server has closed its stdin");
 }
 
-/* Lists of servers that have none of the kind. */
+/* The result for a list that the server does not offer. */
 static const char *empty_list(const struct client_call *call)
 {
 	static const struct {
@@ -352,13 +353,13 @@ void call_start(struct client_call *call)
 		call_send(call);
 }
 
-/* Is what the request points to needed after client_call has returned? */
+/* Does the call need its name and its arguments after client_call has returned? */
 static bool is_kept(const struct client *c, enum killick_op op)
 {
 	return c->state != CLIENT_READY || c->era == ERA_MODERN || op == KILLICK_SUBSCRIBE;
 }
 
-/* Keep what the call points to. */
+/* Copy the name and the arguments. */
 static void call_keep(struct client_call *call)
 {
 	size_t name_len = call->name ? strlen(call->name) + 1 : 0;
@@ -401,7 +402,7 @@ void client_call(struct client *c, struct client_call *call)
 	} else {
 		call_go(call, CALL_WAITING);
 	}
-	if (!call->kept) { /* they were the caller's */
+	if (!call->kept) { /* both belong to the caller of client_call */
 		call->name = NULL;
 		call->args = JSON_NONE;
 	}

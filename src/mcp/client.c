@@ -10,7 +10,7 @@
 #include "base/trace.h"
 #include "mcp/client_internal.h"
 
-#define FACT_MAX (1 << 20) /* bytes of what a server says of itself that are kept */
+#define FACT_MAX (1 << 20) /* bytes of info, capabilities or instructions that are kept */
 
 /* --- owners --- */
 
@@ -48,7 +48,8 @@ static void party_free(struct party *o)
 	free(o);
 }
 
-/* What it left behind in the server may still ask; that is nobody's from now on. */
+/* The server may still send messages about requests of this owner. Such messages belong to no owner
+ * from now on. */
 static void orphan_late(struct client *c, const struct party *o)
 {
 	for (size_t i = 0; i < c->rpc.late_count; i++)
@@ -62,7 +63,7 @@ void client_forget(struct client *c, void *key, const char *why)
 
 	if (!o)
 		return;
-	/* A handler may call again for the same owner: that is another one then. */
+	/* A handler may call again for the same owner; that call creates a new party. */
 	c->last_owner = NULL;
 	ring_remove(&o->node);
 	o->level = LEVEL_NONE;
@@ -120,7 +121,7 @@ static unsigned read_can(struct json v, const char *version)
 	if (json_type(resources) == JSON_OBJECT)
 		can |= CAN_RESOURCES | (has(resources, "listChanged") ? CAN_RESOURCES_CHANGE : 0) |
 		       (has(resources, "subscribe") ? CAN_SUBSCRIBE : 0);
-	/* the first revision had completion, and no way to say so */
+	/* the first revision had completion, but no capability for it */
 	if (json_type(json_get(v, "completions")) == JSON_OBJECT ||
 	    strcmp(version, "2024-11-05") == 0)
 		can |= CAN_COMPLETE;
@@ -174,7 +175,7 @@ int client_roots_changed(struct client *c)
 	return r < 0 ? r : 1;
 }
 
-/* --- life --- */
+/* --- create and free --- */
 
 static void on_later(struct loop_timer *t)
 {

@@ -17,7 +17,7 @@
 
 #define LEGACY_OFFER "2025-11-25"
 #define MODERN_OFFER "2026-07-28"
-#define MAX_TRIES    3 /* of versions, so that nobody keeps us bargaining */
+#define MAX_TRIES    3 /* versions that are tried; limits what the server can demand */
 
 static void withdraw(struct client *c, struct rpc_request *rq)
 {
@@ -26,7 +26,8 @@ static void withdraw(struct client *c, struct rpc_request *rq)
 	rpc_close(rq);
 }
 
-/* initialize is never cancelled: what is left open is merely not waited for. */
+/* MCP does not allow a client to cancel initialize, so an open request is withdrawn without a
+ * notification. */
 void handshake_done(struct client *c)
 {
 	withdraw(c, &c->discover);
@@ -73,11 +74,12 @@ void handshake_fail(struct client *c, const char *fmt, ...)
 	vsnprintf(c->error.text, sizeof(c->error.text), fmt, ap);
 	va_end(ap);
 	if (rpc_id(&c->discover) && c->state == CLIENT_INITIALIZING)
-		return; /* the other question is still open */
+		return; /* server/discover may still be answered */
 	conclude_failed(c);
 }
 
-/* For failures inside client_new, and others that are nobody's answer. */
+/* For failures inside client_new, and for failures that are not caused by an answer of the
+ * server. */
 static void fail_later(struct client *c, int error)
 {
 	handshake_done(c);
@@ -106,7 +108,7 @@ static void start_waiting(struct client *c)
 	for (struct ring *n = c->rpc.open.next; n != &c->rpc.open; n = next) {
 		struct rpc_request *rq = CONTAINER_OF(n, struct rpc_request, node);
 
-		next = n->next; /* a call that starts may leave the ring, no other does */
+		next = n->next; /* call_start removes only this call from the ring */
 		if (rq->handler == &call_handler)
 			call_start(CONTAINER_OF(rq, struct client_call, rq));
 	}
@@ -214,11 +216,12 @@ void handshake_offer(struct client *c, struct json versions)
 			       names[0] ? names : "versions it does not name");
 }
 
-/* Is a modern answer late, because initialize was asked meanwhile? Then that one decides. */
+/* server/discover has failed. If initialize was sent meanwhile, the answer to initialize
+ * decides. */
 void handshake_not_modern(struct client *c, const char *why)
 {
 	if (c->state == CLIENT_INITIALIZING && !rpc_is_open(&c->initialize))
-		conclude_failed(c); /* it was refused as well */
+		conclude_failed(c); /* initialize was refused as well */
 	else if (c->state == CLIENT_PROBING && c->spec->era == ERA_AUTO)
 		handshake_initialize(c, NULL);
 	else if (c->state == CLIENT_PROBING)

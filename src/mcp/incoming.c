@@ -16,12 +16,12 @@
 #include "mcp/client_internal.h"
 
 #define ASKS_MAX      256              /* requests of the server that are open at once */
-#define LATE_COUNT_US (60 * 1000000LL) /* how long a request that was given up may still ask */
+#define LATE_COUNT_US (60 * 1000000LL) /* how long a request that was given up still counts */
 #define DECLINE       "{\"action\":\"decline\"}"
 #define WHEN_READY    0x100u /* flag of a notification: ignored before the handshake is over */
 #define NOTE_MASK     0xffu  /* its enum killick_event_kind */
 
-/* --- whose --- */
+/* --- owners --- */
 
 enum who { WHO_NOBODY, WHO_ONE, WHO_SEVERAL, WHO_GONE };
 
@@ -83,7 +83,7 @@ static void incoming_on_progress(void *ctx, const struct reply *r, struct json p
 	}
 	rq = rpc_find(&c->rpc, (uint64_t)token);
 	if (!rq || rq->handler != &call_handler)
-		return; /* it crossed the answer, or a cancellation */
+		return; /* the report crossed the answer or a cancellation */
 	call = CONTAINER_OF(rq, struct client_call, rq);
 	if (call->progress_extends)
 		rpc_extend(&c->rpc, rq, call->timeout_ms);
@@ -91,7 +91,7 @@ static void incoming_on_progress(void *ctx, const struct reply *r, struct json p
 		report_progress(call, params);
 }
 
-#define LEVEL_DEFAULT 1 /* what an owner hears that did not say: "info" */
+#define LEVEL_DEFAULT 1 /* "info", for an owner that has not chosen a level */
 
 static bool incoming_hears(const struct party *o, int level)
 {
@@ -108,8 +108,8 @@ static bool has_levels(const struct client *c)
 	return false;
 }
 
-/* While nobody chose a level the server's own choice counts. What it says while it works for
- * several may be about any of them, and is no other's to read. */
+/* If no owner has chosen a level, the server's own level counts. While the server works for several
+ * owners, a log message may be about any of them, so it is reported without an owner. */
 static void incoming_on_log(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
@@ -147,7 +147,7 @@ static void ask_remove(struct ask *a)
 	free(a);
 }
 
-/* The server gives up a request of its own, or ends a stream. */
+/* The server cancels its own request, or ends a stream. */
 static void on_cancelled(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
@@ -164,7 +164,7 @@ static void on_acknowledged(void *ctx, const struct reply *r, struct json params
 	listen_acknowledged(ctx, params);
 }
 
-/* What is told on a stream in the modern era, and just so in the others. */
+/* A modern server reports changes on a stream; a legacy server needs no stream. */
 static bool incoming_is_told(struct client *c, struct json params)
 {
 	return c->era != ERA_MODERN || listen_is_open(c, params);
@@ -200,7 +200,7 @@ static const struct rpc_method notifications[] = {
 	{ NULL, 0, NULL },
 };
 
-/* --- asks --- */
+/* --- requests of the server (asks) --- */
 
 static void on_ping(void *ctx, const struct reply *r, struct json params)
 {
@@ -212,7 +212,7 @@ static void on_ping(void *ctx, const struct reply *r, struct json params)
 static void on_ask(void *ctx, const struct reply *r, struct json params);
 
 static const struct rpc_method requests[] = {
-	/* the flag of an ask is its kind */
+	/* the flags of an ask are its kind */
 	{ "ping", 0, on_ping },
 	{ "sampling/createMessage", KILLICK_SAMPLING, on_ask },
 	{ "elicitation/create", KILLICK_ELICITATION, on_ask },
@@ -259,7 +259,8 @@ static struct ask *ask_add(struct client *c, unsigned kind, struct party *owner)
 	return a;
 }
 
-/* Say no in the way that fits the question. */
+/* Decline in the form that MCP has for the kind of the ask: a result for elicitation, otherwise an
+ * error. */
 static void incoming_ask_decline(struct ask *a, const char *reason)
 {
 	struct client_call *call = a->call;
@@ -281,7 +282,7 @@ static void incoming_ask_decline(struct ask *a, const char *reason)
 			   "the server's %s was declined: %.200s", method, reason);
 }
 
-/* Hand it to our side; whatever that does, the ask may be gone after it. */
+/* Pass the ask to the host. The handler may end the ask, so `a` must not be used afterwards. */
 static void incoming_ask_put(struct client *c, struct ask *a, struct json params)
 {
 	uint64_t number = a->number;
@@ -309,7 +310,7 @@ void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct js
 	incoming_ask_put(c, a, params);
 }
 
-/* The server does not want to know any more. */
+/* The server has cancelled its request. */
 static void ask_on_gone(void *ctx)
 {
 	ask_remove(ctx);
@@ -350,7 +351,7 @@ static bool incoming_admit(void *ctx, const struct reply *r, const struct messag
 	if (!flags ||
 	    (flags & c->spec->answers && c->state == CLIENT_READY && c->era == ERA_LEGACY))
 		return true;
-	reply_error(r, RPC_UNKNOWN_METHOD, "Method not found"); /* it was not offered */
+	reply_error(r, RPC_UNKNOWN_METHOD, "Method not found"); /* not a declared capability */
 	return false;
 }
 
@@ -371,7 +372,7 @@ void client_answer(struct client *c, uint64_t number, const char *json, size_t l
 	size_t slot;
 
 	if (!a)
-		return; /* what it belonged to is over */
+		return; /* the ask has ended meanwhile */
 	if (json_check(json, len, 0, &v, NULL) < 0 || json_type(v) != JSON_OBJECT) {
 		odd_warn(c, ODD_ANSWER, "the answer to %s is no JSON object: it was declined",
 			 ask_method(a->kind));

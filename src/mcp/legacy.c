@@ -81,7 +81,7 @@ static void legacy_on_lost(struct rpc_request *rq, const char *why)
 	handshake_fail(c, "the server was asked to initialize: %s", why);
 }
 
-/* It has a deadline only when the server is known to be modern. */
+/* initialize has a deadline only after the server was found to be modern. */
 static void legacy_on_silent(struct rpc_request *rq)
 {
 	struct client *c = CONTAINER_OF(rq, struct client, initialize);
@@ -97,9 +97,9 @@ const struct rpc_handler legacy_initialize_handler = {
 
 /* --- log levels ---
  *
- * A legacy server has one level for its connection. It is told the most verbose one that an owner
- * wants; what the others did not want is kept from them (incoming.c). A modern one is told with
- * each request. */
+ * A legacy server has one level for its connection: the most verbose level that an owner wants.
+ * incoming.c hides the messages that the other owners do not want. A modern server gets the level
+ * with each request. */
 
 static const char *const levels[] = { "debug", "info",     "notice", "warning",
 				      "error", "critical", "alert",  "emergency" };
@@ -172,7 +172,7 @@ void level_settle(struct client_call *call, int code)
 		call->party->level = call->old_level;
 }
 
-/* An owner has left: what only it wanted is not needed any more. */
+/* An owner has left. If only this owner wanted the current level, send the less verbose one. */
 void level_forget(struct client *c)
 {
 	int level = most_verbose(c);

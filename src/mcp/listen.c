@@ -39,7 +39,7 @@ void listen_changed(struct client *c)
 	set_timer(c, 0);
 }
 
-/* Not interested any more. */
+/* Cancel the request of the stream. */
 static void client_listen_leave(struct listen *l)
 {
 	struct client *c = l->client;
@@ -56,7 +56,7 @@ static void leave_before(struct client *c, uint64_t generation)
 			client_listen_leave(&c->listens[i]);
 }
 
-/* A free place; if there is none, that of the oldest. */
+/* Returns a free slot. If there is none, the oldest stream is cancelled. */
 static struct listen *client_listen_find_place(struct client *c)
 {
 	struct listen *oldest = &c->listens[0];
@@ -83,8 +83,8 @@ static struct listen *find_by_id(struct client *c, struct json id)
 	return NULL;
 }
 
-/* While one stream takes the place of another both may tell of the same change. Only an open one
- * counts; a server that does not name the stream is taken at its word. */
+/* While a new stream replaces an old one, both may report the same change. A report counts only if
+ * its stream is open, or if the server did not name a stream. */
 bool listen_is_open(struct client *c, struct json params)
 {
 	struct json id = json_get(json_get(params, "_meta"), META("subscriptionId"));
@@ -92,7 +92,8 @@ bool listen_is_open(struct client *c, struct json params)
 	return !id.at || find_by_id(c, id);
 }
 
-/* A call that waits for a stream of this generation; NULL when there is none left. */
+/* Returns a call that waits for a stream of this generation or an older one; NULL: no call
+ * waits. */
 static struct client_call *find_waiting(struct client *c, uint64_t generation)
 {
 	for (struct ring *n = c->rpc.open.next; n != &c->rpc.open; n = n->next) {
@@ -114,7 +115,7 @@ static bool has_newer(const struct client *c, uint64_t generation)
 	return false;
 }
 
-/* The server has ended the stream: begin again, unless there is another already. */
+/* The server has ended the stream. Open another one, unless a newer stream exists. */
 static void client_listen_ended(struct listen *l)
 {
 	struct client *c = l->client;
@@ -129,8 +130,8 @@ static void client_listen_ended(struct listen *l)
 		c->listen_delay_ms >= DELAY_MAX_MS / 2 ? DELAY_MAX_MS : 2 * c->listen_delay_ms;
 }
 
-/* It was refused: so are the subscriptions that it was made for. It is not tried again until the
- * set changes. */
+/* The server refused the stream: fail the subscriptions that wait for it. The stream is not
+ * requested again until the set changes. */
 static void refused(struct listen *l, const struct message *m)
 {
 	struct client *c = l->client;
@@ -183,7 +184,7 @@ static void issue(struct client *c)
 		params_listen(&j, c);
 		r = rpc_send(&c->rpc, &l->rq, &j);
 	}
-	if (r < 0) /* it does not read; later then */
+	if (r < 0) /* the server does not read: try again later */
 		client_listen_ended(l);
 }
 
@@ -202,7 +203,7 @@ static bool is_accepted(const char *uri, struct json filter)
 	struct json_iter it = json_iter(json_get(filter, "resourceSubscriptions"));
 
 	if (json_type(filter) != JSON_OBJECT)
-		return true; /* it did not say what it left out */
+		return true; /* the server did not say which parts it accepts */
 	while (json_each(&it))
 		if (json_is(it.value, uri))
 			return true;
@@ -239,7 +240,7 @@ bool listen_cancelled(struct client *c, struct json id)
 
 	if (!l)
 		return false;
-	rpc_withdraw(&c->rpc, &l->rq, NULL); /* its result may follow */
+	rpc_withdraw(&c->rpc, &l->rq, NULL); /* a result may still follow */
 	client_listen_ended(l);
 	return true;
 }

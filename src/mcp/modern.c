@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "mcp/client_internal.h"
 
-#define ROUNDS_MAX 16 /* that one request may go through */
+#define ROUNDS_MAX 16 /* rounds of one request */
 #define ITEMS_MAX  64 /* questions in one result */
 
 static const char *const versions[] = { "2026-07-28", NULL };
@@ -98,7 +98,7 @@ static void modern_on_lost(struct rpc_request *rq, const char *why)
 	handshake_not_modern(c, why);
 }
 
-/* Silence. The question stays open. */
+/* The server did not answer in time. The request stays open. */
 static void modern_on_silent(struct rpc_request *rq)
 {
 	struct client *c = CONTAINER_OF(rq, struct client, discover);
@@ -145,7 +145,8 @@ void rounds_free(struct rounds *r)
 	free(r);
 }
 
-/* What is asked for, checked whole before anybody is asked. NULL, or why not. */
+/* Read the questions. All of them are checked before the first one is asked. Returns NULL, or why
+ * the result is invalid. */
 static const char *read_items(struct rounds *r, unsigned answers, struct json asked)
 {
 	struct json_iter it = json_iter(asked);
@@ -170,7 +171,7 @@ static const char *read_items(struct rounds *r, unsigned answers, struct json as
 	return NULL;
 }
 
-/* Begin a round: NULL, or why it cannot be. */
+/* Begin a round. Returns NULL, or why the result is invalid. */
 static const char *read_round(struct client_call *call, struct json result)
 {
 	struct json asked = json_get(result, "inputRequests"),
@@ -205,13 +206,13 @@ void rounds_begin(struct client_call *call, struct json result)
 		return;
 	}
 	call_go(call, CALL_ASKING);
-	call->rounds->missing++; /* nothing is sent before all are asked */
+	call->rounds->missing++; /* keeps the request back until all questions are asked */
 	c->asking = call;
 	for (size_t slot = 0; c->asking == call && json_each(&it); slot++)
 		ask_of_call(call, slot, ask_kind(json_get(it.value, "method")),
 			    json_get(it.value, "params"));
 	if (c->asking != call)
-		return; /* it ended meanwhile */
+		return; /* the call ended meanwhile */
 	c->asking = NULL;
 	if (--call->rounds->missing == 0)
 		call_send(call);

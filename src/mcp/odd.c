@@ -10,7 +10,7 @@
 
 #include "mcp/client_internal.h"
 
-#define ODD_FIRST    3 /* warnings of a kind before they become rare */
+#define ODD_FIRST    3 /* warnings of each kind before they become rare */
 #define EXCERPT_SIZE 81
 
 static bool is_power_of_ten(uint64_t n)
@@ -41,7 +41,7 @@ void odd_warn(struct client *c, enum odd kind, const char *fmt, ...)
 	c->ev->on_warning(c->ctx, text);
 }
 
-/* The beginning of a text in print. */
+/* The beginning of a text, made printable. */
 static const char *excerpt(struct json text, char out[EXCERPT_SIZE])
 {
 	size_t n = text.len < EXCERPT_SIZE - 1 ? text.len : EXCERPT_SIZE - 1;
@@ -68,7 +68,8 @@ static void odd_broken(struct client *c, const struct rpc_odd *odd)
 		rpc_lose(&c->rpc, rq, why);
 }
 
-/* The server could not read what we wrote. With one request on the wire it is clear which. */
+/* The server could not read a request and answered without an id. If only one request is on the
+ * wire, the answer belongs to that request. */
 static void odd_nameless(struct client *c, const struct message *m)
 {
 	struct rpc_request *rq = rpc_find_only(&c->rpc);

@@ -24,17 +24,18 @@ const char *const pages_key[] = {
 struct pages {
 	struct buf text; /* {"tools":[...,... */
 	bool filled;
-	char *cursor; /* of the next page, as written */
+	char *cursor; /* of the next page, as the server wrote it */
 	size_t cursor_len;
 	uint64_t *seen; /* digests of all cursors */
 	size_t count, room;
 	int64_t ttl_ms; /* the shortest of all pages */
 };
 
-/* Enough to see a circle; who makes two cursors collide has itself to blame. */
+/* FNV-1a is enough to detect cursors that repeat. A server that makes two cursors collide breaks
+ * only its own list. */
 static uint64_t digest(struct json v)
 {
-	uint64_t h = 14695981039346656037u; /* FNV-1a */
+	uint64_t h = 14695981039346656037u;
 
 	for (size_t i = 0; i < v.len; i++)
 		h = (h ^ (unsigned char)v.at[i]) * 1099511628211u;
@@ -82,7 +83,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The items of a list, as they stand between its brackets. */
+/* Add the items of a list: the text between its brackets. */
 static int pages_add_items(struct pages *p, struct json list, const char *key)
 {
 	const char *at = list.at + 1, *end = list.at + list.len - 1;

@@ -5,14 +5,14 @@
 #include "base/emit.h"
 #include "mcp/client_internal.h"
 
-#define LINE_ROOM 512 /* of a request, beside its arguments; more is found when needed */
+#define LINE_ROOM 512 /* bytes of a request without its arguments; the buffer can grow */
 
 static void put_text(struct emit *j, const char *key, const char *text)
 {
 	emit_text(j, key, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* --- who we are --- */
+/* --- info and capabilities --- */
 
 static void put_info(struct emit *j, const char *key, const struct client_spec *spec)
 {
@@ -43,7 +43,7 @@ static void put_capabilities(struct emit *j, const char *key, unsigned answers, 
 	emit_close(j);
 }
 
-/* The members alone, without the brackets of the object. */
+/* Only the members, without the braces of the object. */
 char *params_meta(const struct client *c)
 {
 	struct buf b = BUF_INIT(BUF_ANY_SIZE);
@@ -69,7 +69,7 @@ static bool client_params_is_ours(struct json key)
 	return false;
 }
 
-/* Members that the host put into _meta itself. */
+/* Add the members of the host's own _meta. */
 static void put_foreign(struct emit *j, struct json meta)
 {
 	struct json_iter it = json_iter(meta);
@@ -108,7 +108,8 @@ static void put_args(struct emit *j, const char *key, struct json args)
 		emit_raw(j, key, "{}", 2);
 }
 
-/* The params are the host's own, but for _meta. Duplicates of it: the last counts. */
+/* Add the members of the host's params, except _meta. Returns the value of _meta; if there are
+ * several, the last one. */
 static struct json put_members(struct emit *j, struct json args)
 {
 	struct json_iter it = json_iter(args);
@@ -167,7 +168,7 @@ void params_call(struct emit *j, const struct client_call *call)
 {
 	struct json cursor, foreign = JSON_NONE;
 
-	buf_reserve(j->out, call->args.len + LINE_ROOM); /* one step, no larger than needed */
+	buf_reserve(j->out, call->args.len + LINE_ROOM); /* one allocation of the needed size */
 	switch (call->op) {
 	case KILLICK_TOOLS:
 	case KILLICK_RESOURCES:

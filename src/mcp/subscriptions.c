@@ -14,7 +14,7 @@
 struct watch { /* one owner and one resource */
 	struct ring node;
 	struct party *owner;
-	bool settled; /* the server has agreed */
+	bool settled; /* the server has accepted the subscription */
 	char uri[];
 };
 
@@ -32,7 +32,7 @@ static struct watch *subscriptions_find(struct client *c, const struct party *ow
 	return NULL;
 }
 
-/* Does anybody watch it, and did the server agree to that? */
+/* Does any owner watch the resource? With `settled`, only accepted subscriptions count. */
 static bool is_watched(struct client *c, const char *uri, bool settled)
 {
 	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next)
@@ -57,7 +57,7 @@ static void drop(struct watch *w)
 	free(w);
 }
 
-/* Nobody watches it any more: the server is told. */
+/* Tell the server, if no owner watches the resource any more. */
 static void tell_end(struct client *c, const char *uri)
 {
 	if (c->state != CLIENT_READY || is_watched(c, uri, false))
@@ -92,7 +92,7 @@ void subscriptions_subscribe(struct client_call *call)
 	}
 }
 
-/* The end of a subscribe, whatever its outcome. */
+/* A subscribe request has ended. */
 void subscriptions_settle(struct client_call *call, int code)
 {
 	struct client *c = call->client;
@@ -102,7 +102,7 @@ void subscriptions_settle(struct client_call *call, int code)
 		w->settled = true;
 	} else if (w && !w->settled) {
 		drop(w);
-		/* given up: the server may have agreed meanwhile */
+		/* the server may have accepted a subscription that was given up */
 		if (code == KILLICK_ERR_TIMEOUT || code == KILLICK_ERR_CANCELLED ||
 		    c->era == ERA_MODERN)
 			tell_end(c, call->name);
@@ -146,7 +146,7 @@ void subscriptions_forget(struct client *c, struct party *owner)
 	}
 }
 
-/* A server may tell of a part of what is watched. */
+/* Is uri the watched resource `of`, or a part of it? A server may report a change of a part. */
 static bool is_part(const char *uri, const char *of)
 {
 	size_t len = strlen(of);
@@ -157,7 +157,7 @@ static bool is_part(const char *uri, const char *of)
 	       (len > 0 && of[len - 1] == '/');
 }
 
-/* Every owner that watches it is told once, however many of its watches match. */
+/* Each owner that watches the resource is told once, even if several of its watches match. */
 void subscriptions_updated(struct client *c, struct json params)
 {
 	AUTO(mem_drop) char *uri = NULL;
