@@ -22,7 +22,7 @@ struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_r
 
 	*c = (struct channel){ .loop = loop,
 			       .kind = kind,
-			       .out = BUF_INIT(BUF_ANY_SIZE), /* send_limit is checked here */
+			       .out = BUF_INIT(BUF_ANY_SIZE), /* send_limit is the limit */
 			       .send_limit = send_limit,
 			       .lines = FRAME_INIT(CHANNEL_MESSAGE_MAX),
 			       .mask_at = CHANNEL_MASKS,
@@ -140,7 +140,7 @@ static void on_close_late(struct loop_timer *t)
 static void go_closing(struct channel *c)
 {
 	channel_go(c, CHANNEL_CLOSING, c->why.text);
-	c->paused = false; /* the other side's goodbye is to be heard */
+	c->paused = false; /* to receive the close frame of the other side */
 	channel_want(c);
 	loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_close_late);
 }
@@ -299,7 +299,7 @@ static void channel_on_eof(struct channel *c)
 	channel_flush(c);
 }
 
-/* The number of bytes; 0: none now, or the end. */
+/* Returns the number of bytes; 0: no bytes now, or the end of input. */
 static size_t channel_read_some(struct channel *c)
 {
 	size_t size;
@@ -336,8 +336,8 @@ static void on_broken(struct loop_timer *t)
 	channel_end(c);
 }
 
-/* A write failed. The last messages of the other side may still be unread: for example of a client
- * that ends its processes and exits without reading. */
+/* A write failed. Messages that the other side sent before may still be unread, for example those
+ * of a client that ends its processes and exits without reading. */
 void channel_broke(struct channel *c, int error)
 {
 	assert(error < 0);
@@ -348,7 +348,7 @@ void channel_broke(struct channel *c, int error)
 		return;
 	}
 	channel_go(c, CHANNEL_BROKEN, "nothing can be written any more");
-	c->why.code = error; /* not the reason yet: that may be found in what it said */
+	c->why.code = error; /* used only if the unread messages give no better reason */
 	loop_timer_set(c->loop, &c->timer, 0, on_broken);
 }
 
@@ -361,7 +361,7 @@ static void channel_on_ready(void *ctx, bool readable, bool writable)
 	if (c->stream && writable && c->blocked)
 		channel_flush(c);
 	else if (c->stream && writable && c->state == CHANNEL_OPEN)
-		channel_broke(c, -EPIPE); /* the other side does not read */
+		channel_broke(c, -EPIPE); /* the other side does not read any more */
 	if (c->stream && readable && !c->paused)
 		channel_read_some(c);
 	channel_tell_room(c);
@@ -429,7 +429,7 @@ void channel_close(struct channel *c, bool now)
 		channel_end(c);
 		return;
 	}
-	if (c->state != CHANNEL_OPEN) /* it frees itself */
+	if (c->state != CHANNEL_OPEN) /* the channel is ending already */
 		return;
 	go_closing(c);
 	if (c->kind == CHANNEL_WS)

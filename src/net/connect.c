@@ -2,7 +2,7 @@
  *
  *	look up the name -> connect, one address after the other -> TLS -> upgrade
  *
- * A unix socket speaks lines at once, unless there is a token to show.
+ * A unix socket has no TLS, and without a token no upgrade: the channel speaks lines at once.
  */
 #include <assert.h>
 #include <errno.h>
@@ -249,7 +249,7 @@ static void on_connected(struct dial *d)
 		dial_on_ready(d, false, true);
 }
 
-/* Connecting to this address failed. */
+/* Connecting to this address failed; try the next address, or fail. */
 static void no_luck(struct dial *d, int error)
 {
 	char where[64];
@@ -301,7 +301,7 @@ static void try_next(struct dial *d)
 	if (r == 0 && connect(fd, (const struct sockaddr *)&a->at, a->len) < 0 &&
 	    errno != EINPROGRESS)
 		r = -errno;
-	/* an existing connection is reported at once */
+	/* if the socket is connected already, epoll reports it at once */
 	if (r == 0)
 		r = loop_watch(d->c->loop, &d->socket, fd, EPOLLOUT, on_socket);
 	if (r < 0) {
@@ -342,7 +342,7 @@ static void dial_on_late(struct loop_timer *t)
 
 /* --- the beginning --- */
 
-/* Find the address; 0, 1: a name has to be looked up, or -errno. */
+/* Find the address. Returns 0, 1 if a name must be looked up, or -errno. */
 static int find_address(struct dial *d, struct err *e)
 {
 	struct sockaddr_un local;

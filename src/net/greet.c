@@ -20,11 +20,11 @@ struct greet {
 	struct ring ring;
 	struct greet_rules *rules;
 	struct stream *stream;
-	struct seat *seat; /* the stream's */
+	struct seat *seat; /* of the stream */
 	struct loop_timer timer;
 	bool greeted;    /* TLS is done, or not used */
 	bool answered;   /* received bytes are ignored */
-	bool stranger;   /* of greet_peer */
+	bool stranger;   /* see greet_peer */
 	struct buf head; /* received part of the head */
 	char peer[64];
 };

@@ -58,7 +58,7 @@ bool http_has_word(struct http_text value, const char *word)
 	return false;
 }
 
-/* The characters of a method and of a header's name. */
+/* Has the text only characters that a method or the name of a header may have? */
 static bool http_is_token(struct http_text t)
 {
 	for (size_t i = 0; i < t.len; i++) {
@@ -83,7 +83,7 @@ static bool is_visible(struct http_text t, unsigned char low, bool tabs)
 	return true;
 }
 
-/* "HTTP/1.1" or "HTTP/1.0": 1, 0, or -EBADMSG. */
+/* Returns 1 for "HTTP/1.1", 0 for "HTTP/1.0", otherwise -EBADMSG. */
 static int minor_version(struct http_text t)
 {
 	if (t.len != 8 || memcmp(t.at, "HTTP/1.", 7) != 0 || t.at[7] < '0' || t.at[7] > '1')
@@ -91,7 +91,7 @@ static int minor_version(struct http_text t)
 	return t.at[7] - '0';
 }
 
-/* GET / HTTP/1.1: the minor version, or -EBADMSG. */
+/* Parse "GET / HTTP/1.1". Returns the minor version or -EBADMSG. */
 static int request_line(struct http_text line, struct http_head *out)
 {
 	out->method = http_take(&line, ' ');
@@ -101,7 +101,7 @@ static int request_line(struct http_text line, struct http_head *out)
 	return minor_version(line);
 }
 
-/* HTTP/1.1 101 Switching Protocols: the minor version, or -EBADMSG. */
+/* Parse "HTTP/1.1 101 Switching Protocols". Returns the minor version or -EBADMSG. */
 static int response_line(struct http_text line, struct http_head *out)
 {
 	int minor = minor_version(http_take(&line, ' '));
@@ -119,7 +119,7 @@ static int response_line(struct http_text line, struct http_head *out)
 	return minor;
 }
 
-/* One line "Name: value". */
+/* Parse one line "Name: value". */
 static int header_line(struct http_text line, struct http_head *out)
 {
 	const struct {
@@ -156,8 +156,8 @@ static int header_line(struct http_text line, struct http_head *out)
 	return 0;
 }
 
-/* The next line without its CR LF; *bytes and *len move behind it. 1; 0: incomplete; or -EBADMSG.
- */
+/* Get the next line without its CR LF; *bytes and *len then begin behind the line. Returns 1, 0 if
+ * the line is incomplete, or -EBADMSG. */
 static int next_line(const char **bytes, size_t *len, struct http_text *out)
 {
 	const char *end = memchr(*bytes, '\n', *len);

@@ -25,7 +25,7 @@
 #define BACKLOG  1024
 #define BATCH    16  /* connections accepted per turn, so that other events are not delayed */
 #define WAIT_MS  200 /* retry after a failed accept: descriptors may be free again */
-#define NOTES    20  /* in NOTES_US */
+#define NOTES    20  /* lines for the log in NOTES_US */
 #define NOTES_US 10000000
 
 struct listener {
@@ -35,7 +35,7 @@ struct listener {
 	struct listen_events ev;
 	void *ctx;
 	struct loop_watch socket;
-	struct loop_timer again; /* accept */
+	struct loop_timer again; /* retries accept */
 	struct seats seats;
 	unsigned visitors; /* open streams */
 	bool closed;
@@ -240,7 +240,7 @@ static int bind_unix(struct listener *l, int fd, const char *path, struct err *e
 	if (r < 0)
 		return err_set(e, -errno, "cannot listen on unix:%s: %s", path, strerror(errno));
 	l->made = mem_dup(path);
-	/* nobody can connect before we listen */
+	/* no client can connect before listen() is called */
 	if (chmod(path, 0600) < 0 || lstat(path, &st) < 0)
 		return err_set(e, -errno, "cannot set up unix:%s: %s", path, strerror(errno));
 	l->dev = st.st_dev;
@@ -377,7 +377,7 @@ void listener_close(struct listener *l)
 	loop_timer_stop(l->loop, &l->again);
 	close(fd);
 	remove_file(l);
-	l->visitors++; /* until the greetings have ended */
+	l->visitors++; /* keeps the listener until all greetings have ended */
 	l->closed = true;
 	greet_end_all(&l->rules);
 	listener_leave(l);

@@ -59,7 +59,7 @@ void program_close(struct channel *c, bool now)
 		program_stop(c, LINK_STOP_KILL);
 	} else if (c->state != CHANNEL_CLOSING) {
 		channel_go(c, CHANNEL_CLOSING, "closed by this side");
-		if (program_unsent(c)) /* on_room comes first, or this */
+		if (program_unsent(c)) /* on_room or this timer stops the program */
 			loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_flush_late);
 		else
 			program_stop(c, LINK_STOP_EOF);
@@ -107,7 +107,7 @@ static void program_on_eof(void *ctx)
 	program_stop(c, LINK_STOP_EOF);
 }
 
-/* --- meanwhile --- */
+/* --- events of the link --- */
 
 static void program_on_started(void *ctx, pid_t pid, const char *level)
 {
@@ -124,7 +124,7 @@ static void program_on_bytes(void *ctx, const char *bytes, size_t len)
 	struct channel *c = ctx;
 
 	c->heard_us = loop_now_us();
-	channel_feed(c, (char *)bytes, len); /* lines are not changed */
+	channel_feed(c, (char *)bytes, len); /* channel_feed does not change lines */
 }
 
 static void program_on_stderr(void *ctx, const char *bytes, size_t len)

@@ -1,8 +1,8 @@
 /* resolve.c - see resolve.h
  *
- * The thread and the asker share one job, under its own lock. Whoever lets go of it last frees it;
- * the eventfd that wakes the loop is the asker's, and the thread writes to it only while the asker
- * is there.
+ * The thread and the caller share one job, which has its own lock; the last of them to finish frees
+ * the job. The eventfd that wakes the loop belongs to the caller: the thread writes to it only
+ * while the caller wants the result.
  */
 #include "net/resolve.h"
 

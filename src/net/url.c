@@ -9,7 +9,7 @@
 
 #define LABEL_MAX 63 /* RFC 1035 */
 
-/* The text is not repeated: it may have a secret. */
+/* The error does not repeat the text, because the text may contain a secret. */
 static int url_refuse(struct err *e, enum url_use use, const char *what)
 {
 	return err_set(e, -EINVAL, "%s: %s", what,
@@ -64,7 +64,7 @@ static bool is_name(const char *host)
 	}
 }
 
-/* Digits up to end: a port, or -1. */
+/* Returns the port that the digits before `end` name, or -1. */
 static int port_of(const char *digits, const char *end)
 {
 	int port = 0;
@@ -79,8 +79,8 @@ static int port_of(const char *digits, const char *end)
 	return port <= 65535 ? port : -1;
 }
 
-/* Parse the host of text, which ends before end; *out_port: its colon, or end. NULL, or the error.
- */
+/* Parse the host at the beginning of text, which ends before `end`. *out_port is set to the colon
+ * of the port, or to `end`. Returns NULL, or the error. */
 static const char *host_of(const char *text, const char *end, enum url_use use, struct url *out,
 			   const char **out_port)
 {
@@ -112,7 +112,7 @@ static const char *host_of(const char *text, const char *end, enum url_use use, 
 		       : "the host is neither a name nor an IP address (write IPv6 in [])";
 }
 
-/* Parse the part after host and port. NULL, or the error. */
+/* Parse the part after host and port. Returns NULL, or the error. */
 static const char *url_path_of(const char *text, enum url_use use, struct url *out)
 {
 	size_t slash = *text != '/', len = strlen(text);
@@ -122,7 +122,7 @@ static const char *url_path_of(const char *text, enum url_use use, struct url *o
 	if (strchr(text, '#'))
 		return "a fragment is not allowed";
 	for (const char *p = text; *p; p++) {
-		if (*p <= ' ' || *p > '~') /* also beyond ASCII, if char is signed or not */
+		if (*p <= ' ' || *p > '~') /* also beyond ASCII, with signed and unsigned char */
 			return "the path has a character that must be written %XX";
 	}
 	if (slash + len >= sizeof(out->path))

@@ -10,7 +10,7 @@
 #include "base/sha1.h"
 
 /* Memory that is kept between split messages: enough for a message with a chunk of output (64 KiB,
- * as base64), so that a stream of them does not allocate again and again. */
+ * as base64), so that a stream of such messages does not allocate each time. */
 enum { MESSAGE_KEEP = 128 * 1024 };
 
 void ws_init(struct ws *w, enum ws_role role, size_t limit)
@@ -56,7 +56,7 @@ void ws_mask(char *bytes, size_t len, const unsigned char mask[4])
 		bytes[at] = (char)(bytes[at] ^ mask[at % 4]);
 }
 
-/* Unmask the next bytes of the payload. */
+/* Unmask the next bytes of a payload. */
 static void unmask(struct ws *w, char *bytes, size_t len)
 {
 	unsigned char mask[4];
@@ -69,7 +69,7 @@ static void unmask(struct ws *w, char *bytes, size_t len)
 	w->mask_at = (w->mask_at + (unsigned)(len % 4)) % 4;
 }
 
-/* The length of the header, as far as the received bytes tell. */
+/* Returns the length of the header, as far as the received bytes show it. */
 static size_t header_size(const struct ws *w)
 {
 	unsigned len = w->header[1] & 127;
@@ -79,7 +79,7 @@ static size_t header_size(const struct ws *w)
 	return 2u + (len == 126 ? 2 : len == 127 ? 8 : 0) + (w->role == WS_SERVER ? 4 : 0);
 }
 
-/* The first two bytes of a header. */
+/* Check the first two bytes of a header. */
 static int check_start(struct ws *w)
 {
 	bool masked = w->header[1] & 0x80;
@@ -115,7 +115,7 @@ static int check_start(struct ws *w)
 	return ws_fail(w, -EPROTO, "a WebSocket frame with an unknown opcode");
 }
 
-/* A header is complete: the frame begins. */
+/* The header is complete: begin the frame. */
 static int begin_frame(struct ws *w)
 {
 	unsigned len = w->header[1] & 127;
@@ -162,7 +162,7 @@ static int end_control(struct ws *w, const char *bytes, size_t len, const struct
 	return 0;
 }
 
-/* The next bytes of a control frame. */
+/* Read the next bytes of a control frame. */
 static int take_control(struct ws *w, char *bytes, size_t len, const struct ws_events *ev,
 			void *ctx)
 {
@@ -176,7 +176,7 @@ static int take_control(struct ws *w, char *bytes, size_t len, const struct ws_e
 	return 0;
 }
 
-/* The next bytes of a message. */
+/* Read the next bytes of a message. */
 static int take_data(struct ws *w, char *bytes, size_t len, const struct ws_events *ev, void *ctx)
 {
 	bool whole = w->left == 0 && w->fin;
@@ -198,7 +198,7 @@ static int take_data(struct ws *w, char *bytes, size_t len, const struct ws_even
 	return 0;
 }
 
-/* Consume the bytes of the header; returns how many. */
+/* Read the bytes of a header. Returns how many bytes were used. */
 static size_t take_header(struct ws *w, const char *bytes, size_t len)
 {
 	size_t taken = 0;
