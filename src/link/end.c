@@ -32,7 +32,7 @@ static const char *const step_names[] = {
 	[LINK_STEP_KILL] = "kill",
 };
 static const char *const proof_names[] = {
-	/* by bit of enum link_proof */
+	/* in the order of the bits of enum link_proof */
 	"waitid", "cgroup", "mark", "group", "sweep", "never", "lease",
 };
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -63,7 +63,7 @@ const char *link_proof_text(unsigned proof, char out[LINK_PROOF_TEXT])
 	return out;
 }
 
-/* The place of the word `v` in the list; -1: not a word, or not one of these. */
+/* Returns the index of the word `v` in the list; -1: `v` is none of these words. */
 static int end_place_of(struct json v, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -36,8 +36,8 @@ static int make_pipe(struct ends *ends, int i)
 	return 0;
 }
 
-/* The program's stdin, stdout and stderr are one terminal; ours are its master, for writing and for
- * reading. */
+/* The program's stdin, stdout and stderr are one terminal. Our side has two descriptors of its
+ * master: one for writing, one for reading. */
 static int make_terminal(struct ends *ends)
 {
 	const struct winsize size = { .ws_row = 24, .ws_col = 80 };

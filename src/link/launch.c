@@ -14,9 +14,10 @@
 #include "base/strings.h"
 
 #define LOW_FDS    (SPAWN_FDS + 1)
-#define OWNER_SIZE 16 /* of a pid as text */
+#define OWNER_SIZE 16 /* bytes of a pid as text */
 
-/* A host may have closed its stdio; what becomes 0 to 3 in the child must not be there already. */
+/* If the host has closed its stdio, a new descriptor can have a number from 0 to 3. The child needs
+ * these numbers for its own descriptors, so ours are moved to higher numbers. */
 int launch_raise_fd(int *fd)
 {
 	int higher;
@@ -33,7 +34,7 @@ int launch_raise_fd(int *fd)
 }
 
 static struct rlimit files;
-static const struct rlimit *files_limit; /* NULL: ours */
+static const struct rlimit *files_limit; /* NULL: do not change the limit */
 
 void launch_limit_files(const struct rlimit *lim)
 {
@@ -41,7 +42,7 @@ void launch_limit_files(const struct rlimit *lim)
 	files_limit = &files;
 }
 
-/* The keeper's command line, in one block: to be given to free(). */
+/* The keeper's command line in one block, which the caller frees. */
 static char **keeper_words(const struct recipe *recipe)
 {
 	static const char *const first[] = { "killick", "run", "--control", "3", "--owner" };
@@ -66,8 +67,8 @@ static char **keeper_words(const struct recipe *recipe)
 	return all;
 }
 
-/* envp, and the one thing of our own environment that a killick must know: where records are. One
- * block, to be given to free(). */
+/* envp, and KILLICK_RUNTIME_DIR of our own environment, because killick must know where the records
+ * are. One block, which the caller frees. */
 static char **keeper_environment(char *const *envp)
 {
 	static const char name[] = "KILLICK_RUNTIME_DIR=";
@@ -102,8 +103,8 @@ int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], int *ou
 
 int launch_janitor(const char *program, int *out_pidfd)
 {
-	/* without waiting for the keepers of other trees: a thread of the host waits for this one
-	 */
+	/* --no-wait: do not wait for the keepers of other trees, because a thread of the host waits
+	 * for this process */
 	char *const argv[] = { "killick", "reap", "--no-wait", NULL }, *const nothing[] = { NULL };
 	struct spawn job = { .path = program, .argv = argv };
 	AUTO(mem_drop) char **envp = keeper_environment(nothing);

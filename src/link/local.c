@@ -41,24 +41,24 @@
 #include "link/looks.h"
 #include "link/spawn.h"
 
-#define SMALL       (16 << 10) /* what is shorter may wait for more of its kind */
-#define PIECES      16         /* of the queue that are written at once */
-#define NARROW      (64 << 10) /* what a pipe holds at first */
+#define SMALL       (16 << 10) /* a shorter message may wait for the end of the turn */
+#define PIECES      16         /* blocks of the queue written at once */
+#define NARROW      (64 << 10) /* the default size of a pipe */
 #define WIDE        (256 << 10)
-#define TURN        (256 << 10) /* bytes read at once, so that one server does not starve the others */
-#define DRAIN       (2 << 20) /* bytes taken from a pipe after the end; none holds more */
-#define JANITOR_MS  5000      /* for `killick reap` */
-#define TRUST_US    20        /* how long a descriptor that was ours is taken to be */
-#define LOOK_MS     10        /* how often a keeper that we cannot hear is looked at */
-#define DISOWNED_MS 10000     /* more than it needs to end the tree by itself */
+#define TURN        (256 << 10) /* bytes read at once, so that no server starves the others */
+#define DRAIN       (2 << 20)   /* bytes read from a pipe after the end; no pipe holds more */
+#define JANITOR_MS  5000        /* timeout of `killick reap` */
+#define TRUST_US    20          /* how long a check of our descriptors stays valid */
+#define LOOK_MS     10          /* how often the keeper of a disowned link is polled */
+#define DISOWNED_MS 10000       /* longer than a keeper needs to end its tree */
 
-/* How far the link has come. For traces alone: what is allowed is decided by the descriptors. */
+/* The progress of the link, for traces only: the code decides by the state of the descriptors. */
 enum local_stage {
 	LOCAL_OPENING,  /* the keeper was started */
 	LOCAL_RUNNING,  /* the server runs */
 	LOCAL_STOPPING, /* the keeper was told to end the tree */
-	LOCAL_HUNG_UP,  /* both keepers are gone, or cannot be heard any more */
-	LOCAL_ENDED,    /* on_ended is told */
+	LOCAL_HUNG_UP,  /* both keepers are gone, or the link is disowned */
+	LOCAL_ENDED,    /* on_ended was called */
 };
 static const char *const local_stage_names[] = {
 	[LOCAL_OPENING] = "opening", [LOCAL_RUNNING] = "running", [LOCAL_STOPPING] = "stopping",
@@ -70,35 +70,35 @@ struct local {
 	enum local_stage stage;
 	struct loop *loop;
 	struct loop_watch in, out, err, control; /* fd -1: closed */
-	int paused_out, paused_err;              /* what is not watched for now; -1: none */
-	struct loop_watch keeper;                /* on pidfd, once the keepers are gone */
-	int pidfd; /* of a watch that is ours to reap, or of the janitor; -1: none */
+	int paused_out, paused_err;              /* descriptors of paused watches; -1: none */
+	struct loop_watch keeper;                /* on pidfd, after the keepers are gone */
+	int pidfd; /* of a watch process that we must reap, or of the janitor; -1: none */
 	struct own pidfd_id;
 	pid_t keeper_pid;
 	struct loop_timer late; /* timeout of the janitor; or polls the keeper of a disowned link */
 	int64_t until_us;       /* when that polling ends */
-	char *program;          /* killick */
-	struct loop_task flush; /* what callbacks wrote is due */
-	struct queue queue;     /* what the server has not read yet */
-	size_t write_limit;     /* bytes that may wait there */
-	bool last;              /* its stdin is closed when the queue is empty */
-	int64_t asked_us;       /* when we last asked whether stdin and stdout are still ours */
-	int64_t reading_us;     /* of the clock, at the last write */
+	char *program;          /* path of killick */
+	struct loop_task flush; /* writes the queue at the end of the turn */
+	struct queue queue;     /* bytes that are not written yet */
+	size_t write_limit;     /* of the queue, in bytes */
+	bool last;              /* close stdin when the queue is empty */
+	int64_t asked_us;       /* when we last checked that stdin and stdout are ours */
+	int64_t reading_us;     /* the clock reading at the last write */
 	bool wide_in, wide_out; /* these pipes have been widened */
-	char word[24];          /* to the keeper, which had no room for it */
-	enum link_stop stop;    /* what that is about */
-	struct looks looks;     /* its end may be shared with that of others */
+	char word[24];          /* for the keeper; waits because the socket was full */
+	enum link_stop stop;    /* what `word` asks for */
+	struct looks looks;     /* may share a look through /proc with other links */
 	struct link_end end;
 	char *report;
 	bool hung_up; /* both keepers are gone */
-	bool over;    /* and what is left in the pipes is read, whether it is wanted or not */
+	bool over;    /* the rest in the pipes is read, even if the link was paused */
 };
 
 static void local_on_look(struct loop_timer *t);
 
 static void local_go(struct local *l, enum local_stage to, const char *why)
 {
-	assert(to >= l->stage); /* a link has one direction */
+	assert(to >= l->stage); /* a stage never comes back */
 	TRACE(TRACE_LINK, "keeper=%s tree=%s: %s -> %s (%s)", l->link.id, l->link.tree,
 	      local_stage_names[l->stage], local_stage_names[to], why);
 	l->stage = to;
@@ -113,9 +113,9 @@ static void drop_watch(struct local *l, struct loop_watch *w)
 	own_drop(&id, &fd);
 }
 
-/* The host has closed a descriptor of ours, and may have opened something of its own under that
- * number. Close our other descriptors, too: to the keeper their hang-up is the end of its owner. No
- * event tells us any more when the keeper is done, so its pid is polled. */
+/* The host has closed one of our descriptors, and may have opened a file of its own under that
+ * number. Close our other descriptors, too: the keeper treats the hang-up as the end of its owner,
+ * and ends the tree. No event can report the end of the keeper any more, so its pid is polled. */
 static void local_disown(struct local *l)
 {
 	if (l->link.disowned || l->over)
@@ -135,7 +135,8 @@ static void local_disown(struct local *l)
 	loop_check(l->loop);
 }
 
-/* The loop also reports a hang-up when the host has closed the descriptor. True: it has. */
+/* The loop also reports a hang-up when the host has closed the descriptor. Returns true if the host
+ * has done so. */
 static bool local_is_disowned(struct local *l, const struct loop_watch *w, uint32_t events)
 {
 	if (!(events & EPOLLIN) && !loop_watch_is_ours(w))
@@ -151,9 +152,10 @@ static bool local_has_pipes(const struct local *l)
 	       (l->out.fd < 0 || loop_watch_is_ours(&l->out));
 }
 
-/* To ask before each write would cost a call 5 % of its time. A host that closes our descriptor and
- * opens something else there needs longer than TRUST_US. The clock was read for the deadline of the
- * call, if this write is one; otherwise the last reading says nothing. */
+/* A check before each write would cost 5 % of the time of a call. A host that closes our descriptor
+ * and opens a file under the same number needs longer than TRUST_US. The clock is read for the
+ * deadline of a call; a reading that an earlier write has used already is too old for this
+ * decision. */
 static bool local_has_stdin(struct local *l)
 {
 	int64_t reading_us = loop_last_reading(l->loop);
@@ -169,7 +171,7 @@ static bool local_has_stdin(struct local *l)
 static ssize_t write_some(struct local *l, const struct iovec *pieces, int count)
 {
 	assert(l->in.fd >= 0 && count > 0);
-	if (!local_has_stdin(l)) { /* it would be written into a file of the host's */
+	if (!local_has_stdin(l)) { /* the bytes would go into a file of the host */
 		local_disown(l);
 		errno = ESTALE;
 		return -1;
@@ -179,8 +181,8 @@ static ssize_t write_some(struct local *l, const struct iovec *pieces, int count
 	return writev(l->in.fd, pieces, count);
 }
 
-/* A pipe that was found full gets room for more: each time it is full costs the server and us a
- * switch. Not before, because all pipes of a user share one limit. */
+/* Make a pipe larger after it was found full: a full pipe costs a switch to the server and back
+ * each time. Not earlier, because all pipes of a user share one limit. */
 static void local_widen(int fd, bool *done)
 {
 	if (!*done)
@@ -195,13 +197,13 @@ static void close_stdin(struct local *l)
 	queue_done(&l->queue);
 }
 
-/* Write what waits, as much as goes. */
+/* Write as much of the queue as the pipe takes. */
 static void flush(struct local *l)
 {
 	struct iovec pieces[PIECES];
 	ssize_t n = write_some(l, pieces, queue_pieces(&l->queue, pieces, PIECES));
 
-	if (n < 0 && errno != EAGAIN && errno != EINTR) { /* nobody will read any more */
+	if (n < 0 && errno != EAGAIN && errno != EINTR) { /* nothing reads the pipe any more */
 		close_stdin(l);
 		return;
 	}
@@ -215,7 +217,7 @@ static void flush(struct local *l)
 		close_stdin(l);
 		return;
 	}
-	/* a hang-up is told with whatever is asked; this asks for nothing else */
+	/* epoll reports a hang-up with any mask; EPOLLERR asks for nothing else */
 	loop_watch_change(l->loop, &l->in, EPOLLERR);
 }
 
@@ -273,12 +275,12 @@ static int local_write(struct link *link, const char *bytes, size_t len)
 		return l->link.disowned ? -ESTALE : -EPIPE;
 	if (len > l->write_limit || l->queue.len > l->write_limit - len)
 		return -ENOBUFS;
-	later = l->queue.len && l->in.events != EPOLLERR; /* the server is behind */
+	later = l->queue.len && l->in.events != EPOLLERR; /* the pipe is full */
 	later = later || (len < SMALL && loop_later(l->loop, &l->flush, local_on_flush));
 	if (!later && !l->queue.len)
 		return local_write_now(l, bytes, len);
 	queue_add(&l->queue, bytes, len);
-	if (!later) /* callbacks have left something */
+	if (!later) /* callbacks have filled the queue */
 		flush(l);
 	return 0;
 }
@@ -292,8 +294,8 @@ static size_t local_unwritten(const struct link *link)
 
 typedef void (*bytes_fn)(void *ctx, const char *bytes, size_t len);
 
-/* Read at most `max` bytes, or a little more; how many. Negative: nothing more will come. A handler
- * may stop the link, not free it. */
+/* Read until at least `max` bytes were read or the pipe is empty. Returns the number of bytes;
+ * negative: end of file, or an error. The handler may stop the link, but not free it. */
 static ssize_t local_read_some(struct local *l, struct loop_watch *w, bytes_fn deliver, size_t max)
 {
 	size_t size, got = 0;
@@ -313,7 +315,7 @@ static ssize_t local_read_some(struct local *l, struct loop_watch *w, bytes_fn d
 	return (ssize_t)got;
 }
 
-/* False: there was nothing. */
+/* Returns false if there was nothing to read. */
 static bool local_read_stdout(struct local *l)
 {
 	ssize_t n = local_read_some(l, &l->out, l->link.ev->on_bytes, TURN);
@@ -333,8 +335,8 @@ static void local_on_out(struct loop_watch *w, uint32_t events)
 		local_read_stdout(l);
 }
 
-/* Only epoll says that the number is still ours: without epoll we ask, unless we did so a moment
- * ago. */
+/* An event of epoll proves that the descriptor is still ours. A guess has no event, so the
+ * descriptors are checked, unless the last check is still valid. */
 static bool local_on_guess(struct loop_watch *w)
 {
 	struct local *l = CONTAINER_OF(w, struct local, out);
@@ -363,8 +365,7 @@ static void on_err(struct loop_watch *w, uint32_t events)
 		l->link.ev->on_stderr_eof(l->link.ctx);
 }
 
-/* A pipe that is not to be read is not watched either: its hang-up would be told again and again.
- */
+/* A paused pipe is not watched, because epoll would report its hang-up again and again. */
 static void pause_one(struct local *l, struct loop_watch *w, int *kept)
 {
 	if (w->fd < 0)
@@ -380,7 +381,7 @@ static void resume_one(struct local *l, struct loop_watch *w, int *kept,
 		return;
 	if (loop_watch(l->loop, w, *kept, EPOLLIN, on_ready) == 0)
 		*kept = -1;
-	else /* no memory in the kernel: what cannot be read must not block its writer for ever */
+	else /* no kernel memory: a pipe that is never read must not block the server */
 		fd_drop(kept);
 }
 
@@ -456,9 +457,9 @@ static void on_janitor_late(struct loop_timer *t)
 	local_finish(CONTAINER_OF(t, struct local, late));
 }
 
-/* Both keepers were killed, and with them whoever would end the rest of the tree. Every start of
- * killick ends what such trees left behind; this one is for that alone. It proves nothing, but it
- * is done before anybody hears of the end. */
+/* Both keepers were killed, so no keeper ends the rest of the tree. Every start of killick ends
+ * such trees; `killick reap` does nothing else. It proves nothing, but it has finished before
+ * on_ended is called. */
 static bool call_janitor(struct local *l)
 {
 	own_drop(&l->pidfd_id, &l->pidfd);
@@ -471,7 +472,7 @@ static bool call_janitor(struct local *l)
 	return true;
 }
 
-/* The keepers are gone and have no zombie left. */
+/* The keepers are gone and have left no zombie. */
 static void local_settle(struct local *l)
 {
 	loop_watch_stop(l->loop, &l->keeper);
@@ -488,8 +489,8 @@ static void local_on_keeper(struct loop_watch *w, uint32_t events)
 	local_settle(l);
 }
 
-/* The watch is nobody's child, unless the host is a subreaper or pid 1: then it is ours to reap
- * before we say that nothing is left. */
+/* The watch is not our child, unless the host is a subreaper or pid 1. Then we must reap it before
+ * on_ended reports that nothing is left. */
 static void hang_up(struct local *l)
 {
 	drop_watch(l, &l->control);
@@ -521,7 +522,7 @@ static void local_on_exited(struct local *l, struct json number)
 		l->link.ev->on_exited(l->link.ctx, -1, WTERMSIG((int)status));
 }
 
-/* False: the link has ended, and may be no more. */
+/* Returns false if the link has ended; it may be freed then. */
 static bool local_on_message(struct local *l, const char *text, size_t len)
 {
 	char level[16] = "", who[64] = "";
@@ -556,11 +557,11 @@ static bool local_on_message(struct local *l, const char *text, size_t len)
 	}
 	if (!l->end.survivors)
 		return true;
-	hang_up(l); /* what cannot be killed keeps its hold, and its hold would keep us */
+	hang_up(l); /* a process that cannot be killed keeps its hold: no hang-up would come */
 	return false;
 }
 
-/* False: there is no room for it. */
+/* Send a word to the keeper. Returns false if the socket is full. */
 static bool local_say(struct local *l, const char *word)
 {
 	if (l->control.fd >= 0 && !loop_watch_is_ours(&l->control))
@@ -573,14 +574,14 @@ static bool local_say(struct local *l, const char *word)
 static void local_say_look(struct looks *looks, const char *word)
 {
 	local_say(CONTAINER_OF(looks, struct local, looks),
-		  word); /* if there is no room, the keeper looks by itself */
+		  word); /* if the socket is full, the keeper looks after a timeout */
 }
 
 static void local_on_control(struct loop_watch *w, uint32_t events)
 {
 	struct local *l = CONTAINER_OF(w, struct local, control);
 	size_t size;
-	char *text = loop_scratch(l->loop, &size); /* more than the keeper's longest message */
+	char *text = loop_scratch(l->loop, &size); /* longer than any message of the keeper */
 	ssize_t n;
 
 	if (local_is_disowned(l, w, events))
@@ -591,8 +592,8 @@ static void local_on_control(struct loop_watch *w, uint32_t events)
 	}
 	while (w->fd >= 0) {
 		n = recv(w->fd, text, size, MSG_DONTWAIT);
-		/* the keeper ended with a word of ours unread: told once, before what it said last
-		 */
+		/* the keeper ended without reading our last word; reported once, before its last
+		 * messages */
 		if (n < 0 && errno == ECONNRESET)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -606,13 +607,14 @@ static void local_on_control(struct loop_watch *w, uint32_t events)
 	}
 }
 
-/* One of many; when there is no room for it the others do. */
+/* If the socket is full, the word is dropped: the earlier words in the socket are enough. */
 static void local_interrupt(struct link *link)
 {
 	local_say(CONTAINER_OF(link, struct local, link), "int");
 }
 
-/* A word that must arrive: one that is stopped or busy may have many others before it. */
+/* Send a word that must arrive. A keeper that is stopped or busy may have a full socket; the word
+ * then waits until the socket has space. */
 static void insist(struct local *l, enum link_stop how, const char *word)
 {
 	if (l->control.fd < 0 || (l->word[0] && how < l->stop) ||
@@ -638,11 +640,11 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 		snprintf(word + n, sizeof(word) - (size_t)n, " ask");
 	if (l->stage <= LOCAL_STOPPING)
 		local_go(l, LOCAL_STOPPING, word);
-	/* first the word: the keeper is to know why the server exits when it does */
+	/* the word first, so that the keeper knows why the server exits */
 	insist(l, how, word);
-	if (how == LINK_STOP_EOF && l->queue.len) /* it may finish what it was given */
+	if (how == LINK_STOP_EOF && l->queue.len) /* the server may finish the queued input */
 		l->last = true;
-	else if (how != LINK_STOP_KILL) /* which must not look like an exit at the end of input */
+	else if (how != LINK_STOP_KILL) /* a kill must not look like an exit at the end of input */
 		close_stdin(l);
 }
 
@@ -651,7 +653,7 @@ static void local_free(struct link *link)
 	struct local *l = CONTAINER_OF(link, struct local, link);
 
 	assert(l->hung_up && l->control.fd < 0 && l->out.fd < 0);
-	assert(!l->looks.loop); /* other links would find it in the ring */
+	assert(!l->looks.loop); /* other links would find freed memory in the ring */
 	queue_done(&l->queue);
 	free(l->report);
 	free(l->program);
@@ -717,9 +719,9 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
 		return r;
 	}
 	for (int i = 0; i < SPAWN_FDS; i++)
-		ends.ours[i] = -1; /* the watches own them now */
-	/* Whether the watch is our child is decided by now, and for a watch that is not a
-	 * descriptor would be kept for nothing. */
+		ends.ours[i] = -1; /* the watches own the descriptors now */
+	/* By now it is decided whether the watch is our child. If it is not, the pidfd is not
+	 * needed. */
 	if (spawn_reap(pidfd))
 		fd_drop(&pidfd);
 	l->pidfd = pidfd;

@@ -5,11 +5,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* Links of all loops. The lock is for the ring; the state of a link is under its loop's lock. */
+/* The links of all loops. This lock protects the ring; the lock of a loop protects the state of its
+ * links. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ring all = { &all, &all };
 
-/* The first link of this loop in this state, or NULL. */
+/* Returns the first link of this loop in this state, or NULL. */
 static struct looks *looks_find(const struct loop *loop, enum looks_state state)
 {
 	struct looks *found = NULL;
@@ -33,7 +34,8 @@ static void looks_go(struct looks *l, enum looks_state state)
 	loop_timer_stop(l->loop, &l->late);
 }
 
-/* Say one word to all that follow. To say it may end a link, so the ring is gone through anew. */
+/* Send one word to all links that follow. Sending may end a link, so the search begins again each
+ * time. */
 static void looks_tell(const struct loop *loop, const char *word)
 {
 	struct looks *l;
@@ -44,7 +46,7 @@ static void looks_tell(const struct loop *loop, const char *word)
 	}
 }
 
-/* Have one of those that asked look, unless one does. */
+/* Tell one of the keepers that asked to look, unless a keeper looks already. */
 static void looks_begin(const struct loop *loop)
 {
 	struct looks *leader = looks_find(loop, LOOKS_ASKED), *l;
@@ -122,7 +124,7 @@ void looks_answer(struct looks *l, const char *who)
 	looks_go(l, LOOKS_NONE);
 	snprintf(word, sizeof(word), "clear %s", who);
 	looks_tell(l->loop, word);
-	looks_begin(l->loop); /* those that asked meanwhile have waited long enough */
+	looks_begin(l->loop); /* for the keepers that asked meanwhile */
 }
 
 void looks_leave(struct looks *l)

@@ -17,13 +17,14 @@
 #define STACK      (32 << 10)
 #define P_PIDFD_ID 3 /* P_PIDFD, which older headers lack */
 
-/* Between clone and exec we run in the host's memory, with the host's thread standing still.
- * Nothing here may allocate, lock, or run a handler of the host; sanitizers would take the other
- * stack for an error. */
+/* Between clone and exec the child runs in the host's memory, and the host's thread is suspended.
+ * Nothing here may allocate, lock, or run a handler of the host. Sanitizers would report the
+ * foreign stack as an error. */
 #define BORROWED __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
 
-/* ThreadSanitizer takes every clone for a fork and begins anew in the child: there memory is
- * copied, and what the child has to say is in memory that is shared all the same. */
+/* ThreadSanitizer treats every clone as a fork and initializes itself anew in the child. So the
+ * child gets a copy of the memory then; it returns its results in struct job, which is a shared
+ * mapping. */
 #ifdef __SANITIZE_THREAD__
 #define SHARE_MEMORY 0
 #else
@@ -35,13 +36,13 @@ struct job {
 	int pidfd;
 	pid_t pid;
 	int error;          /* errno */
-	const char *failed; /* what it was that failed; static */
+	const char *failed; /* the name of the call that failed; static */
 	char *stack;
 };
 
 static BORROWED void spawn_default_signals(void)
 {
-	/* For the kernel, all zeros is "default" and "none blocked". */
+	/* For the kernel, all zeros mean the default action and an empty mask. */
 	static const uint64_t zeros[8];
 
 	for (int sig = 1; sig <= 64; sig++)
@@ -49,7 +50,7 @@ static BORROWED void spawn_default_signals(void)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, 8);
 }
 
-/* What the host forgot to mark close-on-exec is not for the keeper to hold open. */
+/* Descriptors that the host forgot to mark close-on-exec must not stay open in the keeper. */
 static BORROWED void close_the_rest(void)
 {
 	struct rlimit lim;
@@ -75,7 +76,7 @@ static BORROWED int become_keeper(void *arg)
 	struct job *job = arg;
 	const struct spawn *s = job->spec;
 
-	/* A group of its own: the terminal's signals are for the host. */
+	/* A process group of its own: the signals of the terminal are for the host. */
 	syscall(SYS_setpgid, 0, 0);
 	for (int i = 0; i < SPAWN_FDS; i++) {
 		if (syscall(SYS_dup3, s->fds[i], i, 0) < 0)
@@ -89,7 +90,7 @@ static BORROWED int become_keeper(void *arg)
 	return spawn_fail(job, "execve");
 }
 
-/* Shares our table of descriptors, so that the pidfd appears there. */
+/* This process shares our descriptor table, so that the pidfd appears there. */
 static BORROWED int be_between(void *arg)
 {
 	struct job *job = arg;
@@ -100,7 +101,7 @@ static BORROWED int be_between(void *arg)
 	if (keeper < 0)
 		return spawn_fail(job, "clone");
 	job->pid = keeper;
-	if (job->error) /* it did not become one, and has ended */
+	if (job->error) /* the exec failed and the child has ended */
 		syscall(SYS_wait4, keeper, NULL, __WALL, NULL);
 	return 0;
 }
