@@ -31,11 +31,12 @@
 #include "remote/lists.h"
 #include "remote/remote.h"
 
-#define SEND_LIMIT       (32u << 20) /* bytes unsent; input waits at CHANNEL_HIGH already */
-#define IDLE_MS          1000        /* without a user, then it is closed */
-#define RETRY_CONNECT_MS 3000        /* of one attempt to come back */
+#define SEND_LIMIT       (32u << 20) /* unsent bytes; input waits from CHANNEL_HIGH on */
+#define IDLE_MS          1000        /* after which an unused connection is closed */
+#define RETRY_CONNECT_MS 3000        /* timeout of one attempt to reconnect */
 #define PROGRAM_GRACE_MS 2000
-/* A channel that connects has a limit of its own, and knows better what it waited for. */
+/* A channel that connects has a timeout of its own and a better error text, so this timer must be
+ * later. */
 #define CONNECT_LATE_MS (WIRE_CONNECT_MS + 1000)
 
 static const struct channel_events channel_events;
@@ -88,21 +89,21 @@ int environment_lease_left(const struct environment *env)
 	return left < 1000000 ? 1 : (int)((left + 999999) / 1000000);
 }
 
-/* --- sentences --- */
+/* --- error texts --- */
 
-/* It could not be reached. The title has the address already. */
+/* The executor could not be reached. The title contains the address already. */
 static void tell_unreachable(const struct environment *env, struct err *out)
 {
 	bool nobody = env->why.code == -ECONNREFUSED || env->why.code == -ENOENT;
 	const char *next = "";
 
-	if (!env->program) /* the sentence about a program that did not start has its next step */
+	if (!env->program) /* the error of a program that did not start has its own next step */
 		next = nobody ? "; is `killick exec-server` running there?"
 			      : err_next(env->why.code);
 	err_set(out, env->why.code, "%s cannot be reached: %s%s", env->title, env->why.text, next);
 }
 
-/* What those hear whose server was running. */
+/* The text for links whose server was running. */
 static void tell_over(const struct environment *env, struct err *out)
 {
 	err_set(out, env->why.code,
@@ -167,8 +168,8 @@ static void stop_recovering(struct environment *env)
 	loop_timer_stop(env->loop, &env->recovery);
 }
 
-/* There is no connection and no way back to the session: whoever has a part in it ends. New users
- * may come meanwhile, and connect anew. */
+/* There is no connection, and the session cannot be resumed: all links and lists end. A handler may
+ * open new links meanwhile; these connect again. */
 static void end_all(struct environment *env)
 {
 	struct ring doomed;
@@ -229,7 +230,7 @@ static int open_channel(struct environment *env, struct err *e)
 	return channel_connect(env->loop, &to, &channel_events, env, &env->channel, e);
 }
 
-/* 0, or -errno with the reason in env->why. */
+/* Returns 0, or -errno with the reason in env->why. */
 static int connect_now(struct environment *env)
 {
 	struct err e = ERR_INIT;
@@ -248,7 +249,7 @@ static int connect_now(struct environment *env)
 
 static void environment_on_retry(struct loop_timer *t);
 
-/* Try again in a moment, or give up. */
+/* Try again after WIRE_RETRY_MS. */
 static void retry(struct environment *env)
 {
 	if (env->state != ENVIRONMENT_LOST)
@@ -277,7 +278,7 @@ static void on_recovery_over(struct loop_timer *t)
 				 WIRE_RECOVERY_MS / 1000);
 }
 
-/* The connection broke, and there is something to come back to. */
+/* The connection broke, and the session can be resumed. */
 static void begin_recovery(struct environment *env)
 {
 	struct err e;
@@ -297,7 +298,7 @@ static bool can_be_resumed(const struct environment *env)
 	return env->session_id && !env->program && !ring_is_empty(&env->remotes);
 }
 
-/* It was closed because nobody needed it; perhaps somebody does by now. */
+/* The connection was closed because it was not needed. Connect again if it is needed by now. */
 static void reopen(struct environment *env)
 {
 	stop_recovering(env);
@@ -316,11 +317,11 @@ static void environment_on_closed(void *ctx, const struct err *why)
 	enum environment_close as = closing ? env->closing_as : CLOSE_LOST;
 
 	if (!closing)
-		env->why = *why; /* which is the channel's */
+		env->why = *why; /* a copy: the channel is freed below */
 	if (!env->why.code)
-		env->why.code = -ECONNRESET; /* in good order, but not for us */
+		env->why.code = -ECONNRESET; /* closed without an error, but still needed */
 	if (!closing && env->why.code == -EACCES)
-		as = CLOSE_FATAL; /* it would say the same again */
+		as = CLOSE_FATAL; /* the executor would refuse again */
 	channel_free(env->channel);
 	env->channel = NULL;
 	rpc_lost(&env->rpc);
@@ -360,7 +361,7 @@ void environment_attach(struct environment *env)
 	environment_review(env);
 }
 
-/* --- what the channel says --- */
+/* --- events of the channel --- */
 
 static void environment_on_greeting_late(struct loop_timer *t)
 {
@@ -413,7 +414,7 @@ void environment_review(struct environment *env)
 {
 	if (env->freeing)
 		return;
-	if (env->recovering && ring_is_empty(&env->remotes)) { /* nothing to come back to */
+	if (env->recovering && ring_is_empty(&env->remotes)) { /* nothing to resume */
 		if (env->state == ENVIRONMENT_CLOSING) {
 			env->closing_as = CLOSE_WANTED;
 		} else if (env->channel) {
@@ -436,7 +437,7 @@ size_t environment_users(const struct environment *env)
 	return env->users;
 }
 
-/* It can be used now, or soon. */
+/* Connect if necessary. Returns 0 if the environment can be used now or soon. */
 static int make_ready(struct environment *env, struct err *e)
 {
 	assert(!env->freeing);
@@ -485,10 +486,10 @@ void environment_pause(struct environment *env, bool paused)
 		channel_pause(env->channel, !before);
 }
 
-/* --- life --- */
+/* --- create and free --- */
 
-/* "environment 'far' (ssh user@host ...)": of a program the words that are no options. One without
- * a name of its own is called by its address, and that is said once. */
+/* "environment 'far' (ssh user@host ...)", without the options of the program. An environment that
+ * is named after its address does not repeat the address. */
 static void make_title(struct environment *env, const struct environment_spec *spec)
 {
 	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);

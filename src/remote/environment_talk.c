@@ -11,7 +11,7 @@
 
 #define BEAT_MIN_MS    100
 #define SESSION_ID_MAX 256
-#define KEEP           (256u << 10) /* bytes of memory for output that stay for the next time */
+#define KEEP           (256u << 10) /* bytes of the decode buffer that are kept between messages */
 #define LEASE_MAX_MS   (24 * 3600 * 1000)
 
 int64_t environment_error_code(const struct message *m)
@@ -78,8 +78,9 @@ static void environment_ignore(struct rpc_request *rq, const struct message *m)
 
 const struct rpc_handler environment_ignores = { .on_answer = environment_ignore };
 
-/* Have something said. An executor that is not ours may handle one request after the other, and one
- * of them may wait for a server that does not read: its WebSocket answers nevertheless. */
+/* Send something that the executor answers. An executor other than killick's may handle its
+ * requests one after the other, and one of them may wait for a server that does not read; its
+ * WebSocket still answers a ping. */
 static void probe(struct environment *env)
 {
 	struct emit j;
@@ -94,7 +95,7 @@ static void probe(struct environment *env)
 		environment_commit(env, &j);
 }
 
-/* Well within the lease, but not as often as an executor could make us with a lease of nothing. */
+/* A third of the lease, but no faster than BEAT_MIN_MS: an executor may offer a lease of 0. */
 static int64_t beat_ms(const struct environment *env)
 {
 	int64_t third = env->lease_ms / 3;
@@ -135,7 +136,7 @@ void environment_beat(struct environment *env)
 
 /* --- greeting --- */
 
-/* What is wrong with it, or NULL. */
+/* Returns what is wrong with the greeting, or NULL. */
 static const char *read_greeting(struct environment *env, struct json result)
 {
 	AUTO(mem_drop) char *id = NULL;
@@ -146,7 +147,7 @@ static const char *read_greeting(struct environment *env, struct json result)
 		return "the executor's answer has no session";
 	if (env->recovering && strcmp(id, env->session_id) != 0)
 		return "the executor did not resume the session";
-	if (env->recovering && ours != env->killick) /* what was started needs the same care */
+	if (env->recovering && ours != env->killick) /* links treat the two kinds differently */
 		return "a different executor answered, which does not have the session";
 	env->killick = ours;
 	if (!json_int(json_get(killick, "leaseMs"), &env->lease_ms) || env->lease_ms < 0 ||
@@ -190,7 +191,8 @@ void environment_greet(struct environment *env)
 
 	if (!environment_talk_begin(env, &j, &env->greeting, "initialize", &greeting_handler))
 		return;
-	/* If it hears this but we do not hear it, its lease begins anew. */
+	/* If this request arrives but its answer is lost, the lease of the executor begins again
+	 * now. */
 	if (env->recovering)
 		env->lost_us = loop_now_us();
 	emit_str(&j, "clientName", "killick");
@@ -224,11 +226,11 @@ static bool environment_admit(void *ctx, const struct reply *r, const struct mes
 
 	if (m->kind == MESSAGE_REQUEST)
 		reply_error(r, RPC_UNKNOWN_METHOD, "killick does not answer requests");
-	/* what is missed now is fetched later */
+	/* notifications that are missed now are fetched later */
 	return m->kind == MESSAGE_NOTIFICATION && env->state == ENVIRONMENT_ATTACHED;
 }
 
-/* An answer to a request that was dropped is the only thing that may be odd. */
+/* Only an answer to a request that was dropped (RPC_TWICE) is harmless. */
 static void environment_on_odd(void *ctx, const struct rpc_odd *odd)
 {
 	struct environment *env = ctx;
@@ -259,7 +261,7 @@ static int environment_send_message(void *ctx, struct buf *b)
 {
 	struct environment *env = ctx;
 
-	(void)b; /* is the channel's own */
+	(void)b; /* the buffer belongs to the channel */
 	return channel_commit(env->channel);
 }
 

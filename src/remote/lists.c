@@ -72,7 +72,8 @@ void lists_send(struct environment *env)
 		lists_ask(CONTAINER_OF(r, struct list, in_env));
 }
 
-/* A handler may ask for another list: it is not one of these. */
+/* A handler may ask for another list, which must not fail with these: so these leave the ring
+ * first. */
 void lists_fail(struct environment *env, const struct err *e)
 {
 	struct ring failed;

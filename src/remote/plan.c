@@ -10,11 +10,11 @@
 #include "base/strings.h"
 #include "wire/wire.h"
 
-/* What the protocol calls the core variables, for when others are inherited beside them. */
+/* The core variables of the protocol, for a policy that also inherits other variables. */
 static const char *const core[] = { "PATH", "SHELL",  "TMPDIR",   "TEMP",    "TMP",  "HOME",
 				    "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER", NULL };
 
-/* Would a reader get the same bytes back? Only UTF-8 comes through. */
+/* Does the text survive the way through JSON? Only UTF-8 does. */
 static bool can_be_sent(const char *text)
 {
 	AUTO(buf_done) struct buf quoted = BUF_INIT(BUF_ANY_SIZE);
@@ -75,7 +75,7 @@ static void emit_names(struct emit *j, const char *key, const char *const *names
 	emit_close(j);
 }
 
-/* Of the executor's own environment the core variables, and those that were named. */
+/* The process inherits the core variables and the named variables of the executor's environment. */
 static void emit_policy(const struct recipe *r, struct emit *j)
 {
 	bool named = strings_count(r->remote_names) > 0;
@@ -95,7 +95,7 @@ static void emit_policy(const struct recipe *r, struct emit *j)
 	emit_close(j);
 }
 
-/* Of duplicates the first counts, as for getenv. */
+/* The first of several variables of the same name counts, as for getenv. */
 static bool is_repeated(char *const *envp, char *const *at)
 {
 	size_t len = strcspn(*at, "=");

@@ -13,13 +13,14 @@
 #include "remote/remote_internal.h"
 #include "link/end.h"
 
-#define LOST_MS     2000 /* a link that is stopped waits so long for the way back */
-#define KILL_MS     7000 /* for the kill itself and the way of the news, beside both graces */
-#define INTERNAL_MS 1000 /* the same for a sweep */
-#define SETTLE_MS   500  /* from exited to closed, before what holds the pipes is looked for */
-#define STUCK_MS    3000 /* for the answer to terminate, where the executor is not ours */
+#define LOST_MS     2000 /* how long a stopped link waits for the connection to come back */
+#define KILL_MS     7000 /* in addition to both graces: for the kill and its report */
+#define INTERNAL_MS 1000 /* budget of the link of a sweep */
+#define SETTLE_MS                                                                                  \
+	500 /* from exit to close, before a sweep looks for processes that hold the pipes */
+#define STUCK_MS 3000 /* for the answer to terminate from an executor other than killick's */
 
-#define REPORT_MAX MEM_SMALL /* bytes of the report of an end; a keeper's is far smaller */
+#define REPORT_MAX MEM_SMALL /* bytes of the report of an end; a keeper's report is far smaller */
 
 static void send_terminate(struct remote *r);
 static void remote_on_late(struct loop_timer *t);
@@ -68,7 +69,7 @@ static void remote_go(struct remote *r, enum remote_state to, const char *why)
 	r->state = to;
 }
 
-/* Nothing is left to do there. r may be no more after it. */
+/* Nothing is left to do. r may be freed by this call. */
 static void remote_finish(struct remote *r)
 {
 	struct environment *env = r->env;
@@ -103,7 +104,7 @@ static void set_text(struct remote *r, const char *text)
 		snprintf(r->end.text, sizeof(r->end.text), "%s", text);
 }
 
-/* It never ran. r may be no more after it. */
+/* The server never ran. r may be freed by this call. */
 static void remote_refuse(struct remote *r, const char *text)
 {
 	r->end.refused = text != NULL;
@@ -113,7 +114,7 @@ static void remote_refuse(struct remote *r, const char *text)
 	remote_finish(r);
 }
 
-/* What was to be looked for was not. r may be no more after it. */
+/* The sweep did not run. r may be freed by this call. */
 static void give_up_sweep(struct remote *r)
 {
 	char text[sizeof(r->end.text)];
@@ -124,8 +125,8 @@ static void give_up_sweep(struct remote *r)
 	remote_finish(r);
 }
 
-/* The connection is lost, and whoever stopped it has waited long enough. The rest is done when the
- * way back is found. */
+/* The connection is lost, and a stopped link has waited long enough: call on_ended. The rest
+ * follows if the connection comes back. */
 static void tell_lease(struct remote *r)
 {
 	const struct environment *env = r->env;
@@ -157,14 +158,14 @@ static void remote_on_late(struct loop_timer *t)
 	}
 }
 
-/* How long the executor may take. */
+/* How long the executor may take to end the server. */
 static int64_t budget(const struct remote *r)
 {
 	return r->internal ? INTERNAL_MS : 2 * (int64_t)r->grace_ms + KILL_MS;
 }
 
-/* on_ended within so many ms, if nothing else has set an earlier time. A connection that comes and
- * goes begins it anew, but not for ever. */
+/* Call on_ended within `ms`, if no earlier time is set. Reconnects restart the timer, up to twice
+ * the budget. */
 static void limit(struct remote *r, int64_t ms)
 {
 	int64_t now = loop_now_us(), due = now + ms * 1000;
@@ -195,7 +196,7 @@ static void on_swept(void *ctx, const struct sweep_result *result)
 	remote_finish(r);
 }
 
-/* Its process is gone, as far as the executor knows. r may be no more after it. */
+/* The executor reports that the process is gone. r may be freed by this call. */
 static void end_process(struct remote *r)
 {
 	if (r->state == REMOTE_SWEEPING)
@@ -240,13 +241,13 @@ static void on_settle(struct loop_timer *t)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, settle);
 
-	/* Codex's executor handles one request after the other, and one of them may wait for a
-	 * server that does not read. Only another connection brings it back. */
+	/* Codex's executor handles its requests one after the other, and one of them may wait for a
+	 * server that does not read. Only a new connection helps. */
 	if (rpc_id(&r->terminate) && !r->env->program)
 		environment_drop(r->env, CLOSE_LOST, -ETIMEDOUT, "no answer within %d s",
 				 STUCK_MS / 1000);
 	else if (r->exited)
-		end_process(r); /* somebody holds its pipes */
+		end_process(r); /* another process holds its pipes */
 }
 
 void remote_exited(struct remote *r, int code)
@@ -271,7 +272,7 @@ static void on_terminated(struct rpc_request *p, const struct message *m)
 
 	json_bool(json_get(m->result, "running"), &running);
 	r->denied = !running;
-	/* Is it closed, or was it never there? */
+	/* A read tells whether the process is closed or was never started. */
 	if (!running && r->state == REMOTE_RUNNING)
 		remote_read(r);
 }
@@ -299,7 +300,7 @@ static void send_terminate(struct remote *r)
 
 static void remote_send_stop(struct remote *r, enum link_stop how)
 {
-	unpause(r); /* or nobody would hear of the end */
+	unpause(r); /* otherwise the end would not be received */
 	r->stopping = true;
 	r->how = how;
 	if (!r->stop_us)
@@ -369,7 +370,7 @@ static void on_start_failed(struct remote *r, const struct message *m)
 	if (json_int(json_find(m->error, "data.exitStatus"), &status) && status > 0 && status < 128)
 		r->end.status = (int)status;
 	err_set(&e, -ENOEXEC, "%s: %s", r->env->title, reason);
-	if (r->stopping && !remote_is_ours(r)) { /* "cancelled": perhaps not before it forked */
+	if (r->stopping && !remote_is_ours(r)) { /* "cancelled", perhaps after the fork */
 		r->end.refused = true;
 		set_text(r, e.text);
 		end_process(r);
@@ -382,7 +383,7 @@ static void on_start_answered(struct rpc_request *p, const struct message *m)
 {
 	struct remote *r = CONTAINER_OF(p, struct remote, start);
 	char level[16] = "group";
-	int64_t pid = -1; /* not told */
+	int64_t pid = -1; /* unknown */
 
 	recipe_done(&r->recipe);
 	if (m->kind == MESSAGE_ERROR) {
@@ -417,7 +418,7 @@ static void send_start(struct remote *r)
 	plan_emit(&r->recipe, &j, remote_is_ours(r) ? NULL : r->tag);
 	environment_commit(r->env, &j);
 	if (r->env->killick)
-		remote_pump(r); /* handled in order: what was written need not wait */
+		remote_pump(r); /* the executor handles requests in order: send input at once */
 }
 
 void remote_attach(struct remote *r)
@@ -435,7 +436,7 @@ void remote_attach(struct remote *r)
 	remote_refuse(r, why.text);
 }
 
-/* --- lost and back --- */
+/* --- lost and resumed --- */
 
 void remote_lose(struct remote *r, const char *why)
 {
@@ -449,7 +450,8 @@ void remote_lose(struct remote *r, const char *why)
 		r->link.ev->on_lost(r->link.ctx, why);
 }
 
-/* Nobody knows whether process/start arrived. If it did, it is ended; it is not sent again. */
+/* It is unknown whether process/start arrived. If it arrived, the process is ended. process/start
+ * is not sent again. */
 static void doubt_start(struct remote *r)
 {
 	char text[sizeof(r->end.text)];
@@ -500,7 +502,7 @@ void remote_abandon(struct remote *r, const char *text)
 	remote_finish(r);
 }
 
-/* --- life --- */
+/* --- open and free --- */
 
 static void remote_free(struct link *link)
 {

@@ -16,12 +16,12 @@
 #include "base/mem.h"
 #include "remote/remote_internal.h"
 
-#define ROUNDS_MAX 100 /* reads in a row that change nothing, or bring more and more */
-#define AGAIN_MS   20  /* between them, when they change nothing */
+#define ROUNDS_MAX 100 /* reads in a row that bring nothing new, or never bring all */
+#define AGAIN_MS   20  /* between reads that bring nothing new */
 
 struct early {
 	struct ring in;
-	struct event event; /* bytes are behind it */
+	struct event event; /* its bytes follow this struct */
 };
 
 static void remote_in_take(struct remote *r, const struct event *ev);
@@ -34,7 +34,7 @@ static bool remote_in_is_over(const struct remote *r)
 
 /* --- events before their turn --- */
 
-/* The first of them, which leaves; NULL: there is none. */
+/* Remove and return the first early event, or NULL. */
 static struct early *next_early(struct remote *r)
 {
 	struct ring *first = ring_first(&r->in.early);
@@ -56,7 +56,7 @@ void remote_in_done(struct remote *r)
 	loop_timer_stop(r->env->loop, &r->in.retry);
 }
 
-/* Behind which it belongs; NULL: it is there already. */
+/* Returns the event behind which seq belongs; NULL: seq is in the list already. */
 static struct ring *remote_in_place_of(struct remote *r, uint64_t seq)
 {
 	struct ring *at = r->in.early.prev;
@@ -77,7 +77,7 @@ static void keep(struct remote *r, const struct event *ev)
 		return;
 	if (r->in.early_count == REMOTE_EARLY || ev->len > REMOTE_EARLY_BYTES - r->in.early_bytes ||
 	    !(e = mem_try(sizeof(*e) + ev->len))) {
-		r->in.again = true; /* it can be read later */
+		r->in.again = true; /* process/read fetches the event later */
 		return;
 	}
 	*e = (struct early){ .event = *ev };
@@ -93,7 +93,7 @@ static void keep(struct remote *r, const struct event *ev)
 	r->in.early_bytes += ev->len;
 }
 
-/* Those whose turn it is. False: r may be no more. */
+/* Handle the early events whose turn has come. Returns false if r may have been freed. */
 static bool drain(struct remote *r)
 {
 	const struct ring *first;
@@ -115,7 +115,7 @@ static bool drain(struct remote *r)
 
 /* --- events in their turn --- */
 
-/* After EVENT_CLOSED r may be no more. */
+/* With EVENT_CLOSED r may be freed by this call. */
 static void remote_in_take(struct remote *r, const struct event *ev)
 {
 	const struct link_events *to = r->link.ev;
@@ -156,8 +156,8 @@ void remote_event(struct remote *r, const struct event *ev)
 	remote_in_take(r, ev);
 	if (ev->kind == EVENT_CLOSED || (r->in.early_count && !drain(r)))
 		return;
-	/* Pushes go on where the last read ended: there is no gap, although a server that never
-	 * stops to write has more for every read. */
+	/* The pushed events continue where the last read ended, so there is no gap. Waiting for a
+	 * read without news would take for ever with a server that writes all the time. */
 	if (r->in.resyncing && r->in.rounds && !r->in.early_count)
 		remote_in_settle(r);
 }
@@ -173,7 +173,7 @@ void remote_in_begin(struct remote *r)
 
 /* --- process/read --- */
 
-struct reading { /* its result */
+struct reading { /* the result of process/read */
 	struct json chunks;
 	int64_t next;
 	bool exited, closed;
@@ -226,7 +226,7 @@ static int remote_in_exit_code_of(int64_t code)
 	return code < INT_MIN || code > INT_MAX ? -1 : (int)code;
 }
 
-/* The exit has a number, and is no chunk. */
+/* The exit has a sequence number, but it is not a chunk. */
 static void take_exit(struct remote *r, const struct reading *reading)
 {
 	struct event ev = { .seq = r->in.last + 1,
@@ -264,7 +264,7 @@ static enum progress take_chunks(struct remote *r, const struct reading *reading
 	return drain(r) ? found : FOUND_END;
 }
 
-/* What is no chunk: the exit and the end. */
+/* Handle the events that are not chunks: exit and close. */
 static enum progress take_rest(struct remote *r, const struct reading *reading)
 {
 	bool exit_due = reading->exited && !r->exited;
@@ -277,7 +277,7 @@ static enum progress take_rest(struct remote *r, const struct reading *reading)
 
 	if (missing > known)
 		return FOUND_LOSS;
-	if (missing < known) /* it was cut, and there is more */
+	if (missing < known) /* the result was cut; there is more */
 		return reading->closed ? FOUND_MORE : FOUND_NOTHING;
 	if (exit_due)
 		take_exit(r, reading);
@@ -293,7 +293,7 @@ static void remote_in_on_again(struct loop_timer *t)
 	remote_read(CONTAINER_OF(t, struct remote, in.retry));
 }
 
-/* Everything that was missing has come. */
+/* All missing events have arrived. */
 static void remote_in_settle(struct remote *r)
 {
 	r->in.rounds = 0;
@@ -373,7 +373,7 @@ void remote_read(struct remote *r)
 
 /* --- notifications --- */
 
-struct push { /* members of its params */
+struct push { /* members of the params */
 	struct json process, seq, stream, chunk, exit_code, report;
 };
 
@@ -405,7 +405,7 @@ static struct remote *remote_in_find(struct environment *env, struct json id)
 		struct remote *r = remote_of(at);
 		size_t len = strlen(r->id);
 
-		/* ours have nothing in them that others would escape */
+		/* our ids have no characters that an executor might escape */
 		if (id.len == len + 2 && memcmp(id.at + 1, r->id, len) == 0)
 			return r;
 	}
@@ -423,7 +423,7 @@ const char *remote_push(struct environment *env, enum remote_push kind, struct j
 	if (json_type(p.process) != JSON_STRING)
 		return "it has no processId";
 	r = remote_in_find(env, p.process);
-	if (!r) /* of one that has ended for us */
+	if (!r) /* the process has ended for us */
 		return NULL;
 	if (!read_seq(p.seq, &ev.seq))
 		return "it has no seq";

@@ -11,8 +11,8 @@
 
 #include "remote/remote_internal.h"
 
-#define KEEP     (16u << 10) /* bytes of the queue's memory that stay for the next time */
-#define RETRY_MS 50          /* when it says that the process is just starting */
+#define KEEP     (16u << 10) /* bytes of the empty queue's memory that are kept */
+#define RETRY_MS 50          /* after the answer that the process is still starting */
 
 static size_t remote_out_waiting(const struct remote_out *out)
 {
@@ -50,7 +50,8 @@ void remote_out_done(struct remote *r)
 	buf_done(&r->out.queue);
 }
 
-/* Nobody reads its stdin any more. Who waits for room will hear it with the next write. */
+/* Nothing reads the server's stdin any more. A caller that waits for on_room gets the error from
+ * its next write. */
 static void refuse_more(struct remote *r)
 {
 	bool full = r->out.full;
@@ -97,7 +98,7 @@ static void on_written(struct rpc_request *p, const struct message *m)
 
 static const struct rpc_handler write_handler = { .on_answer = on_written };
 
-/* False: not now. */
+/* Returns false if the chunk cannot be sent now. */
 static bool send_chunk(struct remote *r, unsigned i, size_t at)
 {
 	struct remote_chunk *c = remote_out_chunk_at(&r->out, i);
@@ -186,20 +187,20 @@ int remote_write(struct link *link, const char *bytes, size_t len)
 		return -EPIPE;
 	if (remote_out_waiting(out) > out->limit || len > out->limit - remote_out_waiting(out))
 		return -ENOBUFS;
-	if (out->gone > out->queue.len / 2) { /* moved at most once per byte */
+	if (out->gone > out->queue.len / 2) { /* each byte is moved at most once */
 		buf_drop(&out->queue, out->gone);
 		out->sent -= out->gone;
 		out->gone = 0;
 	}
 	if (buf_add(&out->queue, bytes, len) < 0)
 		return -ENOBUFS;
-	out->full = false; /* on_room is not told from here */
+	out->full = false; /* on_room is not called from inside remote_write */
 	remote_pump(r);
 	out->full = remote_out_waiting(out) > 0;
 	return 0;
 }
 
-/* What the executor has not said that it has. */
+/* Bytes that the executor has not acknowledged yet. */
 size_t remote_unwritten(const struct link *link)
 {
 	const struct remote *r = (const struct remote *)(const void *)link;

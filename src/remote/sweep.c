@@ -13,9 +13,9 @@
 #define SWEEP_MS   3000
 #define OUTPUT_MAX (64u << 10)
 
-/* One grep per round, not one per process. Neither it nor the shell has the tag in its
- * environment. What is killed may have forked meanwhile, so it goes round until nothing is found; a
- * zombie has no environment. Without sh, grep or /proc it ends without "done". */
+/* One grep per round, not one per process. Neither the grep nor the shell has the tag in its
+ * environment. A process may fork before it is killed, so the rounds go on until nothing is found;
+ * a zombie has no environment. Without sh, grep or /proc the script ends without "done". */
 static const char script[] =
 	"cd /proc && [ -r self/environ ] || exit 3\n"
 	"T=$1 n=0 seen=' '\n"
@@ -38,11 +38,11 @@ struct sweep {
 	struct link *link;
 	struct loop_timer late;
 	struct buf output;
-	sweep_fn done; /* NULL: nobody waits */
+	sweep_fn done; /* NULL: the caller has cancelled the sweep */
 	void *ctx;
 };
 
-/* --- what it said --- */
+/* --- the output of the script --- */
 
 static void read_process(struct sweep_result *result, const char *words, bool left)
 {
@@ -55,7 +55,7 @@ static void read_process(struct sweep_result *result, const char *words, bool le
 	snprintf(p.name, sizeof(p.name), "%.31s", *name == ' ' ? name + 1 : name);
 	for (char *c = p.name; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?'; /* it called itself so */
+			*c = '?'; /* a process chooses its own name */
 	for (size_t i = 0; left && i < result->kept; i++)
 		if (result->list[i].pid == p.pid)
 			result->list[i].left = true;
@@ -98,7 +98,7 @@ static void sweep_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct sweep *s = ctx;
 
-	buf_add(&s->output, bytes, len); /* a part of more than that is not understood anyway */
+	buf_add(&s->output, bytes, len); /* more output would not be understood anyway */
 }
 
 static void sweep_on_stderr(void *ctx, const char *bytes, size_t len)
@@ -153,7 +153,7 @@ struct sweep *sweep_begin(struct environment *env, const char *tag, sweep_fn don
 	*s = (struct sweep){ .env = env, .output = BUF_INIT(OUTPUT_MAX), .done = done, .ctx = ctx };
 	remote.ctx = s;
 	r = remote_open(env, &remote, &s->link, &e);
-	assert(r == 0); /* nothing of it depends on anybody */
+	assert(r == 0); /* the recipe is constant, so its checks cannot fail */
 	(void)r;
 	loop_timer_set(env->loop, &s->late, SWEEP_MS, sweep_on_late);
 	return s;
@@ -165,7 +165,7 @@ void sweep_cancel(struct sweep *s)
 	link_stop(s->link, LINK_STOP_KILL);
 }
 
-/* --- for people --- */
+/* --- texts and reports --- */
 
 static void emit_processes(struct emit *j, const char *key, const struct sweep_result *result,
 			   bool left_only)
