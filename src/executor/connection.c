@@ -38,13 +38,13 @@ static struct buf *connection_begin(void *ctx)
 	return b;
 }
 
-/* A peer that does not read what it is sent is dropped. */
+/* A connection whose peer does not read is dropped. */
 static int connection_send(void *ctx, struct buf *b)
 {
 	struct connection *c = ctx;
 	int r = channel_commit(c->channel);
 
-	(void)b; /* is the channel's own */
+	(void)b; /* the buffer belongs to the channel */
 	if (r == -EPIPE)
 		c->mute = true;
 	else if (r < 0)
@@ -91,9 +91,9 @@ void connection_finish(struct connection *c)
 
 /* --- silence --- */
 
-/* Is it known by its silence when the other side is gone? A WebSocket answers pings; on pipes and
- * unix sockets the kernel tells, unless they are the end of a longer way, and then the client
- * promises to say something. */
+/* Does silence mean that the other side is gone? A WebSocket answers pings. On pipes and unix
+ * sockets the kernel reports the end, unless they are the last part of a longer way (ssh, for
+ * example); then the client promises a heartbeat. */
 bool connection_is_heard(const struct connection *c)
 {
 	return c->heartbeat || channel_can_ping(c->channel);
@@ -148,7 +148,7 @@ static void greet(struct connection *c, const struct reply *r)
 	reply_end(r, &j);
 }
 
-/* The owner that it says it is. NULL: it was refused. */
+/* Returns the owner with this session id. NULL: refused, and the reply was sent. */
 static struct owner *resume(struct connection *c, const struct reply *r, struct json id)
 {
 	struct owner *o = owner_find(c->executor, id);
@@ -165,7 +165,8 @@ static struct owner *resume(struct connection *c, const struct reply *r, struct 
 	return NULL;
 }
 
-/* A connection that is let in is no greeting any more. False: refused, and the reply was sent. */
+/* A connection that is let in does not count as a greeting any more. Returns false if it was
+ * refused; the reply was sent then. */
 static bool let_in(struct connection *c, const struct reply *r, bool resumes)
 {
 	if (!channel_let_in(c->channel, resumes)) {
@@ -231,7 +232,7 @@ static void on_initialize(void *ctx, const struct reply *r, struct json params)
 
 /* --- requests --- */
 
-/* Flags of a method: its family; when it may be called; what of a file it reads. */
+/* Flags of a method: its family, when it may be called, and which part of a file it reads. */
 enum { EXEC, FILESYSTEM, INFO, STATUS, FAMILY = 0xf };
 enum { ANY_TIME = 0x10, AT_THE_END = 0x20, CONTENT = 0x40 };
 
@@ -368,7 +369,7 @@ static bool connection_admit(void *ctx, const struct reply *r, const struct mess
 	return may_call(c, r, name);
 }
 
-/* --- what the channel tells --- */
+/* --- events of the channel --- */
 
 static void refuse_broken(struct connection *c, const char *reason)
 {
@@ -384,7 +385,7 @@ static void connection_on_odd(void *ctx, const struct rpc_odd *odd)
 
 	if (odd->kind == RPC_BROKEN)
 		refuse_broken(c, odd->reason);
-	else if (odd->kind != RPC_UNSENT) /* which connection_send has seen to */
+	else if (odd->kind != RPC_UNSENT) /* connection_send has handled that kind */
 		connection_drop(c, "an answer without a request");
 }
 
@@ -462,7 +463,7 @@ static void end_connection(struct connection *c, const struct err *why)
 {
 	struct executor *x = c->executor;
 	struct owner *o = c->owner;
-	/* who says goodbye is heard of now */
+	/* a close by the client counts as a message from the client */
 	bool unheard = c->lost || why->code == -ETIMEDOUT;
 	int64_t heard_us = unheard ? channel_heard_us(c->channel) : loop_now_us();
 
@@ -477,7 +478,7 @@ static void end_connection(struct connection *c, const struct err *why)
 	rpc_lost(&c->rpc);
 	assert(ring_is_empty(&c->reads));
 	ring_remove(&c->in_executor);
-	if (o && c->last) { /* its processes have to go first */
+	if (o && c->last) { /* its processes must end first */
 		o->on_gone = c->on_gone;
 		o->on_gone_ctx = c->on_gone_ctx;
 		c->on_gone = NULL;

@@ -14,7 +14,7 @@
 
 #define VARIABLES_MAX 4096
 #define PATTERNS_MAX  4096
-#define STEPS_MAX     (8u << 20) /* of all comparisons: some milliseconds */
+#define STEPS_MAX     (8u << 20) /* of all comparisons together: some milliseconds */
 
 struct list {
 	char **all; /* NAME=VALUE */
@@ -50,7 +50,7 @@ static int too_large(struct err *e)
 	return err_set(e, RPC_BAD_PARAMS, "the environment is too large");
 }
 
-/* Never handed on. */
+/* Variables that are never passed on. */
 static bool is_forbidden(const char *name, size_t len)
 {
 	static const char *const names[] = {
@@ -60,7 +60,7 @@ static bool is_forbidden(const char *name, size_t len)
 		"OPENAI_IDENTITY_TOKEN_FILE",
 		"OPENAI_WORKLOAD_IDENTITY_CONTEXT",
 		"CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
-		/* these would tell our own keeper what it is not to be told */
+		/* these would change how our own keeper works */
 		"KILLICK_TREE",
 		"KILLICK_RUNTIME_DIR",
 		"KILLICK_KEEPER",
@@ -72,7 +72,7 @@ static bool is_forbidden(const char *name, size_t len)
 	return false;
 }
 
-/* Takes the variable over. One of the same name gives way. */
+/* Add the variable and take ownership of it. A variable of the same name is replaced. */
 static int list_put(struct list *l, char *variable, struct err *e)
 {
 	size_t len = name_length(variable);
@@ -98,7 +98,7 @@ static int list_put(struct list *l, char *variable, struct err *e)
 	return 0;
 }
 
-/* Members of an object of strings. */
+/* Add the members of an object of strings. */
 static int put_object(struct list *l, struct json object, const char *where, struct err *e)
 {
 	struct json_iter it = json_iter(object);
@@ -141,7 +141,7 @@ static char envpolicy_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/* '*' is anything, '?' one character; without regard to case. */
+/* '*' matches any text, '?' one character; case is ignored. */
 static bool matches(struct list *l, const char *pattern, const char *text, size_t len)
 {
 	const char *end = text + len, *star = NULL, *resume = text;
@@ -162,7 +162,7 @@ static bool matches(struct list *l, const char *pattern, const char *text, size_
 			return false;
 		}
 		if (l->steps > STEPS_MAX)
-			return false; /* and so will all others, at once */
+			return false; /* all later comparisons fail at once, too */
 	}
 	while (*pattern == '*')
 		pattern++;
@@ -177,7 +177,7 @@ static bool matches_any(struct list *l, char *const *patterns, const char *varia
 	return false;
 }
 
-/* Keep those that match, or those that do not. */
+/* Keep only the variables that match, or, without `keep`, those that do not. */
 static void filter(struct list *l, char *const *patterns, bool keep)
 {
 	size_t kept = 0;

@@ -26,7 +26,7 @@
 #define WRITE_QUEUE   (8u << 20)
 #define MAX_OUTPUT    (512u << 20)
 #define SCANNERS      2   /* threads for long messages */
-#define QUOTED_MAX    200 /* bytes of others' text in a log */
+#define QUOTED_MAX    200 /* bytes of a client's text in a log line */
 
 /* --- the log --- */
 
@@ -52,7 +52,7 @@ const char *executor_quote(const char *text)
 	size_t len = strnlen(text, QUOTED_MAX);
 
 	while (len && text[len] && ((unsigned char)text[len] & 0xc0) == 0x80)
-		len--; /* not in the middle of a character */
+		len--; /* do not split a character */
 	if (emit_quoted(&b, text, len) < 0)
 		buf_adds(&b, "\"\"");
 	memcpy(out, b.data, b.len + 1);
@@ -60,7 +60,7 @@ const char *executor_quote(const char *text)
 	return out;
 }
 
-/* --- life --- */
+/* --- open and close --- */
 
 static void take_options(struct executor *x, const struct executor_options *o)
 {
@@ -156,7 +156,7 @@ void executor_settle(struct executor *x)
 		loop_timer_set(x->loop, &x->closed, 0, on_all_closed);
 }
 
-/* Clients that are here hear of the end of their processes. */
+/* Attached clients are told of the end of their processes. */
 static void stop_all(struct owner *o, unsigned grace_ms)
 {
 	RING_EACH(at, &o->processes)

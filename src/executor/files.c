@@ -30,8 +30,8 @@ struct metadata {
 };
 
 struct files_share {
-	unsigned busy;    /* requests that are with threads */
-	atomic_uint uses; /* by its owner and by requests, which a thread may be the last to free */
+	unsigned busy;    /* requests that threads work on */
+	atomic_uint uses; /* by the owner and by requests; a thread may drop the last reference */
 };
 
 struct file_job {
@@ -41,25 +41,25 @@ struct file_job {
 	char *path;
 	struct files *files;
 	struct files_share *share;
-	struct files_line *line; /* NULL: nobody waits for it any more */
+	struct files_line *line; /* NULL: the job was abandoned */
 	struct answer *answer;
 	struct loop_timer late;
 	bool begun, done;
-	/* what came of it */
-	int code; /* 0, or of the wire */
+	/* the result */
+	int code; /* 0, or a code of RPC_ */
 	char text[160];
 	struct metadata metadata;
-	struct buf bytes; /* of the file; then the text that is sent */
+	struct buf bytes; /* of the file; later the text that is sent */
 };
 
 struct files {
 	struct loop *loop;
 	struct workers *workers;
-	struct ring starving; /* lines */
+	struct ring starving; /* lines that wait for a thread */
 	unsigned busy;
 };
 
-/* --- looking --- */
+/* --- reading metadata and files --- */
 
 static void files_fail(struct file_job *job, int error)
 {
@@ -114,7 +114,7 @@ static void files_read_all(struct file_job *job, int fd, size_t size)
 {
 	ssize_t n;
 
-	/* files in /proc have no size, and others may grow */
+	/* a file in /proc has the size 0, and other files may grow */
 	do {
 		if (buf_reserve(&job->bytes, size ? size + 1 : 4096) < 0 &&
 		    buf_reserve(&job->bytes, 1) < 0) {
@@ -134,8 +134,8 @@ static void files_read_all(struct file_job *job, int fd, size_t size)
 		files_fail(job, errno);
 }
 
-/* A file that another process has a lease on can be opened when that has given it up, which the
- * kernel asks it to do. To wait for that in open would take up to 45 s. */
+/* Another process may hold a lease on the file. The kernel then asks that process to give up the
+ * lease, and the file can be opened afterwards. A blocking open would wait for up to 45 s. */
 static int open_file(const char *path)
 {
 	const struct timespec step = { .tv_nsec = LEASE_STEP_MS * 1000000 };
@@ -154,7 +154,7 @@ static void files_read_file(struct file_job *job)
 	struct stat st;
 	int r = stat(job->path, &st);
 
-	/* not opened before it was looked at: there are devices that do something then */
+	/* checked before the open, because opening a device may have side effects */
 	if (r == 0 && S_ISREG(st.st_mode)) {
 		fd = open_file(job->path);
 		r = fd < 0 ? -1 : fstat(fd, &st);
@@ -169,7 +169,8 @@ static void files_read_file(struct file_job *job)
 		files_read_all(job, fd, (size_t)st.st_size);
 }
 
-/* What was read as the JSON string that is sent: by the thread, because it takes its time. */
+/* Convert the content into the JSON string that is sent. The thread does this, because it takes
+ * time. */
 static void encode(struct file_job *job)
 {
 	struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -196,7 +197,7 @@ static void files_job_run(struct work *w)
 		encode(job);
 }
 
-/* --- who may have a thread --- */
+/* --- limits on the use of threads --- */
 
 struct files_share *files_share_new(void)
 {
@@ -225,7 +226,7 @@ static void job_drop(struct work *w)
 	files_job_free(CONTAINER_OF(w, struct file_job, work));
 }
 
-/* No thread has it any more. */
+/* No thread works on the job any more. */
 static void job_return(struct file_job *job)
 {
 	job->files->busy--;
@@ -237,7 +238,7 @@ static bool may_begin(const struct file_job *job)
 	return job->share->busy < FILES_PER_OWNER && job->files->busy < FILES_THREADS;
 }
 
-/* --- the line of a connection --- */
+/* --- the line of a connection: its requests, one after the other --- */
 
 static void next_in_line(struct files_line *l);
 
@@ -269,7 +270,7 @@ static void answer_job(struct file_job *job)
 	job->answer = NULL;
 }
 
-/* Answer the job that is done, if there is room, and begin the next. */
+/* Answer the finished job, if the connection has room, and begin the next job. */
 static void files_finish(struct files_line *l)
 {
 	struct file_job *job = l->active;
@@ -283,7 +284,8 @@ static void files_finish(struct files_line *l)
 	next_in_line(l);
 }
 
-/* Nobody waits for it. If a thread has it, it is freed when it comes back. */
+/* The job is not wanted any more. If a thread works on the job, it is freed when the thread is
+ * done. */
 static void abandon(struct file_job *job)
 {
 	struct files *f = job->files;
@@ -302,7 +304,7 @@ static void abandon(struct file_job *job)
 	files_job_free(job);
 }
 
-/* There was no thread for it, or the thread hangs. */
+/* No thread was free in time, or the thread hangs. */
 static void files_on_late(struct loop_timer *t)
 {
 	struct file_job *job = CONTAINER_OF(t, struct file_job, late);
@@ -355,7 +357,7 @@ static void next_in_line(struct files_line *l)
 	loop_timer_set(l->files->loop, &job->late, FILES_WAIT_MS, files_on_late);
 }
 
-/* A thread is free. */
+/* A thread is free: begin the jobs that wait for one. */
 static void files_feed(struct files *f)
 {
 	RING_EACH(at, &f->starving) {
@@ -455,7 +457,7 @@ void files_request(struct files_line *l, struct files_share *share, enum files_o
 	next_in_line(l);
 }
 
-/* --- all of it --- */
+/* --- create and free --- */
 
 int files_new(struct loop *loop, struct files **out, struct err *e)
 {

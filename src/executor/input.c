@@ -11,13 +11,13 @@
 
 #define IDS_MIN    16u
 #define TAKE_BYTES (256u << 10)
-#define HELD_COST  512u /* bytes that a write costs beside its own, which may be none */
+#define HELD_COST  512u /* bytes that count for a write beside its own, which may be none */
 
-struct held { /* one write that waits */
+struct held { /* a write that waits */
 	struct ring in_input;
 	struct answer *answer;
 	size_t len, given;
-	char *bytes; /* its own, or behind it */
+	char *bytes; /* a block of its own, or behind this struct */
 };
 
 void input_init(struct input *in)
@@ -28,8 +28,8 @@ void input_init(struct input *in)
 
 /* --- ids --- */
 
-/* Clients count: "1", "2", ... Such an id is its number, others are hashes with the highest bit
- * set. */
+/* Most clients use the ids "1", "2", ... Such an id is stored as its number; other ids are stored
+ * as hashes with the highest bit set. */
 static uint64_t id_value(const char *id, bool *out_number)
 {
 	uint64_t n = 0, h = 0xcbf29ce484222325u;
@@ -90,7 +90,8 @@ static void input_refuse(const struct reply *r)
 	reply_error(r, RPC_INTERNAL, "failed to write to process stdin");
 }
 
-/* Give the link as much as it should hold; -EPIPE: nobody will read. */
+/* Give the link as many bytes as it should hold. Returns -EPIPE if nothing reads the pipe any
+ * more. */
 static int give(struct link *l, const char *bytes, size_t len, size_t *given)
 {
 	while (*given < len) {
@@ -153,7 +154,7 @@ void input_break(struct input *in, size_t *owner_bytes)
 	}
 }
 
-/* One write may always wait, however long: it would never be accepted otherwise. */
+/* A single write of any length may wait; otherwise it would never be accepted. */
 static bool is_too_much(size_t waits, size_t len, size_t limit)
 {
 	return waits && (waits > limit || len > limit - waits);
@@ -177,11 +178,11 @@ static bool may_hold(const struct input *in, size_t len, const struct input_limi
 	return true;
 }
 
-/* False: it was refused. */
+/* Returns false if the write was refused. */
 static bool input_hold(struct input *in, struct buf *bytes, size_t len,
 		       const struct input_limits *limits, const struct reply *r)
 {
-	bool take = len > TAKE_BYTES; /* to copy it would take its time */
+	bool take = len > TAKE_BYTES; /* copying would take too long */
 	struct answer *a;
 	struct held *h;
 
@@ -201,7 +202,7 @@ static bool input_hold(struct input *in, struct buf *bytes, size_t len,
 	return true;
 }
 
-/* The usual case: the link takes it as a whole. -ENOBUFS: it has to wait. */
+/* The usual case: the link takes all bytes. Returns -ENOBUFS if the write must wait. */
 static int input_write_now(struct input *in, struct link *l, const char *bytes, size_t len)
 {
 	if (!ring_is_empty(&in->held))

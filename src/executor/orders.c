@@ -13,9 +13,9 @@
 #include "executor/process.h"
 #include "wire/wire.h"
 
-#define GRACE_MAX_MS 3600000u /* the keeper's */
+#define GRACE_MAX_MS 3600000u /* the keeper's limit */
 
-/* Base64; escapes are rare, but JSON. */
+/* Decode base64. JSON allows escapes in the text, but they are rare. */
 static int orders_decode(struct buf *out, struct json chunk)
 {
 	AUTO(mem_drop) char *text = NULL;
@@ -128,9 +128,9 @@ void orders_signal(void *connection, const struct reply *r, struct json params)
 		reply_end(r, &j);
 }
 
-/* One that is closed, but left something behind that lingers, is left alone: these are background
- * jobs, and codex terminates every command after it was closed. One whose output is held open it
- * terminates only when it has enough of it. */
+/* A process that is closed is left alone, with the processes that it left behind: these are
+ * background jobs, and codex terminates every command after its close. If the output is still open,
+ * codex terminates the process only when it wants to end it. */
 static bool orders_end(struct process *p, enum link_stop how, unsigned grace_ms)
 {
 	bool running = p->state <= PROCESS_RUNNING;

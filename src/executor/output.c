@@ -9,7 +9,7 @@
 #include "wire/wire.h"
 
 #define CAP_MIN     512u
-#define CAP_MAX     (WIRE_RETAIN_BYTES + 5 * WIRE_CHUNK_MAX) /* unless more waits to be pushed */
+#define CAP_MAX     (WIRE_RETAIN_BYTES + 5 * WIRE_CHUNK_MAX) /* or more, if it waits to be pushed */
 #define CHUNKS_MIN  8u
 #define LEN_MASK    0x3fffffffu
 #define FULL_CHUNKS (WIRE_RETAIN_CHUNKS / 2)
@@ -27,7 +27,7 @@ static struct output_chunk *output_chunk_at(const struct output *o, uint64_t num
 	return &o->chunks[number & (o->chunks_cap - 1)];
 }
 
-/* The exit takes a number among those of the chunks. */
+/* The exit has a sequence number among those of the chunks. */
 static uint64_t seq_of(const struct output *o, uint64_t number)
 {
 	uint64_t seq = number + 1;
@@ -51,7 +51,7 @@ static void move_chunks(struct output *o, uint32_t cap)
 	o->chunks_cap = cap;
 }
 
-/* Into a block of another size, one chunk right behind the other. */
+/* Move the chunks into a block of another size, without gaps between them. */
 static void move_bytes(struct output *o, uint32_t cap)
 {
 	char *bytes = cap ? mem_grow(NULL, cap, 1) : NULL;
@@ -60,7 +60,7 @@ static void move_bytes(struct output *o, uint32_t cap)
 	for (uint64_t n = o->oldest; n < o->count; n++) {
 		struct output_chunk *c = output_chunk_at(o, n);
 
-		assert(bytes); /* cap is at least what is kept */
+		assert(bytes); /* cap is at least o->kept */
 		memcpy(bytes + at, o->bytes + c->offset, c->len);
 		c->offset = at;
 		at += c->len;
@@ -70,7 +70,8 @@ static void move_bytes(struct output *o, uint32_t cap)
 	o->cap = cap;
 }
 
-/* Room for len bytes in one piece behind the newest chunk, or at the beginning of the circle. */
+/* Find space for len bytes in one piece: behind the newest chunk, or at the beginning of the
+ * block. */
 static bool find_room(const struct output *o, size_t len, uint32_t *out_offset)
 {
 	uint32_t first, last, end;
@@ -112,7 +113,8 @@ static bool drop_oldest(struct output *o)
 	return true;
 }
 
-/* Of what is to hold len bytes more: the block may be large enough, but in pieces. */
+/* Capacity for len more bytes. The free space may be fragmented, so the block grows even if it has
+ * enough free bytes. */
 static uint32_t cap_for(const struct output *o, size_t len)
 {
 	uint64_t cap = o->cap ? o->cap : CAP_MIN / 4;
@@ -145,7 +147,8 @@ static uint32_t make_room(struct output *o, size_t len)
 	return offset;
 }
 
-/* Make the newest chunk longer if nobody has heard of it; how many bytes it took. */
+/* Make the newest chunk longer, if it was neither pushed nor read. Returns how many bytes were
+ * added. */
 static size_t extend(struct output *o, enum stream s, const char *bytes, size_t len)
 {
 	struct output_chunk *c;
@@ -286,7 +289,7 @@ bool output_shed(struct output *o, uint64_t seq)
 		o->kept -= output_chunk_at(o, o->oldest)->len;
 		o->oldest++;
 	}
-	if (o->cap > 2 * o->kept) /* it grows by that much, and would do so again at once */
+	if (o->cap > 2 * o->kept) /* with less free space the block would soon grow again */
 		output_trim(o);
 	return output_memory(o) < before;
 }

@@ -15,11 +15,11 @@
 #include "executor/process.h"
 
 #define IDLE_AWAY_MAX 1024 /* owners that are away and have no process */
-#define SILENT_MS     2000 /* then another connection may take over */
-#define LOST_GRACE_MS 500  /* between SIGTERM and SIGKILL, when nobody is there any more */
-#define PATIENCE_MS   2000 /* for one that came back to ask for what it missed */
+#define SILENT_MS     2000 /* of silence; then another connection may take over */
+#define LOST_GRACE_MS 500  /* between SIGTERM and SIGKILL, when the owner is gone */
+#define PATIENCE_MS   2000 /* for a returned owner to ask for missed output */
 
-/* An owner has no enum: it is attached, away or ended by what it has. */
+/* An owner has no state variable: its state follows from its members. */
 static const char *owner_state_name(const struct owner *o)
 {
 	return o->ended ? "ended" : o->connection ? "attached" : "away";
@@ -86,7 +86,7 @@ static void stop_counting(struct owner *o)
 	o->idle_away = false;
 }
 
-/* It did not ask. */
+/* The owner did not ask for the output that it missed. */
 static void on_patience(struct loop_timer *t)
 {
 	struct owner *o = CONTAINER_OF(t, struct owner, patience);
@@ -94,7 +94,7 @@ static void on_patience(struct loop_timer *t)
 	assert(o->connection);
 	RING_EACH(at, &o->processes)
 		process_caught_up(CONTAINER_OF(at, struct process, in_owner));
-	owner_push(o); /* not before: one that is pushed may make another one go */
+	owner_push(o); /* after the loop, because a push may free another process */
 }
 
 void owner_attach(struct owner *o, struct connection *c)
@@ -125,7 +125,8 @@ bool owner_yields(struct owner *o)
 	return true;
 }
 
-/* Those that left nothing behind and may not come back: the one that is away longest goes first. */
+/* End owners that are away and have no process until IDLE_AWAY_MAX are left. The owner that has
+ * been away longest ends first. */
 static void crowd_out(struct executor *x)
 {
 	RING_EACH(at, &x->owners) {
@@ -142,7 +143,7 @@ static void on_lease(struct loop_timer *t)
 {
 	struct owner *o = CONTAINER_OF(t, struct owner, lease);
 
-	assert(!o->connection && !o->ended); /* an owner that is there has no lease that runs */
+	assert(!o->connection && !o->ended); /* the lease of an attached owner does not run */
 	executor_log(o->executor, "event=lease client=%s ms=%lld", executor_quote(o->client),
 		     (long long)((loop_now_us() - o->away_us) / 1000));
 	owner_end(o, LOST_GRACE_MS);
@@ -166,7 +167,7 @@ void owner_detach(struct owner *o, int64_t heard_us)
 		owner_end(o, LOST_GRACE_MS);
 		return;
 	}
-	/* those that are away are in the order in which they left */
+	/* owners that are away are in the order in which they left */
 	ring_remove(&o->in_executor);
 	ring_add(&x->owners, &o->in_executor);
 	left = x->o.lease_ms - (loop_now_us() - heard_us) / 1000;
@@ -198,7 +199,7 @@ void owner_end(struct owner *o, unsigned grace_ms)
 	owner_trace(o, from, "its processes are ended");
 	stop_counting(o);
 	loop_timer_stop(o->executor->loop, &o->lease);
-	/* the last one may take the owner with it; a link that is left keeps its process here */
+	/* the last call may free the owner; a process whose link is open stays in the ring */
 	RING_EACH(at, &o->processes) {
 		bool last = at_next == &o->processes;
 

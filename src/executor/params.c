@@ -5,7 +5,7 @@
 
 #include "rpc/message.h"
 
-#define MEMBERS_MAX 1024 /* of params; each is compared with all that are known */
+#define MEMBERS_MAX 1024 /* of params; each is compared with all known names */
 
 static const char *type_name(struct json v)
 {
@@ -124,7 +124,7 @@ bool param_has_nul(struct json v)
 	while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
 		if (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0)
 			return true;
-		p += 2; /* the character behind it is no beginning; the quote is behind that */
+		p += 2; /* skip the escaped character; the closing quote comes later */
 	}
 	return false;
 }

@@ -19,9 +19,9 @@
 #include "link/end.h"
 #include "wire/wire.h"
 
-#define CLOSED_MAX       1024        /* of one owner that are kept after their end, */
-#define CLOSED_BYTES_MAX (32u << 20) /* and what they said */
-#define UNHEARD_MAX      512u        /* of one owner that ended, and it does not read */
+#define CLOSED_MAX       1024        /* closed processes of one owner that are kept, */
+#define CLOSED_BYTES_MAX (32u << 20) /* and bytes of their output */
+#define UNHEARD_MAX      512u        /* closed processes of one owner that does not read */
 
 static struct executor *executor_of(const struct process *p)
 {
@@ -67,7 +67,7 @@ void process_stop(struct process *p, enum link_stop how, unsigned grace_ms)
 	link_stop_within(p->link, how, grace_ms);
 }
 
-/* Its id is free, and nobody hears of it any more. */
+/* Release the id. The client cannot reach the process any more. */
 static void hide(struct process *p, const char *why)
 {
 	struct owner *o = p->owner;
@@ -119,7 +119,7 @@ static void on_retained(struct loop_timer *t)
 	process_forget(CONTAINER_OF(t, struct process, retain));
 }
 
-/* Its end was pushed: keep it for a while, but not more of them than is good. */
+/* The close was pushed: keep the process for a while, within the limits of its owner. */
 static void retain(struct process *p)
 {
 	struct owner *o = p->owner;
@@ -132,14 +132,14 @@ static void retain(struct process *p)
 	o->unheard--;
 	o->closed_count++;
 	o->closed_bytes += p->closed_bytes;
-	if (p->link && retain_ms < p->linger_ms) /* what lingers would end with it */
+	if (p->link && retain_ms < p->linger_ms) /* forgetting p would kill processes that linger */
 		retain_ms = p->linger_ms;
 	loop_timer_set(executor_of(p)->loop, &p->retain, retain_ms, on_retained);
 	while (o->closed_count > CLOSED_MAX || o->closed_bytes > CLOSED_BYTES_MAX)
 		process_forget(CONTAINER_OF(ring_first(&o->closed), struct process, closed));
 }
 
-/* Something was said, or it exited, or closed. */
+/* The process has written something, exited or closed. */
 static void happened(struct process *p)
 {
 	reading_wake(p);
@@ -162,7 +162,7 @@ static void close_it(struct process *p)
 	output_closed(&p->output);
 }
 
-/* What it left behind may linger, but has nothing more to say to us. */
+/* Processes that the main process left behind may linger, but their output has ended. */
 static void close_if_silent(struct process *p)
 {
 	if (p->state != PROCESS_EXITED || !p->linger_ms || !p->out_eof)
@@ -173,7 +173,7 @@ static void close_if_silent(struct process *p)
 	happened(p);
 }
 
-/* --- what the link tells --- */
+/* --- events of the link --- */
 
 static void process_on_started(void *ctx, pid_t pid, const char *level)
 {
@@ -200,8 +200,9 @@ static void process_on_started(void *ctx, pid_t pid, const char *level)
 	}
 	answer_free(p->start);
 	p->start = NULL;
-	happened(p); /* it may be faster than its keeper; before, what was said may be the keeper's
-		      */
+	/* Output may have come before this event. It waited, because it could have been the
+	 * keeper's. */
+	happened(p);
 }
 
 /* Pause or resume reading the output of the process. */
@@ -293,7 +294,7 @@ static void log_end(struct process *p, const struct link_end *end)
 		     (long long)((loop_now_us() - p->started_us) / 1000));
 }
 
-/* "exitStatus": how `killick run` would have ended, if that is known. */
+/* "exitStatus" is the exit status that `killick run` would have had, if it is known. */
 static void refuse_start(struct process *p, const struct link_end *end)
 {
 	const char *text = end->text[0] ? end->text : "the process could not be started";
@@ -319,7 +320,7 @@ static void process_on_ended(void *ctx, const struct link_end *end)
 {
 	struct process *p = ctx;
 	struct executor *x = executor_of(p);
-	struct link *link = p->link; /* `end` is part of it */
+	struct link *link = p->link; /* freed last: `end` is part of the link */
 
 	p->link = NULL;
 	x->process_count--;
@@ -450,7 +451,7 @@ void process_start(void *connection, const struct reply *r, struct json params)
 		process_start_as(o, r, &s);
 }
 
-/* --- for others --- */
+/* --- for other modules --- */
 
 struct process *process_find_id(struct owner *o, const char *id)
 {

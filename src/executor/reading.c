@@ -39,13 +39,14 @@ static void on_gone(void *ctx)
 	reading_free(ctx);
 }
 
-/* Has something happened that it does not know of, or can nothing more happen? */
+/* Has an event happened after `after`, or can no event happen any more? */
 static bool is_ready(const struct process *p, uint64_t after)
 {
 	return p->output.last_seq > after || p->state >= PROCESS_CLOSED;
 }
 
-/* How much there is: maxBytes counts decoded bytes, and does not hold back the first chunk. */
+/* Write the chunks after `after`. maxBytes counts decoded bytes, and does not hold back the first
+ * chunk. Returns nextSeq. */
 static uint64_t write_chunks(struct process *p, uint64_t after, uint64_t max_bytes, struct emit *j)
 {
 	struct output_piece piece;
@@ -94,13 +95,13 @@ static void respond(const struct reply *r, struct process *p, uint64_t after, ui
 		process_caught_up(p);
 }
 
-/* Answer it, or let it wait for room. What is due after it is pushed by the caller: that may be the
- * end of the process. */
+/* Send the answer, or wait for room. The caller must push afterwards what is due; that may free the
+ * process. */
 static void reading_finish(struct reading *g)
 {
 	struct connection *c = connection_of(&g->answer->reply);
 
-	assert(!ring_is_in(&g->in_connection)); /* an answer that waits for room is not due again */
+	assert(!ring_is_in(&g->in_connection)); /* a reading that waits for room is not due again */
 	loop_timer_stop(g->process->owner->executor->loop, &g->deadline);
 	if (c && !connection_has_room(c)) {
 		ring_add(&c->reads, &g->in_connection);

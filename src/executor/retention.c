@@ -8,10 +8,10 @@
 #include "executor/process.h"
 #include "wire/wire.h"
 
-#define ARRIVED_MS 30000 /* TCP gives a connection up that has not taken a byte for 20 s */
+#define ARRIVED_MS 30000 /* then a push has arrived: TCP gives up after 20 s without an ACK */
 #define AGAIN_MS   20
-#define SPARE      (4u << 20) /* bytes that are freed at once, so as not to do it for each byte */
-#define SAY_US     10000000   /* between two lines in the log */
+#define SPARE      (4u << 20) /* bytes that are freed at once, so that searches are rare */
+#define SAY_US     10000000   /* between two lines about it in the log */
 
 static struct retention *retention_of(const struct process *p)
 {
@@ -41,7 +41,8 @@ void retention_count(struct process *p)
 	p->retained.bytes = now;
 }
 
-/* The distance of the marks is chosen so that the oldest one covers all output on its way. */
+/* The distance between the marks is chosen so that the oldest mark covers all output that may still
+ * be on its way. */
 void retention_pushed(struct process *p, size_t len)
 {
 	struct retained *d = &p->retained;
@@ -59,20 +60,21 @@ void retention_pushed(struct process *p, size_t len)
 	ring_add(&retention_of(p)->pushed, &d->in_pushed);
 }
 
-/* --- giving way --- */
+/* --- freeing output --- */
 
 static bool retention_has_arrived(const struct process *p, const struct retention_mark *m)
 {
 	return p->owner->pushed_bytes - m->at >= WIRE_PUSHED_BYTES;
 }
 
-/* The last sequence number whose output is not on its way to the owner any more; 0: none. */
+/* Returns the last sequence number whose output is not on its way to the owner any more; 0:
+ * none. */
 static uint64_t retention_arrived(const struct process *p)
 {
 	const struct retained *d = &p->retained;
 	bool long_ago = loop_now_us() - d->last_us >= (int64_t)ARRIVED_MS * 1000;
 
-	if (p->missed) /* its owner is about to ask for it */
+	if (p->missed) /* its owner is about to read it again */
 		return 0;
 	if ((p->owner->connection && long_ago) || retention_has_arrived(p, &d->last))
 		return d->last.seq;
@@ -82,7 +84,7 @@ static uint64_t retention_arrived(const struct process *p)
 	return 0;
 }
 
-/* True: there is room for so many bytes more. */
+/* Free output to make room for `more` bytes. Returns true if there is room. */
 static bool retention_make_room(struct retention *t, size_t more)
 {
 	size_t enough = t->limit - (t->limit / 8 < SPARE ? t->limit / 8 : SPARE);

@@ -28,7 +28,7 @@ static void scan_request(struct scan *s, const struct message *m)
 	}
 }
 
-/* By a thread. The text is freed here: that takes its time, too. */
+/* Run by a thread. The text is freed here, because that takes time, too. */
 static void scan_run(struct work *w)
 {
 	struct scan *s = CONTAINER_OF(w, struct scan, work);

@@ -17,8 +17,8 @@
 #include "rpc/message.h"
 #include "wire/wire.h"
 
-#define ARGV_SHOWN    512          /* bytes of JSON that are kept */
-#define ARGV_MAX      (256u << 10) /* words; Linux takes hardly more */
+#define ARGV_SHOWN    512          /* bytes of the command line, as JSON, that are kept */
+#define ARGV_MAX      (256u << 10) /* words; Linux accepts hardly more */
 #define LABEL_MAX     (OPTION_LABEL_SIZE - 1)
 #define LINGER_MAX_MS 3600000u
 #define GRACE_MS      2000
@@ -39,7 +39,7 @@ enum {
 	NAME,
 	SESSION,
 	CONTAIN,
-	LIMITS, /* one for each */
+	LIMITS, /* one member for each limit */
 	MEMBERS = LIMITS + LIMIT_COUNT
 };
 
@@ -87,7 +87,7 @@ static int spec_read_argv(struct spec *s, const struct param *p, struct err *e)
 		argv[++n] = NULL;
 	}
 	emit_close(&j);
-	if (emit_end(&j) < 0) { /* a long one: the program's name is enough */
+	if (emit_end(&j) < 0) { /* too long: the program's name is enough */
 		assert(n > 0);
 		buf_reset(&shown, 0);
 		if (emit_quoted(&shown, argv[0], strlen(argv[0])) < 0)
@@ -104,7 +104,7 @@ static int spec_read_argv(struct spec *s, const struct param *p, struct err *e)
 	return n ? 0 : err_set(e, RPC_BAD_PARAMS, "argv must not be empty");
 }
 
-/* A text that the keeper takes as a name: one short printable line. */
+/* A text that the keeper accepts as a name: one short printable line. */
 static char *spec_label(struct json v, const char *otherwise)
 {
 	char *text = NULL;
@@ -132,7 +132,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A number; of a size also a text such as "512M". */
+/* A limit is a number; a size may also be a text such as "512M". */
 static int spec_read_limit(struct spec *s, enum limit which, const struct param *p, struct err *e)
 {
 	uint64_t number = 0;

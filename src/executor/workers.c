@@ -17,17 +17,17 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
-#define LINGER_S   2 /* how long a thread waits for more to do */
+#define LINGER_S   2 /* how long an idle thread waits for work */
 #define STACK_SIZE (128 << 10)
 
-/* What threads and the loop share; it lives until both are done with it, since a thread that hangs
- * may come back at any time. */
+/* Shared by the threads and the loop. Freed when both are done, because a thread that hangs may
+ * return at any time. */
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	struct work *first, **last; /* to be begun */
+	struct work *first, **last; /* work that was not begun */
 	struct work *done;
-	int event_fd; /* -1: the loop's side is gone */
+	int event_fd; /* -1: workers_free was called */
 	unsigned threads, idle, max;
 };
 
@@ -46,7 +46,7 @@ static void pool_free(struct pool *p)
 	free(p);
 }
 
-/* With the pool's lock: the next work, or NULL when there is none for a while. */
+/* Called with the pool's lock. Returns the next work, or NULL when there was none for LINGER_S. */
 static struct work *pool_next(struct pool *p)
 {
 	struct timespec until;
@@ -68,7 +68,7 @@ static struct work *pool_next(struct pool *p)
 	return w;
 }
 
-/* With the pool's lock. */
+/* Called with the pool's lock. */
 static void pool_hand_back(struct pool *p, struct work *w)
 {
 	uint64_t one = 1;
@@ -83,10 +83,10 @@ static void pool_hand_back(struct pool *p, struct work *w)
 		assert(errno == EAGAIN || errno == EINTR);
 }
 
-/* A thread that hangs in the kernel cannot be killed, and would keep every descriptor of a killed
- * executor open: its keepers would wait for sockets that never hang up. So each thread has
- * descriptors of its own, and of ours only the one it needs. Where that cannot be had (before Linux
- * 5.9) they are shared. */
+/* A thread that hangs in the kernel cannot be killed. It would keep every descriptor of a killed
+ * executor open, and the keepers would wait for sockets that never hang up. So each thread has its
+ * own descriptor table, with stdio and the one descriptor that it needs. Before Linux 5.9 that is
+ * not possible, and the threads share our table. */
 static void pool_let_go_of_files(int keep)
 {
 	const unsigned first = 3, kept = (unsigned)keep;
@@ -106,7 +106,7 @@ static void *pool_run(void *arg)
 
 	pthread_mutex_lock(&p->lock);
 	keep = p->event_fd;
-	if (keep >= 0) /* with the lock: the number stays ours */
+	if (keep >= 0) /* with the lock, so that the number stays valid */
 		pool_let_go_of_files(keep);
 	while ((w = pool_next(p)) != NULL) {
 		pthread_mutex_unlock(&p->lock);
