@@ -19,7 +19,7 @@ _killick() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]:-} more=
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run ps reap doctor demo exec-server tools call resources read prompts ping
+		mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps reap doctor demo exec-server tools call resources read prompts ping
 			status inspect help --help --version' -- "$cur")
 		return
 	fi
@@ -45,6 +45,14 @@ _killick() {
 		*) mapfile -t COMPREPLY < <(compgen -W '--tree --json --all --on --config --token-env --help' -- "$cur") ;;
 		esac
 		;;
+	wrap | unwrap)
+		case $prev in
+		--only) mapfile -t COMPREPLY < <(compgen -W 'claude-code claude-desktop codex vscode copilot cursor windsurf gemini
+			antigravity opencode goose zed cline roo kilo kiro continue lmstudio junie qwen amp' -- "$cur") ;;
+		--server) ;;
+		*) mapfile -t COMPREPLY < <(compgen -f -W '--yes --dry-run --only --server --json --help' -- "$cur") ;;
+		esac
+		;;
 	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --no-wait --json --help' -- "$cur") ;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W '--reap --json --help' -- "$cur") ;;
 	exec-server)
@@ -68,7 +76,7 @@ _killick() {
 		*) mapfile -t COMPREPLY < <(compgen -W "--config --server --timeout --json --verbose --help -- $more" -- "$cur") ;;
 		esac
 		;;
-	help) mapfile -t COMPREPLY < <(compgen -W 'run ps reap doctor demo exec-server tools call resources read prompts ping status
+	help) mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps reap doctor demo exec-server tools call resources read prompts ping status
 		inspect' -- "$cur") ;;
 	esac
 }

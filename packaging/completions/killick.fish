@@ -1,6 +1,14 @@
 # fish completion for killick(1)
 complete -c killick -f
 complete -c killick -n __fish_use_subcommand -a run -d 'hold a server'
+complete -c killick -n __fish_use_subcommand -a wrap -d 'put killick in front of the servers of your MCP clients'
+complete -c killick -n __fish_use_subcommand -a unwrap -d 'restore the commands that wrap changed'
+complete -c killick -n '__fish_seen_subcommand_from wrap unwrap' -F
+complete -c killick -n '__fish_seen_subcommand_from wrap unwrap' -l yes -d 'do not ask'
+complete -c killick -n '__fish_seen_subcommand_from wrap unwrap' -l dry-run -d 'change nothing'
+complete -c killick -n '__fish_seen_subcommand_from wrap unwrap' -l only -x -d 'only this client' -a 'claude-code claude-desktop codex vscode copilot cursor windsurf gemini antigravity opencode goose zed cline roo kilo kiro continue lmstudio junie qwen amp'
+complete -c killick -n '__fish_seen_subcommand_from wrap unwrap' -l server -x -d 'only this server'
+complete -c killick -n '__fish_seen_subcommand_from wrap unwrap' -l json -d 'print JSON'
 complete -c killick -n __fish_use_subcommand -a ps -d 'list the trees of this user'
 complete -c killick -n __fish_use_subcommand -a reap -d 'end the trees whose keepers are gone or do not work'
 complete -c killick -n __fish_use_subcommand -a doctor -d 'which levels and limits work on this machine'

@@ -27,10 +27,12 @@ int verb_ping(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_exec_server(int argc, char **argv);
+int verb_wrap(int argc, char **argv);
+int verb_unwrap(int argc, char **argv);
 int verb_run(int argc, char **argv); /* with --on: on another machine */
 
 /* The texts of `killick VERB --help`. */
-extern const char ps_help[], reap_help[], doctor_help[], demo_help[];
+extern const char ps_help[], reap_help[], doctor_help[], demo_help[], wrap_help[], unwrap_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
 	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[];
 

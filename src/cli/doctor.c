@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
+#include "doctor_clients.h"
 #include "orphan.h"
 #include "probe.h"
 #include "trees.h"
@@ -28,6 +29,9 @@ const char doctor_help[] =
 	"Then list orphans of other programs: processes of this user that look like an\n"
 	"MCP server, whose client is gone, and that killick does not hold. Listed\n"
 	"processes get no signal.\n"
+	"\n"
+	"At last list the servers in the configs of MCP clients that killick does not\n"
+	"hold.\n"
 	"\n"
 	"  --reap PID   end the listed orphan PID and its descendants: SIGTERM, 2 s,\n"
 	"               SIGKILL\n"
@@ -223,6 +227,7 @@ static void print_findings(const struct findings *f)
 		fact("", f->records.raise, true);
 	print_trees(f);
 	print_orphans(f);
+	doctor_clients_print();
 }
 
 static void json_probe(struct emit *j, const char *key, const struct probe *p)
@@ -283,6 +288,7 @@ static void doctor_print_json(const struct findings *f)
 	for (size_t i = 0; i < f->orphan_count; i++)
 		json_orphan(&j, f, &f->orphans[i]);
 	emit_close(&j);
+	doctor_clients_emit(&j);
 	emit_close(&j);
 	emit_print(&j, stdout);
 }

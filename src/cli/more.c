@@ -20,6 +20,8 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
+	{ "wrap", "put killick in front of the servers of your MCP clients", verb_wrap, wrap_help },
+	{ "unwrap", "restore the commands that wrap changed", verb_unwrap, unwrap_help },
 	{ "ps", "list the trees of this user", verb_ps, ps_help },
 	{ "reap", "end the trees whose keepers are gone or do not work", verb_reap, reap_help },
 	{ "doctor", "print what works on this machine; list orphans of other programs", verb_doctor,

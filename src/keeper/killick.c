@@ -21,6 +21,7 @@ static const char usage[] =
 	"is killed, killick ends the server and every process the server ever started.\n"
 	"\n"
 	"  killick run [options] -- CMD ARGS...  hold a server (see killick run --help)\n"
+	"  killick wrap | unwrap                 edit the configs of your MCP clients\n"
 	"  killick ps [--json] [--tree]          list the trees of this user\n"
 	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
 	"  killick exec-server                   run and hold servers for other machines\n"
@@ -34,8 +35,8 @@ static const char usage[] =
 	"  killick read URI                      read a resource\n"
 	"  killick ping | status | inspect       response time; state; all details\n"
 	"\n"
-	"Start here: put 'killick run --' in front of the command in the MCP config of\n"
-	"your client. 'man killick' describes everything.\n";
+	"Start here: 'killick wrap' puts 'killick run --' in front of every command in\n"
+	"the MCP configs of your clients. 'man killick' describes everything.\n";
 
 static const char run_usage[] =
 	"usage: killick run [options] -- CMD ARGS...\n"
@@ -125,10 +126,10 @@ static int dispatch(char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const verbs[] = { "ps",      "reap",       "doctor",    "demo",
-					     "zoo",     "tools",      "call",      "read",
-					     "ping",    "status",     "resources", "prompts",
-					     "inspect", "exec-server" };
+	static const char *const verbs[] = { "ps",      "reap",        "doctor",    "demo",
+					     "zoo",     "tools",       "call",      "read",
+					     "ping",    "status",      "resources", "prompts",
+					     "inspect", "exec-server", "wrap",      "unwrap" };
 
 	if (argc < 2) {
 		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)

@@ -1,0 +1,337 @@
+/* wrap.c - `killick wrap` and `killick unwrap`: put `killick run --` in front of the servers in the
+ * config files of MCP clients, and take it away again. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli.h"
+#include "wrap.h"
+
+enum { WRAP_DECLINED = 1, WRAP_FAULT = 65 };
+
+#define WRAP_OPTIONS                                                                               \
+	"  --yes           do not ask\n"                                                           \
+	"  --dry-run       print the table and the changes, and change nothing\n"                  \
+	"  --only CLIENT   only the files of this client: claude-code, codex, cursor, ...\n"       \
+	"  --server NAME   only the server with this name\n"                                       \
+	"  --json          print JSON, and change nothing without --yes\n"
+
+#define WRAP_EXITS                                                                                 \
+	"\n"                                                                                       \
+	"Exit status: 0 done, or nothing to do; 1 you declined, or there was no terminal\n"        \
+	"to ask on; 64 usage; 65 a file could not be read and was left alone; 75 a file\n"         \
+	"could not be written, or another program changed it meanwhile.\n"
+
+const char wrap_help[] =
+	"usage: killick wrap [OPTION]... [FILE]...\n"
+	"\n"
+	"Put `killick run --` in front of the command of every MCP server in FILE, or in\n"
+	"the config files of your MCP clients: those in your home directory and in this\n"
+	"project. Print a table of all servers and the changes, then ask once.\n"
+	"\n" WRAP_OPTIONS "\n"
+	"Only the command and its arguments change; comments, order and spaces stay. The\n"
+	"old file is kept as FILE" REPLACE_BACKUP ". Servers that are wrapped already, remote\n"
+	"or disabled are left alone. `killick unwrap` restores the commands.\n"
+	"\n"
+	"Clients that the desktop starts get the full path of killick, because their\n"
+	"PATH is not that of your shell.\n" WRAP_EXITS;
+
+const char unwrap_help[] =
+	"usage: killick unwrap [OPTION]... [FILE]...\n"
+	"\n"
+	"Restore the commands that `killick wrap` changed in FILE, or in the config files\n"
+	"of your MCP clients. Files that were not changed since are restored to the byte.\n"
+	"\n" WRAP_OPTIONS WRAP_EXITS;
+
+struct wrap {
+	const char *verb;
+	enum action action;
+	bool yes, dry_run, json;
+	const char *only, *server;
+	struct wrap_killick killick;
+	struct wrap_files files;
+	bool *written;                 /* for each file */
+	size_t servers, changed_files; /* planned */
+	int status;
+};
+
+void wrap_files_open(struct wrap_files *f, char *const *paths, size_t count, const char *only)
+{
+	AUTO(clients_done) struct client_files found = { .count = 0 };
+
+	if (!count)
+		clients_find(only, &found);
+	f->count = count ? count : found.count;
+	f->list = mem_grow(NULL, f->count + 1, sizeof(*f->list));
+	for (size_t i = 0; i < f->count; i++) {
+		struct client_file given = { .path = count ? paths[i] : NULL };
+
+		if (count)
+			given.client = only ? clients_get(only) : clients_of_path(paths[i]);
+		configfile_open(&f->list[i], count ? &given : &found.list[i]);
+	}
+}
+
+void wrap_files_done(struct wrap_files *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		configfile_done(&f->list[i]);
+	mem_drop(&f->list);
+	f->count = 0;
+}
+
+/* killick in an absolute directory of PATH. */
+static bool wrap_find_in_path(char *out, size_t size)
+{
+	const char *path = getenv("PATH");
+	struct stat st;
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		if (*path == '/' && snprintf(out, size, "%.*s/killick", (int)n, path) < (int)size &&
+		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+bool wrap_find_killick(struct wrap_killick *out)
+{
+	char found[PATH_MAX + 32], real[PATH_MAX];
+
+	out->name = NULL;
+	if (wrap_find_in_path(out->absolute, sizeof(out->absolute))) {
+		out->name = "killick";
+		return true;
+	}
+	if (!cli_find_keeper(found, sizeof(found)) || !realpath(found, real))
+		return false;
+	snprintf(out->absolute, sizeof(out->absolute), "%s", real);
+	return true;
+}
+
+static void wrap_fail(struct wrap *w, int status)
+{
+	if (!w->status)
+		w->status = status;
+}
+
+static void wrap_plan(struct wrap *w)
+{
+	struct configfile_plan plan = { .action = w->action,
+					.server = w->server,
+					.name = w->killick.name,
+					.absolute = w->killick.absolute };
+
+	for (size_t i = 0; i < w->files.count; i++) {
+		struct configfile *c = &w->files.list[i];
+
+		if (*c->fault) {
+			wrap_fail(w, WRAP_FAULT);
+			continue;
+		}
+		configfile_plan(c, &plan);
+		w->servers += c->change_count;
+		w->changed_files += c->change_count > 0;
+	}
+}
+
+static void wrap_print_faults(const struct wrap *w)
+{
+	for (size_t i = 0; i < w->files.count; i++)
+		if (*w->files.list[i].fault)
+			cli_say(w->verb, "%s; the file is left alone", w->files.list[i].fault);
+}
+
+/* Say which files get the full path, and why. */
+static void wrap_print_path_note(const struct wrap *w)
+{
+	bool desktop = false;
+
+	if (w->action == ACTION_UNWRAP)
+		return;
+	for (size_t i = 0; i < w->files.count; i++) {
+		const struct configfile *c = &w->files.list[i];
+
+		desktop |= c->change_count && c->client && c->client->desktop;
+	}
+	if (!w->killick.name)
+		printf("\nkillick is not in your PATH, so its full path is written:\n  %s\n",
+		       w->killick.absolute);
+	else if (desktop)
+		printf("\nThe desktop starts some of these clients without the PATH of your shell, "
+		       "so they\nget the full path of killick:\n  %s\n",
+		       w->killick.absolute);
+}
+
+static void wrap_print_plan(const struct wrap *w)
+{
+	wrap_print_table(&w->files, w->action, w->server);
+	if (!w->servers)
+		return;
+	wrap_print_path_note(w);
+	for (size_t i = 0; i < w->files.count; i++) {
+		if (!w->files.list[i].change_count)
+			continue;
+		putchar('\n');
+		configfile_diff(&w->files.list[i], stdout);
+	}
+	putchar('\n');
+}
+
+static const char *wrap_plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* May the files be changed? */
+static bool wrap_ask(struct wrap *w)
+{
+	char answer[64] = "";
+
+	if (w->yes)
+		return true;
+	if (w->dry_run || w->json) {
+		return false;
+	}
+	if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
+		cli_say(w->verb, "nothing was changed: no terminal to ask on; add '--yes'");
+		wrap_fail(w, WRAP_DECLINED);
+		return false;
+	}
+	printf("%s %zu server%s in %zu file%s? [y/N] ",
+	       w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
+	       w->changed_files, wrap_plural(w->changed_files));
+	fflush(stdout);
+	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
+		return true;
+	puts("Nothing was changed.");
+	wrap_fail(w, WRAP_DECLINED);
+	return false;
+}
+
+static void wrap_write(struct wrap *w)
+{
+	size_t servers = 0, files = 0;
+
+	for (size_t i = 0; i < w->files.count; i++) {
+		const struct configfile *c = &w->files.list[i];
+		struct err e = ERR_INIT;
+
+		if (!c->change_count)
+			continue;
+		if (configfile_write(c, &e) < 0) {
+			cli_say(w->verb, "%s", e.text);
+			w->status = EXIT_TRY_AGAIN;
+			continue;
+		}
+		w->written[i] = true;
+		servers += c->change_count;
+		files++;
+	}
+	if (w->json || !files)
+		return;
+	printf("%s %zu server%s in %zu file%s. The old files are beside them: "
+	       "FILE" REPLACE_BACKUP ".\nClients that are running must be restarted.\n",
+	       w->action == ACTION_WRAP ? "Wrapped" : "Unwrapped", servers, wrap_plural(servers),
+	       files, wrap_plural(files));
+}
+
+static void wrap_print_nothing(const struct wrap *w)
+{
+	size_t entries = 0;
+
+	for (size_t i = 0; i < w->files.count; i++)
+		entries += w->files.list[i].entries.count;
+	if (w->json)
+		return;
+	if (!w->files.count)
+		puts("No config file of an MCP client was found here or in your home directory.");
+	else if (!entries)
+		puts("The config files have no MCP servers.");
+	else
+		printf("\nNothing to %s.\n", w->verb);
+}
+
+static void wrap_print_json(const struct wrap *w)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_LINES(&text);
+
+	emit_open(&j, NULL, '{');
+	emit_int(&j, "servers", (long long)w->servers);
+	wrap_emit(&j, &w->files, w->action, w->written);
+	emit_close(&j);
+	emit_print(&j, stdout);
+}
+
+/* Everything behind the options. */
+static int wrap_do(struct wrap *w, const struct cli_words *words)
+{
+	if (!wrap_find_killick(&w->killick) && w->action == ACTION_WRAP) {
+		cli_say(w->verb, "the program 'killick' was not found: it is neither in PATH nor "
+				 "beside this program; reinstall killick");
+		return EXIT_UNAVAILABLE;
+	}
+	wrap_files_open(&w->files, words->list, (size_t)words->count, w->only);
+	w->written = mem_grow(NULL, w->files.count + 1, sizeof(*w->written));
+	memset(w->written, 0, w->files.count + 1);
+	wrap_plan(w);
+	if (!w->json)
+		wrap_print_plan(w);
+	wrap_print_faults(w);
+	if (!w->servers)
+		wrap_print_nothing(w);
+	else if (!w->dry_run && wrap_ask(w))
+		wrap_write(w);
+	if (w->json)
+		wrap_print_json(w);
+	return w->status;
+}
+
+static int wrap_verb(int argc, char **argv, enum action action, const char *help)
+{
+	struct wrap w = { .verb = argv[0], .action = action };
+	const struct option options[] = {
+		{ "yes", .flag = &w.yes, .letter = 'y' },
+		{ "dry-run", .flag = &w.dry_run },
+		{ "only", OPTION_WORD, .text = &w.only },
+		{ "server", OPTION_WORD, .text = &w.server },
+		{ "json", .flag = &w.json },
+		{ NULL },
+	};
+	struct cli_words words;
+	char names[400];
+	int status;
+
+	if (!cli_words(argc, argv, help, options, &words, &status))
+		return status;
+	if (words.command)
+		return cli_usage(w.verb, "unexpected argument '--'");
+	clients_names(names, sizeof(names));
+	if (w.only && !clients_get(w.only))
+		return cli_usage(w.verb, "unknown client '%.60s'; known are %s", w.only, names);
+	status = wrap_do(&w, &words);
+	wrap_files_done(&w.files);
+	mem_drop(&w.written);
+	return cli_finish(w.verb, status);
+}
+
+int verb_wrap(int argc, char **argv)
+{
+	return wrap_verb(argc, argv, ACTION_WRAP, wrap_help);
+}
+
+int verb_unwrap(int argc, char **argv)
+{
+	return wrap_verb(argc, argv, ACTION_UNWRAP, unwrap_help);
+}

@@ -1,0 +1,136 @@
+/* wrap_view.c - what `killick wrap` and `killick unwrap` print of config files; see wrap.h */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cli.h"
+#include "wrap.h"
+
+const char *wrap_state(const struct configfile *c, size_t i, enum action action)
+{
+	const struct entry *e = &c->entries.list[i];
+
+	if (c->planned[i])
+		return action == ACTION_WRAP ? "wrap" : "unwrap";
+	switch (e->state) {
+	case ENTRY_BARE:
+		return "not wrapped";
+	case ENTRY_WRAPPED:
+		return "wrapped";
+	case ENTRY_REMOTE:
+		return "remote";
+	case ENTRY_DISABLED:
+		return "disabled";
+	case ENTRY_OTHER:
+		break;
+	}
+	return "left alone";
+}
+
+void wrap_show_path(const char *path, char *out, size_t size)
+{
+	const char *home = getenv("HOME");
+	size_t n = home ? strlen(home) : 0;
+	char text[4200];
+
+	if (n > 1 && strncmp(path, home, n) == 0 && path[n] == '/')
+		snprintf(text, sizeof(text), "~%s", path + n);
+	else
+		snprintf(text, sizeof(text), "%s", path);
+	text_clean(text, strlen(text), out, size);
+}
+
+static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, bool first,
+			 enum action action)
+{
+	const struct entry *e = &c->entries.list[i];
+	char text[1024];
+
+	wrap_show_path(c->path, text, sizeof(text));
+	table_add(t, first ? text : "");
+	table_add(t, !first ? "" : c->client ? c->client->name : "-");
+	if (e->scope) {
+		char scope[700], name[300];
+
+		wrap_show_path(e->scope, scope, sizeof(scope));
+		text_clean(e->name, strlen(e->name), name, sizeof(name));
+		snprintf(text, sizeof(text), "%s (%s)", name, scope);
+	} else {
+		text_clean(e->name, strlen(e->name), text, sizeof(text));
+	}
+	table_add(t, text);
+	if (!c->planned[i] && e->why)
+		table_addf(t, "%s: %s", wrap_state(c, i, action), e->why);
+	else
+		table_add(t, wrap_state(c, i, action));
+	entry_line(e, text, sizeof(text));
+	table_add(t, text);
+}
+
+void wrap_print_table(const struct wrap_files *f, enum action action, const char *server)
+{
+	static const struct table_col cols[] = {
+		{ .title = "FILE", .min = 8 },     { .title = "CLIENT", .drop = true },
+		{ .title = "SERVER", .min = 8 },   { .title = "STATE", .min = 10 },
+		{ .title = "COMMAND", .min = 10 },
+	};
+	AUTO(table_done) struct table table = TABLE_INIT(cols);
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct configfile *c = &f->list[i];
+		bool first = true;
+
+		for (size_t k = 0; k < c->entries.count; k++) {
+			if (server && strcmp(server, c->entries.list[k].name) != 0)
+				continue;
+			wrap_add_row(&table, c, k, first, action);
+			first = false;
+		}
+	}
+	if (table.count)
+		table_print(&table, stdout, 0, cli_width());
+}
+
+static void wrap_emit_entry(struct emit *j, const struct configfile *c, size_t i,
+			    enum action action)
+{
+	const struct entry *e = &c->entries.list[i];
+
+	emit_open(j, NULL, '{');
+	emit_str(j, "name", e->name);
+	emit_str(j, "project", e->scope);
+	emit_int(j, "line", e->line);
+	emit_str(j, "state", wrap_state(c, i, action));
+	emit_str(j, "why", c->planned[i] ? NULL : e->why);
+	emit_open(j, "command", '[');
+	for (size_t k = e->state == ENTRY_WRAPPED ? e->inner : 0; k < entry_word_count(e); k++) {
+		const char *text = entry_word(e, k)->text;
+
+		emit_text(j, NULL, text ? text : "", text ? strlen(text) : 0);
+	}
+	emit_close(j);
+	emit_close(j);
+}
+
+void wrap_emit(struct emit *j, const struct wrap_files *f, enum action action, const bool *done)
+{
+	emit_open(j, "files", '[');
+	for (size_t i = 0; i < f->count; i++) {
+		const struct configfile *c = &f->list[i];
+
+		emit_open(j, NULL, '{');
+		emit_str(j, "file", c->path);
+		emit_str(j, "client", c->client ? c->client->name : NULL);
+		emit_str(j, "fault", c->fault);
+		emit_bool(j, "written", done && done[i]);
+		emit_str(j, "killick", c->change_count ? c->killick : NULL);
+		emit_open(j, "servers", '[');
+		for (size_t k = 0; k < c->entries.count; k++)
+			wrap_emit_entry(j, c, k, action);
+		emit_close(j);
+		emit_close(j);
+	}
+	emit_close(j);
+}

@@ -1,0 +1,235 @@
+/* configfile.c - see configfile.h */
+#include "configfile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "wrapping.h"
+
+static unsigned configfile_keys(const struct configfile *c)
+{
+	return c->client ? c->client->keys : KEYS_ANY;
+}
+
+void configfile_open(struct configfile *c, const struct client_file *f)
+{
+	struct err e = ERR_INIT;
+
+	*c = (struct configfile){ .client = f->client,
+				  .path = mem_dup(f->path),
+				  .project = f->project,
+				  .format = clients_format(f->path),
+				  .file = REPLACE_INIT };
+	if (replace_read(&c->file, c->path, &e) < 0) {
+		snprintf(c->fault, sizeof(c->fault), "%s", e.text);
+		return;
+	}
+	configfile_parse(c);
+}
+
+void configfile_parse(struct configfile *c)
+{
+	struct fault why;
+
+	/* some clients make an empty file first */
+	if (c->file.text.len > 0 && entries_find(c->file.text.data, c->file.text.len, c->format,
+						 configfile_keys(c), &c->entries, &why) < 0)
+		snprintf(c->fault, sizeof(c->fault), "%.150s:%u: %s", c->path, why.line,
+			 why.reason);
+	c->planned = mem_grow(NULL, c->entries.count + 1, sizeof(*c->planned));
+	memset(c->planned, 0, c->entries.count + 1);
+}
+
+static bool configfile_wants(const struct configfile *c, size_t i, const struct configfile_plan *p)
+{
+	const struct entry *e = &c->entries.list[i];
+
+	if (p->server && strcmp(p->server, e->name) != 0)
+		return false;
+	return p->action == ACTION_WRAP ? e->state == ENTRY_BARE
+					: e->state == ENTRY_WRAPPED && e->inner > 0;
+}
+
+static struct wrapping configfile_wrapping(const struct configfile *c, const struct buf *text)
+{
+	return (struct wrapping){
+		.text = text->data, .len = text->len, .format = c->format, .killick = c->killick
+	};
+}
+
+/* The edits for the planned entries of `entries`, which are those of `text`. */
+static void configfile_edit(const struct configfile *c, const struct entries *entries,
+			    const struct buf *text, enum action action, struct edits *out)
+{
+	struct wrapping w = configfile_wrapping(c, text);
+
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct entry *e = &entries->list[i];
+
+		if (!c->planned[i])
+			continue;
+		if (action == ACTION_WRAP)
+			wrapping_wrap(&w, e, out);
+		else
+			wrapping_unwrap(&w, e, out);
+	}
+}
+
+/* Do the two start the same words, apart from the first ones? */
+static bool configfile_same_words(const struct entry *a, size_t from_a, const struct entry *b,
+				  size_t from_b)
+{
+	size_t count = entry_word_count(a) - from_a;
+
+	if (entry_word_count(b) - from_b != count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const char *x = entry_word(a, from_a + i)->text,
+			   *y = entry_word(b, from_b + i)->text;
+
+		if (!x != !y || (x && strcmp(x, y) != 0))
+			return false;
+	}
+	return true;
+}
+
+/* Is entry i of the new text what the plan says? */
+static bool configfile_entry_is_right(const struct configfile *c, size_t i,
+				      const struct entries *after, enum action action)
+{
+	const struct entry *old = &c->entries.list[i], *now = &after->list[i];
+
+	if (strcmp(old->name, now->name) != 0)
+		return false;
+	if (!c->planned[i])
+		return configfile_same_words(old, 0, now, 0);
+	if (action == ACTION_WRAP)
+		return now->state == ENTRY_WRAPPED && now->inner > 0 &&
+		       configfile_same_words(old, 0, now, now->inner);
+	return configfile_same_words(old, old->inner, now, 0);
+}
+
+/* Unwrapping the new text must give the old bytes. */
+static bool configfile_comes_back(const struct configfile *c, const struct buf *text,
+				  const struct entries *after)
+{
+	AUTO(edits_done) struct edits back = EDITS_INIT;
+	AUTO(mem_drop) struct iovec *pieces = NULL;
+	const char *old = c->file.text.data;
+	size_t left = c->file.text.len, n;
+
+	configfile_edit(c, after, text, ACTION_UNWRAP, &back);
+	n = edits_pieces(&back, text->data, text->len, &pieces);
+	for (size_t i = 0; i < n; i++) {
+		if (pieces[i].iov_len > left || memcmp(old, pieces[i].iov_base, pieces[i].iov_len))
+			return false;
+		old += pieces[i].iov_len;
+		left -= pieces[i].iov_len;
+	}
+	return left == 0;
+}
+
+/* Read the result of the plan: is all right? */
+static bool configfile_check(const struct configfile *c, enum action action)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(entries_done) struct entries after = { .count = 0 };
+	struct fault why;
+
+	if (c->edits.overlap)
+		return false;
+	edits_apply(&c->edits, c->file.text.data, c->file.text.len, &text);
+	if (entries_find(text.data, text.len, c->format, configfile_keys(c), &after, &why) < 0 ||
+	    after.count != c->entries.count)
+		return false;
+	for (size_t i = 0; i < after.count; i++)
+		if (!configfile_entry_is_right(c, i, &after, action))
+			return false;
+	return action == ACTION_UNWRAP || configfile_comes_back(c, &text, &after);
+}
+
+/* Plan only entry i and check it: for a file in which the plan for all entries is not right. */
+static bool configfile_try_one(struct configfile *c, size_t i, enum action action)
+{
+	size_t count = c->entries.count;
+	AUTO(mem_drop) bool *all = mem_grow(NULL, count + 1, sizeof(*all));
+	bool right;
+
+	memcpy(all, c->planned, count + 1);
+	memset(c->planned, 0, count + 1);
+	c->planned[i] = true;
+	edits_done(&c->edits);
+	configfile_edit(c, &c->entries, &c->file.text, action, &c->edits);
+	right = configfile_check(c, action);
+	memcpy(c->planned, all, count + 1);
+	return right;
+}
+
+static void configfile_give_up(struct configfile *c, size_t i, enum action action)
+{
+	struct entry *e = &c->entries.list[i];
+
+	c->planned[i] = false;
+	if (action == ACTION_WRAP)
+		e->state = ENTRY_OTHER;
+	e->inner = 0;
+	e->why = "it is written in a way that killick cannot edit: edit it by hand";
+}
+
+static void configfile_settle(struct configfile *c, enum action action)
+{
+	configfile_edit(c, &c->entries, &c->file.text, action, &c->edits);
+	if (configfile_check(c, action))
+		return;
+	for (size_t i = 0; i < c->entries.count; i++)
+		if (c->planned[i] && !configfile_try_one(c, i, action))
+			configfile_give_up(c, i, action);
+	edits_done(&c->edits);
+	configfile_edit(c, &c->entries, &c->file.text, action, &c->edits);
+	if (configfile_check(c, action))
+		return;
+	for (size_t i = 0; i < c->entries.count; i++)
+		if (c->planned[i])
+			configfile_give_up(c, i, action);
+	edits_done(&c->edits);
+}
+
+void configfile_plan(struct configfile *c, const struct configfile_plan *p)
+{
+	c->killick = p->name && !(c->client && c->client->desktop) ? p->name : p->absolute;
+	for (size_t i = 0; i < c->entries.count; i++)
+		c->planned[i] = configfile_wants(c, i, p);
+	for (size_t i = 0; i < c->entries.count; i++)
+		c->change_count += c->planned[i];
+	if (!c->change_count)
+		return;
+	configfile_settle(c, p->action);
+	c->change_count = 0;
+	for (size_t i = 0; i < c->entries.count; i++)
+		c->change_count += c->planned[i];
+}
+
+void configfile_diff(const struct configfile *c, FILE *out)
+{
+	edits_diff(&c->edits, c->file.text.data, c->file.text.len, c->path, out);
+}
+
+int configfile_write(const struct configfile *c, struct err *e)
+{
+	AUTO(mem_drop) struct iovec *pieces = NULL;
+	size_t n = edits_pieces(&c->edits, c->file.text.data, c->file.text.len, &pieces);
+
+	return replace_write(&c->file, pieces, n, e);
+}
+
+void configfile_done(struct configfile *c)
+{
+	edits_done(&c->edits);
+	entries_done(&c->entries);
+	mem_drop(&c->planned);
+	mem_drop(&c->path);
+	replace_done(&c->file);
+}

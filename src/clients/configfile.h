@@ -1,0 +1,56 @@
+/* configfile.h - one config file of a client: its servers, and the edits that wrap or unwrap them.
+ *
+ * Life: configfile_open -> look at the entries -> configfile_plan -> configfile_diff ->
+ * configfile_write -> configfile_done. A file that cannot be read or understood has a `fault`, and
+ * no entries; such a file is never written.
+ *
+ * Before a plan counts, its result is read again: every server must then start the same words as
+ * before, with or without killick in front, and unwrapping must give the old bytes. A server for
+ * which this is not so is left alone.
+ *
+ * Threads: any.  Blocking: on the file system.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "clients.h"
+#include "edit.h"
+#include "entry.h"
+#include "replace.h"
+
+enum action { ACTION_WRAP, ACTION_UNWRAP };
+
+struct configfile {
+	const struct client *client; /* NULL: not known */
+	char *path;                  /* as found or given */
+	bool project;
+	enum format format;
+	struct replace file;
+	struct entries entries;
+	bool *planned;       /* for each entry: will it be changed? */
+	size_t change_count; /* how many will be */
+	struct edits edits;
+	const char *killick; /* the command that wrap writes; borrowed */
+	char fault[320];     /* "PATH:LINE: reason"; "": none */
+};
+
+struct configfile_plan {
+	enum action action;
+	const char *server; /* only servers with this name; NULL: all */
+	const char *name; /* killick as a name that the client finds in its PATH; NULL: it cannot */
+	const char
+		*absolute; /* killick with its directories; for desktop clients, and without name */
+};
+
+/* Read the file and find its servers. A failure is in `fault`. */
+void configfile_open(struct configfile *c, const struct client_file *f);
+/* The second part of it, for a text that is in c->file already. */
+void configfile_parse(struct configfile *c);
+/* Decide which servers to change, and how. */
+void configfile_plan(struct configfile *c, const struct configfile_plan *p);
+void configfile_diff(const struct configfile *c, FILE *out);
+/* Write the changes. 0, or -errno with a sentence: nothing was written. */
+int configfile_write(const struct configfile *c, struct err *e);
+void configfile_done(struct configfile *c);

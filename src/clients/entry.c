@@ -1,0 +1,420 @@
+/* entry.c - see entry.h */
+#include "entry.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "json_tree.h"
+#include "toml_tree.h"
+#include "yaml_tree.h"
+
+/* Nothing of this is expanded before the shell gets it: clients expand ${NAME} and $NAME. */
+const char *const entry_shell[] = { "/bin/sh", "-fc", "eval \"$0\" '\"$@\"'", NULL };
+
+static bool entry_find_program(const char *name, size_t len)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	struct stat st;
+
+	if (memchr(name, '/', len))
+		path = "";
+	for (; path; path = *path ? path + 1 : NULL) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s%s%.*s", (int)n, path, n ? "/" : "", (int)len,
+			 name);
+		if (access(file, X_OK) == 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+		path += n;
+		if (!*path)
+			break;
+	}
+	return false;
+}
+
+bool entry_is_one_string(const struct entry *e)
+{
+	const char *text = node_string(e->command);
+	size_t first;
+
+	if (!text || !strpbrk(text, " \t") || entry_find_program(text, strlen(text)))
+		return false;
+	text += strspn(text, " \t");
+	first = strcspn(text, " \t");
+	return first > 0 && entry_find_program(text, first);
+}
+
+size_t entry_word_count(const struct entry *e)
+{
+	if (!e->command)
+		return 0;
+	if (e->command->kind == NODE_LIST)
+		return e->command->count;
+	return 1 + (e->args ? e->args->count : 0);
+}
+
+struct node *entry_word(const struct entry *e, size_t i)
+{
+	if (i >= entry_word_count(e))
+		return NULL;
+	if (e->command->kind == NODE_LIST)
+		return e->command->items[i];
+	return i ? e->args->items[i - 1] : e->command;
+}
+
+void entry_line(const struct entry *e, char *out, size_t size)
+{
+	size_t len = 0;
+
+	*out = '\0';
+	for (size_t i = e->state == ENTRY_WRAPPED ? e->inner : 0; i < entry_word_count(e); i++) {
+		const struct node *word = entry_word(e, i);
+
+		if (!word->text || len + 2 >= size)
+			continue;
+		if (len)
+			out[len++] = ' ';
+		text_clean(word->text, strlen(word->text), out + len, size - len);
+		len += strlen(out + len);
+	}
+}
+
+/* Is the word the program `name`, with or without a directory? */
+static bool entry_word_is(const struct entry *e, size_t i, const char *name)
+{
+	const char *text = node_string(entry_word(e, i));
+	const char *slash = text ? strrchr(text, '/') : NULL;
+
+	return text && strcmp(slash ? slash + 1 : text, name) == 0;
+}
+
+/* The index of the word behind `killick`; 0: the command is another program. */
+static size_t entry_behind_killick(const struct entry *e)
+{
+	const char *text;
+	size_t i = 1;
+
+	if (entry_word_is(e, 0, "killick"))
+		return 1;
+	if (!entry_word_is(e, 0, "npx") && !entry_word_is(e, 0, "bunx"))
+		return 0;
+	while (node_is(entry_word(e, i), "-y") || node_is(entry_word(e, i), "--yes"))
+		i++;
+	text = node_string(entry_word(e, i));
+	if (text && strncmp(text, "killick", 7) == 0 && (!text[7] || text[7] == '@'))
+		return i + 1;
+	return 0;
+}
+
+/* "killick run -- npx foo" in one string */
+static bool entry_is_wrapped_string(const struct entry *e)
+{
+	const char *text = node_string(entry_word(e, 0));
+	size_t first = text ? strcspn(text, " ") : 0;
+
+	return text && strncmp(text + first, " run ", 5) == 0 && first >= 7 &&
+	       strncmp(text + first - 7, "killick", 7) == 0 &&
+	       (first == 7 || text[first - 8] == '/');
+}
+
+/* The words that wrap put between "--" and a command that is one string. */
+static size_t entry_skip_shell(const struct entry *e, size_t i)
+{
+	size_t n = 0;
+
+	while (entry_shell[n] && node_is(entry_word(e, i + n), entry_shell[n]))
+		n++;
+	return entry_shell[n] || !entry_word(e, i + n) ? i : i + n;
+}
+
+/* Is the command `killick ...`? Sets the state then. */
+static bool entry_check_wrapped(struct entry *e)
+{
+	size_t i = entry_behind_killick(e), count = entry_word_count(e);
+
+	if (!i && entry_is_wrapped_string(e)) {
+		e->state = ENTRY_WRAPPED;
+		e->why = "killick is in the same string as the command: edit it by hand";
+		return true;
+	}
+	if (!i)
+		return false;
+	e->state = ENTRY_OTHER;
+	e->why = "the command is killick itself";
+	if (!node_is(entry_word(e, i), "run"))
+		return true;
+	while (i < count && !node_is(entry_word(e, i), "--"))
+		i++;
+	if (i + 1 >= count)
+		return true;
+	e->state = ENTRY_WRAPPED;
+	e->why = NULL;
+	i = entry_skip_shell(e, i + 1);
+	if (!node_string(entry_word(e, i)) || entry_word(e, i)->fixed)
+		e->why = "its own command cannot be moved back: edit it by hand";
+	else
+		e->inner = i;
+	return true;
+}
+
+static bool entry_is_remote(const struct entry *e)
+{
+	static const char *const types[] = { "http", "sse",    "streamable-http", "streamable_http",
+					     "ws",   "remote", "streamableHttp",  "websocket" };
+	static const char *const addresses[] = { "url", "serverUrl", "httpUrl", "uri" };
+	const struct node *type = node_get(e->server, "type");
+
+	if (!type)
+		type = node_get(e->server, "transport");
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (node_is(type, types[i]))
+			return true;
+	if (node_get(e->server, "command") || node_get(e->server, "cmd"))
+		return false;
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		if (node_string(node_get(e->server, addresses[i])))
+			return true;
+	return false;
+}
+
+static bool entry_is_elsewhere(const struct entry *e)
+{
+	const char *place = node_string(node_get(e->server, "experimental_environment"));
+
+	return place && *place && strcmp(place, "local") != 0;
+}
+
+/* Find command and args. Returns why the server is left alone, or NULL. */
+static const char *entry_find_command(struct entry *e)
+{
+	struct node *type = node_get(e->server, "type");
+	const char *name = node_get(e->server, "cmd") ? "cmd" : "command";
+
+	e->home = e->server;
+	e->command = node_get(e->server, name);
+	if (e->command && e->command->kind == NODE_MAP) { /* the older form of Zed */
+		e->home = e->command;
+		name = "path";
+		e->command = node_get(e->home, name);
+	}
+	e->args = node_get(e->home, "args");
+	if (!e->command && node_string(type) && !node_is(type, "stdio") && !node_is(type, "local"))
+		return "part of the client";
+	if (!e->command)
+		return "there is no command";
+	if (node_times(e->home, name) > 1 || node_times(e->home, "args") > 1)
+		return "a key is there twice";
+	if (e->command->kind == NODE_LIST && e->command->count == 0)
+		return "the command is empty";
+	if (e->command->kind != NODE_STRING && e->command->kind != NODE_LIST)
+		return e->command->fixed ? "the command is an alias" : "the command is no string";
+	if (e->command->kind == NODE_STRING && !*e->command->text)
+		return "the command is empty";
+	if (e->args && e->args->kind != NODE_LIST)
+		return "args is not a list";
+	if (e->command->kind == NODE_LIST && e->command->block)
+		return "the command is a list without brackets";
+	return NULL;
+}
+
+/* Why the bytes of the command cannot become an argument; NULL: they can. */
+static const char *entry_obstacle(const struct entry *e)
+{
+	if (e->command->fixed)
+		return e->command->fixed;
+	if (e->args && e->args->fixed)
+		return e->args->fixed;
+	return entry_is_elsewhere(e) ? "the server runs on another machine" : NULL;
+}
+
+static void entry_judge(struct entry *e)
+{
+	e->disabled = node_is_bool(node_get(e->server, "disabled"), true) ||
+		      node_is_bool(node_get(e->server, "enabled"), false);
+	e->state = ENTRY_OTHER;
+	if (e->server->kind != NODE_MAP) {
+		e->why = "it is no object";
+		return;
+	}
+	if (entry_is_remote(e)) {
+		e->state = ENTRY_REMOTE;
+		return;
+	}
+	e->why = entry_find_command(e);
+	if (e->why || entry_check_wrapped(e))
+		return;
+	e->why = entry_obstacle(e);
+	if (!e->why)
+		e->state = e->disabled ? ENTRY_DISABLED : ENTRY_BARE;
+}
+
+static void entries_add(struct entries *out, struct node *server, const char *name,
+			const char *scope)
+{
+	struct entry *e;
+
+	out->list = mem_grow(out->list, out->count + 1, sizeof(*out->list));
+	e = &out->list[out->count++];
+	*e = (struct entry){ .server = server, .name = mem_dup(name), .scope = mem_dup(scope) };
+	entry_judge(e);
+}
+
+/* The members of an object of servers. */
+static void entries_of_json(struct entries *out, const char *text, struct json servers,
+			    const char *scope)
+{
+	struct json_iter it = json_iter(servers);
+
+	while (it.object && json_each(&it)) {
+		AUTO(mem_drop) char *name = NULL;
+
+		if (json_string(it.key, &name))
+			entries_add(out, json_tree(text, it.value), name, scope);
+	}
+}
+
+/* mcp of opencode: servers at once, or below "servers"; of other clients something else */
+static void entries_of_mcp(struct entries *out, const char *text, struct json mcp)
+{
+	struct json_iter it = json_iter(mcp);
+
+	while (it.object && json_each(&it)) {
+		AUTO(mem_drop) char *name = NULL;
+		struct json v = it.value;
+
+		if (json_is(it.key, "servers") && !json_get(v, "command").at &&
+		    json_type(json_get(v, "type")) != JSON_STRING) {
+			entries_of_json(out, text, v, NULL);
+		} else if (json_type(v) == JSON_OBJECT &&
+			   (json_get(v, "command").at || json_get(v, "url").at) &&
+			   json_string(it.key, &name)) {
+			entries_add(out, json_tree(text, v), name, NULL);
+		}
+	}
+}
+
+static void entries_of_projects(struct entries *out, const char *text, struct json projects)
+{
+	struct json_iter it = json_iter(projects);
+
+	while (it.object && json_each(&it)) {
+		AUTO(mem_drop) char *scope = NULL;
+		struct json_iter members = json_iter(it.value);
+
+		if (!json_string(it.key, &scope))
+			continue;
+		while (members.object && json_each(&members))
+			if (json_is(members.key, "mcpServers"))
+				entries_of_json(out, text, members.value, scope);
+	}
+}
+
+static int entries_find_json(const char *text, size_t len, unsigned keys, struct entries *out,
+			     struct fault *fault)
+{
+	struct json_fault why;
+	struct json root;
+	struct json_iter it;
+	int r = json_check(text, len, JSON_RELAXED, &root, &why);
+
+	if (r < 0)
+		return fault_set(fault, text, why.offset, "%s", why.reason);
+	it = json_iter(root);
+	while (it.object && json_each(&it)) {
+		if ((keys & KEYS_MCP_SERVERS && json_is(it.key, "mcpServers")) ||
+		    (keys & KEYS_SERVERS && json_is(it.key, "servers")) ||
+		    (keys & KEYS_CONTEXT_SERVERS && json_is(it.key, "context_servers")) ||
+		    (keys & KEYS_AMP && json_is(it.key, "amp.mcpServers")))
+			entries_of_json(out, text, it.value, NULL);
+		else if (keys & KEYS_MCP && json_is(it.key, "mcp"))
+			entries_of_mcp(out, text, it.value);
+		else if (keys & KEYS_PROJECTS && json_is(it.key, "projects"))
+			entries_of_projects(out, text, it.value);
+	}
+	return 0;
+}
+
+/* The servers below a key of the root of TOML or YAML: a map, or a list of maps with names. */
+static void entries_of_root(struct entries *out, const char *key)
+{
+	for (size_t i = 0; out->root->kind == NODE_MAP && i < out->root->count; i++) {
+		struct node *servers = out->root->items[i];
+
+		if (!servers->name || strcmp(servers->name, key) != 0)
+			continue;
+		for (size_t k = 0; k < servers->count; k++) {
+			struct node *s = servers->items[k];
+			const char *name = s->name ? s->name : node_string(node_get(s, "name"));
+
+			entries_add(out, s, name ? name : "?", NULL);
+		}
+	}
+}
+
+static void entries_set_lines(struct entries *out, const char *text)
+{
+	size_t at = 0;
+	unsigned line = 1;
+
+	for (size_t i = 0; i < out->count; i++) {
+		struct entry *e = &out->list[i];
+		size_t here = e->server->key.len ? e->server->key.at : e->server->span.at;
+
+		if (here < at) { /* tables of TOML may stand in any order */
+			at = 0;
+			line = 1;
+		}
+		line += fault_line(text + at, here - at) - 1;
+		at = here;
+		e->line = line;
+	}
+}
+
+int entries_find(const char *text, size_t len, enum format format, unsigned keys,
+		 struct entries *out, struct fault *fault)
+{
+	struct entries found = { .count = 0 };
+	int r;
+
+	*out = found;
+	if (format == FORMAT_JSON)
+		r = entries_find_json(text, len, keys, &found, fault);
+	else if (format == FORMAT_TOML)
+		r = toml_tree(text, len, &found.root, fault);
+	else
+		r = yaml_tree(text, len, &found.root, fault);
+	if (r < 0)
+		return r;
+	if (found.root && keys & KEYS_MCP_SERVERS_TOML && format == FORMAT_TOML)
+		entries_of_root(&found, "mcp_servers");
+	if (found.root && keys & KEYS_EXTENSIONS && format == FORMAT_YAML)
+		entries_of_root(&found, "extensions");
+	if (found.root && keys & KEYS_MCP_SERVERS && format == FORMAT_YAML)
+		entries_of_root(&found, "mcpServers");
+	entries_set_lines(&found, text);
+	*out = found;
+	return 0;
+}
+
+void entries_done(struct entries *e)
+{
+	for (size_t i = 0; i < e->count; i++) {
+		if (!e->root) /* else the nodes are the root's */
+			node_free(e->list[i].server);
+		free(e->list[i].name);
+		free(e->list[i].scope);
+	}
+	mem_drop(&e->list);
+	e->count = 0;
+	node_drop(&e->root);
+}

@@ -1,0 +1,80 @@
+/* entry.h - one MCP server in a config file: its command, and whether killick holds the server.
+ *
+ * Nine shapes of configs are known: a map of servers below mcpServers (most clients), servers (VS
+ * Code), context_servers (Zed, with a command that is a string or an object), mcp and mcp.servers
+ * (opencode 1 and 2, with the command and its arguments in one list), mcp_servers (Codex, TOML),
+ * extensions (goose, YAML), and a list of servers below mcpServers (Continue, YAML); also
+ * projects.*.mcpServers (local scope of Claude Code) and amp.mcpServers (Amp).
+ *
+ * Life: entries_find -> read the list -> entries_done. The nodes belong to the list, the text to
+ * the caller. Threads: any.  Blocking: looks for a program in PATH.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "node.h"
+
+enum format { FORMAT_JSON, FORMAT_TOML, FORMAT_YAML };
+
+enum entry_keys { /* where in a file servers are, as bits */
+		  KEYS_MCP_SERVERS = 1,
+		  KEYS_SERVERS = 2,
+		  KEYS_CONTEXT_SERVERS = 4,
+		  KEYS_MCP = 8,
+		  KEYS_AMP = 16,
+		  KEYS_PROJECTS = 32,
+		  KEYS_MCP_SERVERS_TOML = 64,
+		  KEYS_EXTENSIONS = 128,
+		  KEYS_ANY = 255,
+};
+
+enum entry_state {
+	ENTRY_BARE,     /* starts a program that killick does not hold */
+	ENTRY_WRAPPED,  /* starts with `killick run` */
+	ENTRY_REMOTE,   /* has an address and no program */
+	ENTRY_DISABLED, /* not held, and switched off */
+	ENTRY_OTHER,    /* left alone; `why` says why */
+};
+
+struct entry {
+	char *name;
+	char *scope;          /* the project of a local scope of Claude Code; NULL: none */
+	struct node *server;  /* all of the server */
+	struct node *home;    /* the map that has the two: server, or its command (old Zed) */
+	struct node *command; /* a string, or the list of all words; NULL: none */
+	struct node *args;    /* NULL: none */
+	enum entry_state state;
+	bool disabled;
+	const char
+		*why; /* static; for ENTRY_OTHER, and for a wrapped one that cannot be unwrapped */
+	/* of ENTRY_WRAPPED: the first word of the server's own command; 0: cannot be unwrapped */
+	size_t inner;
+	unsigned line;
+};
+
+struct entries {
+	struct entry *list;
+	size_t count;
+	struct node *root; /* of TOML and YAML */
+};
+
+/* Find the servers of a text. 0, or -EBADMSG with *fault, and then *out is empty. */
+int entries_find(const char *text, size_t len, enum format format, unsigned keys,
+		 struct entries *out, struct fault *fault);
+void entries_done(struct entries *e);
+
+/* The words that the client executes: the command and its arguments. A word that is no string is
+ * counted, too. */
+size_t entry_word_count(const struct entry *e);
+struct node *entry_word(const struct entry *e, size_t i); /* NULL: there is none */
+/* The words on one line, for people; of a wrapped server without killick's own words. */
+void entry_line(const struct entry *e, char *out, size_t size);
+
+/* Is the command one string of several words, such as "npx -y foo", and not the path of a program
+ * with a space in its name? Some clients split it, others give it to a shell. */
+bool entry_is_one_string(const struct entry *e);
+/* The words before a command that is one string: a shell splits the string, as clients do, and adds
+ * the arguments. A NULL ends the list. */
+extern const char *const entry_shell[];

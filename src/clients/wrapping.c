@@ -1,0 +1,298 @@
+/* wrapping.c - see wrapping.h */
+#include "wrapping.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/emit.h"
+
+/* The words in front of the old command: run, --, and those of a shell where one splits it. The
+ * quotes and escapes of JSON are also those of TOML and YAML. */
+static void wrapping_words(bool shell, const char *between, struct buf *out)
+{
+	buf_adds(out, "\"run\"");
+	buf_adds(out, between);
+	buf_adds(out, "\"--\"");
+	for (const char *const *word = entry_shell; shell && *word; word++) {
+		buf_adds(out, between);
+		emit_quoted(out, *word, strlen(*word));
+	}
+}
+
+/* The space between `[` and what follows it. */
+static struct span wrapping_indent(const struct wrapping *w, const struct node *list)
+{
+	size_t begin = list->span.at + 1, end = begin;
+
+	while (end < span_end(list->span) && strchr(" \t\r\n", w->text[end]) && w->text[end])
+		end++;
+	return (struct span){ begin, end - begin };
+}
+
+/* "," and the indent again, or ", ". */
+static void wrapping_comma(const struct wrapping *w, struct span indent, struct buf *out)
+{
+	buf_adds(out, ",");
+	if (indent.len)
+		buf_add(out, w->text + indent.at, indent.len);
+	else
+		buf_adds(out, " ");
+}
+
+/* The old command, behind its new words, at the front of a list with brackets. */
+static void wrapping_into_list(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), comma = BUF_INIT(BUF_ANY_SIZE);
+	struct span indent = wrapping_indent(w, e->args);
+
+	wrapping_comma(w, indent, &comma);
+	if (indent.len)
+		buf_add(&text, w->text + indent.at, indent.len);
+	wrapping_words(entry_is_one_string(e), comma.data, &text);
+	buf_add(&text, comma.data, comma.len);
+	buf_add(&text, w->text + e->command->span.at, e->command->span.len);
+	if (e->args->count > 0)
+		buf_adds(&text, indent.len ? "," : ", ");
+	edits_add(out, (struct span){ indent.at, 0 }, &text);
+}
+
+/* A list that has all words: only killick's own come in front. */
+static void wrapping_into_words(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), comma = BUF_INIT(BUF_ANY_SIZE);
+	struct span indent = wrapping_indent(w, e->command);
+
+	wrapping_comma(w, indent, &comma);
+	if (indent.len)
+		buf_add(&text, w->text + indent.at, indent.len);
+	emit_quoted(&text, w->killick, strlen(w->killick));
+	buf_add(&text, comma.data, comma.len);
+	wrapping_words(false, comma.data, &text);
+	buf_adds(&text, indent.len ? "," : ", ");
+	edits_add(out, (struct span){ indent.at, 0 }, &text);
+}
+
+/* The dash of an item of a list without brackets. */
+static size_t wrapping_dash(const struct wrapping *w, const struct node *item)
+{
+	size_t at = item->span.at;
+
+	while (at > 0 && w->text[at - 1] != '-')
+		at--;
+	return at ? at - 1 : 0;
+}
+
+static void wrapping_newline(const struct wrapping *w, struct buf *out)
+{
+	const char *nl = memchr(w->text, '\n', w->len);
+
+	buf_adds(out, nl && nl > w->text && nl[-1] == '\r' ? "\r\n" : "\n");
+}
+
+/* A new line that begins in the column of `at`. */
+static void wrapping_line(const struct wrapping *w, size_t at, struct buf *out)
+{
+	size_t begin = at;
+
+	wrapping_newline(w, out);
+	while (begin > 0 && w->text[begin - 1] != '\n')
+		begin--;
+	for (; begin < at; begin++) {
+		char c = w->text[begin] == '\t' ? '\t' : ' ';
+
+		if ((w->text[begin] & 0xc0) != 0x80) /* one column for each character */
+			buf_add(out, &c, 1);
+	}
+}
+
+static void wrapping_into_block(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), between = BUF_INIT(BUF_ANY_SIZE);
+	size_t at = e->args->span.at;
+
+	wrapping_line(w, at, &between);
+	buf_adds(&text, "- ");
+	buf_adds(&between, "- ");
+	wrapping_words(entry_is_one_string(e), between.data, &text);
+	buf_add(&text, between.data, between.len);
+	buf_add(&text, w->text + e->command->span.at, e->command->span.len);
+	wrapping_line(w, at, &text);
+	edits_add(out, (struct span){ at, 0 }, &text);
+}
+
+/* Is the member of this map on a line of its own, so that a new member gets one, too? */
+static bool wrapping_is_lines(const struct wrapping *w, const struct entry *e)
+{
+	return w->format != FORMAT_JSON && e->home->block;
+}
+
+/* The key `args` and the whole list. */
+static void wrapping_new_args(const struct wrapping *w, const struct entry *e, bool shell,
+			      struct span command, struct buf *out)
+{
+	const struct node *c = e->command;
+
+	if (w->format == FORMAT_TOML && e->home->block) /* a.b of a.b.command */
+		buf_add(out, w->text + c->key.at, c->key_last - c->key.at);
+	buf_adds(out, w->format == FORMAT_JSON   ? "\"args\": ["
+		      : w->format == FORMAT_TOML ? "args = ["
+						 : "args: [");
+	wrapping_words(shell, ",", out);
+	buf_adds(out, ",");
+	buf_add(out, w->text + command.at, command.len);
+	buf_adds(out, "]");
+}
+
+/* The space that stands before the key of the command, from its last newline on; or one space. */
+static void wrapping_gap(const struct wrapping *w, const struct entry *e, struct buf *out)
+{
+	size_t at = e->command->key.at, begin = at;
+
+	while (begin > 0 && (w->text[begin - 1] == ' ' || w->text[begin - 1] == '\t'))
+		begin--;
+	if (begin == 0 || w->text[begin - 1] != '\n') {
+		buf_adds(out, " ");
+		return;
+	}
+	wrapping_newline(w, out);
+	buf_add(out, w->text + begin, at - begin);
+}
+
+/* There were no arguments: before the key of the command where members have lines, because a
+ * comment may follow the command there; else behind the command. */
+static void wrapping_insert(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	bool shell = entry_is_one_string(e);
+
+	if (wrapping_is_lines(w, e)) {
+		wrapping_new_args(w, e, shell, e->command->span, &text);
+		wrapping_line(w, e->command->key.at, &text);
+		edits_add(out, (struct span){ e->command->key.at, 0 }, &text);
+		return;
+	}
+	buf_adds(&text, ",");
+	wrapping_gap(w, e, &text);
+	wrapping_new_args(w, e, shell, e->command->span, &text);
+	edits_add(out, (struct span){ span_end(e->command->span), 0 }, &text);
+}
+
+void wrapping_wrap(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+
+	assert(e->state == ENTRY_BARE);
+	if (e->command->kind == NODE_LIST) {
+		wrapping_into_words(w, e, out);
+		return;
+	}
+	emit_quoted(&text, w->killick, strlen(w->killick));
+	edits_add(out, e->command->span, &text);
+	if (!e->args)
+		wrapping_insert(w, e, out);
+	else if (e->args->block)
+		wrapping_into_block(w, e, out);
+	else
+		wrapping_into_list(w, e, out);
+}
+
+static void wrapping_remove(size_t from, size_t to, struct edits *out)
+{
+	AUTO(buf_done) struct buf nothing = BUF_INIT(BUF_ANY_SIZE);
+
+	assert(from <= to);
+	edits_add(out, (struct span){ from, to - from }, &nothing);
+}
+
+/* Was the member `args` made by wrapping_insert? Then remove it. The text of the insertion is made
+ * again and compared. */
+static bool wrapping_uninsert(const struct wrapping *w, const struct entry *e,
+			      const struct node *inner, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	struct span command = e->command->span;
+	size_t from = e->args->key.at, to = span_end(e->args->span);
+
+	if (e->inner + 1 != entry_word_count(e))
+		return false;
+	if (wrapping_is_lines(w, e)) {
+		to = e->command->key.at;
+	} else {
+		from = span_end(command);
+		buf_adds(&text, ",");
+		wrapping_gap(w, e, &text);
+	}
+	wrapping_new_args(w, e, e->inner > 3, inner->span, &text);
+	if (wrapping_is_lines(w, e))
+		wrapping_line(w, e->command->key.at, &text);
+	if (from >= to || to - from != text.len || memcmp(w->text + from, text.data, text.len) != 0)
+		return false;
+	wrapping_remove(from, to, out);
+	return true;
+}
+
+/* Remove the words up to this one from a list with brackets. */
+static void wrapping_out_of_list(const struct wrapping *w, const struct node *list, size_t inner,
+				 struct edits *out)
+{
+	size_t open = list->span.at + 1, end = span_end(list->items[inner]->span);
+	struct span indent = wrapping_indent(w, list);
+	bool last = inner + 1 == list->count;
+
+	if (last) {
+		size_t comma = end;
+
+		while (comma < span_end(list->span) && strchr(" \t\r\n", w->text[comma]))
+			comma++;
+		wrapping_remove(open, w->text[comma] == ',' ? comma + 1 : end, out);
+	} else if (!indent.len && w->text[end] == ',' && w->text[end + 1] == ' ') {
+		wrapping_remove(open, end + 2, out);
+	} else if (indent.len && w->text[end] == ',' &&
+		   span_end(list->span) - end > indent.len + 1 &&
+		   memcmp(w->text + end + 1, w->text + indent.at, indent.len) == 0) {
+		wrapping_remove(open, end + 1, out);
+	} else { /* the file was written again */
+		wrapping_remove(list->items[0]->span.at, list->items[inner + 1]->span.at, out);
+	}
+}
+
+/* The same in a list without brackets. */
+static void wrapping_out_of_block(const struct wrapping *w, const struct entry *e, size_t inner,
+				  struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	const struct node *list = e->args;
+
+	if (inner + 1 < list->count) {
+		wrapping_remove(wrapping_dash(w, list->items[0]),
+				wrapping_dash(w, list->items[inner + 1]), out);
+		return;
+	}
+	buf_adds(&text, ": []");
+	edits_add(out,
+		  (struct span){ span_end(list->key),
+				 span_end(list->items[inner]->span) - span_end(list->key) },
+		  &text);
+}
+
+void wrapping_unwrap(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	const struct node *inner = entry_word(e, e->inner);
+
+	assert(e->state == ENTRY_WRAPPED && e->inner > 0);
+	if (e->command->kind == NODE_LIST) {
+		wrapping_out_of_list(w, e->command, e->inner - 1, out);
+		return;
+	}
+	buf_add(&text, w->text + inner->span.at, inner->span.len);
+	edits_add(out, e->command->span, &text);
+	if (wrapping_uninsert(w, e, inner, out))
+		return;
+	if (e->args->block)
+		wrapping_out_of_block(w, e, e->inner - 1, out);
+	else
+		wrapping_out_of_list(w, e->args, e->inner - 1, out);
+}

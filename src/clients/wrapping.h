@@ -1,0 +1,31 @@
+/* wrapping.h - plans the edits that put `killick run --` in front of a server, and take it away.
+ *
+ * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, quotes and
+ * escapes included, into the arguments, and unwrap moves them back. Whether there were arguments is
+ * written in the spaces:
+ *
+ *	"args": ["-y"]   ["run", "--", "npx", "-y"]   args were there: words with a space between
+ *	"args": [ ]      [ "run", "--", "npx" ]       the space behind [ is repeated before each
+ *word (no args)        ["run","--","npx"]           args are new: no space between the words
+ *
+ * When a client has written the file again, the spaces are lost, and unwrap leaves an empty list
+ * where there was none; the command and its arguments are right all the same.
+ *
+ * Threads: any.  Blocking: never, but see entry_is_one_string.
+ */
+#pragma once
+
+#include "edit.h"
+#include "entry.h"
+
+struct wrapping {
+	const char *text;
+	size_t len;
+	enum format format;
+	const char *killick; /* the command to write: a name or a path */
+};
+
+/* Add the edits for one entry, which is ENTRY_BARE. */
+void wrapping_wrap(const struct wrapping *w, const struct entry *e, struct edits *out);
+/* Add the edits for one entry, which is ENTRY_WRAPPED and has an inner command. */
+void wrapping_unwrap(const struct wrapping *w, const struct entry *e, struct edits *out);

@@ -1,0 +1,413 @@
+/* wrap.c - `killick wrap` and `killick unwrap` as a user calls them, in a home directory with the
+ * configs of eight clients. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shell.h"
+
+static const struct {
+	const char *path, *text;
+} files[] = {
+	{ "home/.claude.json",
+	  "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"files\": {\n      \"type\": "
+	  "\"stdio\",\n"
+	  "      \"command\": \"npx\",\n      \"args\": [\n        \"-y\",\n        "
+	  "\"some-server\"\n"
+	  "      ],\n      \"env\": {}\n    },\n    \"web\": { \"type\": \"http\", \"url\": "
+	  "\"https://example.com/mcp\" }\n  },\n  \"projects\": {\n    \"/src/app\": {\n      "
+	  "\"mcpServers\": { \"db\": { \"command\": \"db-mcp\" } }\n    }\n  }\n}\n" },
+	{ "home/.config/Claude/claude_desktop_config.json",
+	  "{\"mcpServers\":{\"time\":{\"command\":\"uvx\",\"args\":[\"mcp-server-time\"]}}}" },
+	{ "home/.codex/config.toml",
+	  "model = \"o5\" # best\n\n[mcp_servers.docs]\ncommand = 'npx'\nargs = [\n  \"-y\", # "
+	  "yes\n  "
+	  "'docs-server',\n]\n\n[mcp_servers.off]\nenabled = false\ncommand = \"x\"\n" },
+	{ "home/.config/Code/User/mcp.json",
+	  "{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"gh\": {\r\n\t\t\t\"command\": "
+	  "\"docker\",\r\n"
+	  "\t\t\t\"args\": [\"run\", \"-i\", \"--rm\", \"ghcr.io/github/github-mcp-server\"],\r\n"
+	  "\t\t},\r\n\t},\r\n}\r\n" },
+	{ "home/.cursor/mcp.json",
+	  "\xef\xbb\xbf{ \"mcpServers\" : { \"a\" : { \"command\" : \"x\" , \"args\" : [ ] } } }" },
+	{ "home/.config/zed/settings.json",
+	  "// Zed\n{\n  \"context_servers\": {\n    \"old\": {\"source\": \"custom\", \"command\": "
+	  "{\"path\": \"/opt/z\", \"args\": [\"--x\"]}},\n    \"new\": {\"command\": \"z\"},\n  "
+	  "},\n}\n" },
+	{ "home/.config/opencode/opencode.json",
+	  "{\"mcp\": {\"oc\": {\"type\": \"local\", \"command\": [\"bun\", \"x\", \"oc\"]}}}\n" },
+	{ "home/.config/goose/config.yaml", "GOOSE_MODEL: x # model\nextensions:\n  fetch:\n    "
+					    "enabled: true\n    type: stdio\n    cmd: "
+					    "uvx\n    args:\n    - mcp-server-fetch\n    timeout: "
+					    "300\n  developer:\n    type: builtin\n" },
+};
+enum { FILES = sizeof(files) / sizeof(files[0]), SERVERS = 10 };
+
+static void make_dirs(const char *path)
+{
+	char dir[200];
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+		OK(mkdir(dir, 0755) == 0 || errno == EEXIST);
+	}
+}
+
+/* A home directory, and a directory with killick that is not in PATH yet. */
+static void begin_home(void)
+{
+	static const char *const moved[] = { "XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR",
+					     "COPILOT_HOME" };
+	char home[200];
+
+	begin();
+	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++)
+		unsetenv(moved[i]);
+	snprintf(home, sizeof(home), "%s/home", t_audit.dir);
+	setenv("HOME", home, 1);
+	OK(mkdir("home", 0755) == 0 && mkdir("bin", 0755) == 0 && mkdir("work", 0755) == 0);
+	OK(symlink(killick(), "bin/killick") == 0);
+}
+
+static void killick_in_path(void)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/bin:/usr/bin:/bin", t_audit.dir);
+	setenv("PATH", path, 1);
+}
+
+static void write_clients(void)
+{
+	begin_home();
+	killick_in_path();
+	for (size_t i = 0; i < FILES; i++) {
+		make_dirs(files[i].path);
+		write_file(files[i].path, files[i].text);
+	}
+}
+
+static const char *contents(const char *path)
+{
+	static char text[TEXT_MAX];
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	if (!f)
+		FAIL("no file %s", path);
+	fclose(f);
+	text[n] = '\0';
+	return text;
+}
+
+static void check_unchanged(void)
+{
+	for (size_t i = 0; i < FILES; i++)
+		STREQ(contents(files[i].path), files[i].text);
+}
+
+TEST(wrap_holds_the_servers_of_eight_clients_and_unwrap_restores_the_files, .timeout_ms = TEST_MS)
+{
+	write_clients();
+	RUN(0, "wrap", "--dry-run");
+	PRINTS("~/.claude.json");
+	PRINTS("db (/src/app)");
+	PRINTS("remote");
+	PRINTS("disabled");
+	PRINTS("left alone: part of the client");
+	PRINTS("+      \"command\": \"killick\",");
+	check_unchanged();
+	RUN(0, "doctor");
+	PRINTS("held by killick: 0, not held: 10; to hold them: killick wrap");
+	RUN(0, "wrap", "--yes");
+	PRINTS("Wrapped 10 servers in 8 files.");
+	OK(strstr(contents("home/.codex/config.toml"),
+		  "command = \"killick\"\nargs = [\n  \"run\",\n  \"--\",\n  'npx',\n  \"-y\", # "
+		  "yes"));
+	OK(strstr(contents("home/.config/goose/config.yaml"),
+		  "cmd: \"killick\"\n    args:\n    - \"run\"\n    - \"--\"\n    - uvx\n    - "
+		  "mcp-server-fetch"));
+	OK(strstr(contents("home/.config/opencode/opencode.json"),
+		  "[\"killick\", \"run\", \"--\", \"bun\""));
+	for (size_t i = 0; i < FILES; i++) {
+		char backup[200];
+
+		snprintf(backup, sizeof(backup), "%s.before-killick", files[i].path);
+		STREQ(contents(backup), files[i].text);
+	}
+	RUN(0, "wrap", "--yes");
+	PRINTS("Nothing to wrap.");
+	RUN(0, "doctor");
+	PRINTS("held by killick: 10, not held: 0");
+	RUN(0, "unwrap", "--yes");
+	PRINTS("Unwrapped 10 servers in 8 files.");
+	check_unchanged();
+	RUN(0, "unwrap", "--yes");
+	PRINTS("Nothing to unwrap.");
+}
+
+TEST(desktop_clients_get_the_full_path_and_others_the_name, .timeout_ms = TEST_MS)
+{
+	char want[400];
+
+	write_clients();
+	RUN(0, "wrap", "--yes");
+	PRINTS("get the full path of killick");
+	snprintf(want, sizeof(want), "\"command\" : \"%s/bin/killick\"", t_audit.dir);
+	OK(strstr(contents("home/.cursor/mcp.json"), want));
+	OK(strstr(contents("home/.claude.json"), "\"command\": \"killick\""));
+	RUN(0, "unwrap", "--yes");
+	setenv("PATH", "/usr/bin:/bin", 1);
+	RUN(0, "wrap", "--yes");
+	PRINTS("killick is not in your PATH, so its full path is written");
+	OK(!strstr(contents("home/.claude.json"), "\"command\": \"killick\""));
+	OK(strstr(contents("home/.claude.json"), "/killick\",\n      \"args\""));
+	RUN(0, "unwrap", "--yes");
+	check_unchanged();
+}
+
+TEST(only_server_and_file_choose_what_is_wrapped, .timeout_ms = TEST_MS)
+{
+	write_clients();
+	RUN(0, "wrap", "--yes", "--only", "zed", "--server", "new");
+	PRINTS("Wrapped 1 server in 1 file.");
+	OK(strstr(contents("home/.config/zed/settings.json"), "\"path\": \"/opt/z\""));
+	RUN(0, "unwrap", "--yes", "home/.config/zed/settings.json");
+	check_unchanged();
+	write_file("my.json", "{\"servers\": {\"a\": {\"command\": \"x\", \"args\": [\"y\"]}}}");
+	RUN(0, "wrap", "--yes", "my.json");
+	STREQ(contents("my.json"), "{\"servers\": {\"a\": {\"command\": \"killick\", \"args\": "
+				   "[\"run\", \"--\", \"x\", \"y\"]}}}");
+	check_unchanged();
+	RUN(64, "wrap", "--only", "emacs");
+	SAYS("unknown client 'emacs'; known are claude-code, claude-desktop, codex");
+	RUN(65, "wrap", "--yes", "no-such-file");
+	SAYS("cannot read no-such-file: No such file or directory; the file is left alone");
+	RUN(64, "wrap", "--", "x");
+}
+
+TEST(project_files_are_found_up_to_the_top_of_the_work_tree, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	make_dirs("work/.git/x");
+	make_dirs("work/[id]/.vscode/x");
+	write_file("work/.mcp.json", "{\"mcpServers\": {\"top\": {\"command\": \"x\"}}}");
+	write_file("work/[id]/.vscode/mcp.json",
+		   "{\"servers\": {\"below\": {\"command\": \"x\"}}}");
+	write_file(".mcp.json", "{\"mcpServers\": {\"above\": {\"command\": \"x\"}}}");
+	OK(chdir("work/[id]") == 0);
+	RUN(0, "wrap", "--dry-run");
+	PRINTS("top");
+	PRINTS("below");
+	OK(!strstr(out, "above"));
+	OK(chdir(t_audit.dir) == 0);
+}
+
+TEST(a_variable_moves_the_files_of_a_client, .timeout_ms = TEST_MS)
+{
+	char dir[200];
+
+	begin_home();
+	killick_in_path();
+	snprintf(dir, sizeof(dir), "%s/other", t_audit.dir);
+	make_dirs("other/claude/x");
+	make_dirs("other/goose/x");
+	setenv("CODEX_HOME", dir, 1);
+	setenv("XDG_CONFIG_HOME", dir, 1);
+	write_file("other/config.toml", "[mcp_servers.a]\ncommand = 'x'\n");
+	write_file("other/goose/config.yaml", "extensions:\n  g:\n    cmd: x\n");
+	snprintf(dir, sizeof(dir), "%s/other/claude", t_audit.dir);
+	setenv("CLAUDE_CONFIG_DIR", dir, 1);
+	write_file("other/claude/.claude.json", "{\"mcpServers\": {\"c\": {\"command\": \"x\"}}}");
+	RUN(0, "wrap", "--yes");
+	PRINTS("Wrapped 3 servers in 3 files.");
+}
+
+TEST(mode_and_link_stay_and_the_backup_is_beside_the_file, .timeout_ms = TEST_MS)
+{
+	struct stat st;
+
+	begin_home();
+	killick_in_path();
+	make_dirs("dotfiles/x");
+	make_dirs("home/.cursor/x");
+	write_file("dotfiles/cursor.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
+	OK(chmod("dotfiles/cursor.json", 0640) == 0);
+	OK(symlink("../../dotfiles/cursor.json", "home/.cursor/mcp.json") == 0);
+	RUN(0, "wrap", "--yes");
+	OK(lstat("home/.cursor/mcp.json", &st) == 0 && S_ISLNK(st.st_mode));
+	OK(stat("dotfiles/cursor.json", &st) == 0);
+	EQ(st.st_mode & 07777, 0640);
+	EQ(st.st_uid, geteuid());
+	OK(stat("dotfiles/cursor.json.before-killick", &st) == 0);
+	EQ(st.st_mode & 07777, 0640);
+	OK(file_has("dotfiles/cursor.json", "/bin/killick"));
+	OK(access("home/.cursor/mcp.json.before-killick", F_OK) < 0);
+}
+
+TEST(the_owner_of_a_file_stays, .timeout_ms = TEST_MS)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		SKIP("only root can make a file of another user");
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
+	OK(chown("home/.claude.json", 12345, 23456) == 0);
+	RUN(0, "wrap", "--yes");
+	OK(stat("home/.claude.json", &st) == 0);
+	EQ(st.st_uid, 12345);
+	EQ(st.st_gid, 23456);
+	OK(file_has("home/.claude.json", "killick"));
+}
+
+TEST(a_file_that_is_not_understood_is_left_alone_and_the_others_are_wrapped, .timeout_ms = TEST_MS)
+{
+	write_clients();
+	write_file("home/.cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": [}\n");
+	write_file("home/.codex/config.toml", "a = 1\n[mcp_servers.x\n");
+	RUN(65, "wrap", "--yes");
+	SAYS("/home/.cursor/mcp.json:3: ");
+	SAYS("/home/.codex/config.toml:2: ] was expected behind the name of a table; the file is "
+	     "left "
+	     "alone");
+	PRINTS("Wrapped 8 servers in 6 files.");
+	STREQ(contents("home/.codex/config.toml"), "a = 1\n[mcp_servers.x\n");
+	OK(access("home/.codex/config.toml.before-killick", F_OK) < 0);
+	RUN(0, "doctor");
+	PRINTS("not understood: ");
+}
+
+TEST(wrap_asks_once_on_a_terminal, .timeout_ms = TEST_MS)
+{
+	static const struct {
+		const char *answer;
+		int status;
+	} rows[] = { { "n\n", 1 }, { "\n", 1 }, { "\004", 1 }, { "y\n", 0 } };
+
+	write_clients();
+	for (size_t i = 0; i < 4; i++) {
+		struct child c = on_terminal("wrap", NULL);
+
+		listen_for(&c, "Wrap 10 servers in 8 files? [y/N] ");
+		OK(write(c.out, rows[i].answer, strlen(rows[i].answer)) > 0);
+		EQ(finish(&c), rows[i].status);
+		nothing_left();
+		if (rows[i].status)
+			check_unchanged();
+		for (char *rest = out, *line; (line = strsep(&rest, "\r\n"));)
+			if (strncmp(line, "FILE", 4) == 0 && strlen(line) > 80)
+				FAIL("%zu columns: %s", strlen(line), line);
+	}
+	OK(file_has("home/.claude.json", "killick"));
+}
+
+TEST(without_a_terminal_wrap_changes_nothing_and_says_so, .timeout_ms = TEST_MS)
+{
+	write_clients();
+	RUN(1, "wrap");
+	SAYS("nothing was changed: no terminal to ask on; add '--yes'");
+	check_unchanged();
+}
+
+TEST(json_has_every_file_and_server, .timeout_ms = TEST_MS)
+{
+	write_clients();
+	RUN(0, "wrap", "--json");
+	PRINTS("\"servers\":10");
+	PRINTS("\"client\":\"codex\"");
+	PRINTS("\"name\":\"db\",\"project\":\"/src/app\"");
+	PRINTS("\"state\":\"wrap\"");
+	PRINTS("\"written\":false");
+	check_unchanged();
+	RUN(0, "wrap", "--json", "--yes");
+	PRINTS("\"written\":true");
+	RUN(0, "doctor", "--json");
+	PRINTS("\"clients\":{\"yaml\":true");
+	RUN(0, "unwrap", "--json", "--yes");
+	check_unchanged();
+}
+
+TEST(without_configs_there_is_nothing_to_do, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	RUN(0, "wrap");
+	PRINTS("No config file of an MCP client was found");
+	RUN(0, "doctor");
+	PRINTS("no config file was found here or in your home directory");
+	write_file("home/.claude.json", "");
+	RUN(0, "unwrap");
+	PRINTS("The config files have no MCP servers.");
+	RUN(0, "wrap", "--help");
+	PRINTS("usage: killick wrap");
+	RUN(0, "help", "unwrap");
+	PRINTS("usage: killick unwrap");
+}
+
+TEST(a_directory_that_cannot_be_written_keeps_its_file, .timeout_ms = TEST_MS)
+{
+	if (geteuid() == 0)
+		SKIP("root can write to every directory");
+	write_clients();
+	OK(chmod("home/.cursor", 0555) == 0);
+	RUN(75, "wrap", "--yes", "--only", "cursor");
+	SAYS("cannot write");
+	OK(chmod("home/.cursor", 0755) == 0);
+	check_unchanged();
+}
+
+static void write_large(const char *path, size_t size)
+{
+	static const char item[] =
+		"{\"display\": \"a \\\"prompt\\\" {[\", \"pastedContents\": {}},\n";
+	FILE *f = fopen(path, "we");
+
+	OK(f);
+	fputs("{\"projects\": {\"/a\": {\"mcpServers\": {\"first\": {\"command\": \"x\"}}, "
+	      "\"history\": [\n",
+	      f);
+	for (size_t n = 0; n < size; n += sizeof(item) - 1)
+		fputs(item, f);
+	fputs("{}]}}, \"mcpServers\": {\"last\": {\"command\": \"y\", \"args\": []}}}\n", f);
+	OK(fclose(f) == 0);
+}
+
+static bool same_files(const char *a, const char *b)
+{
+	char *argv[] = { (char *)"cmp", (char *)a, (char *)b, NULL };
+
+	return t_wait_child(t_spawn(argv, (int[]){ -1, -1, -1 }), RUN_MS) == 0;
+}
+
+TEST(a_config_of_60_mb_is_wrapped_in_bounded_time_and_memory, .timeout_ms = 120000)
+{
+	enum { SIZE = 60 << 20 };
+	struct rusage use;
+	double begin_ms;
+
+	begin_home();
+	killick_in_path();
+	write_large("home/.claude.json", SIZE);
+	write_large("copy", SIZE);
+	begin_ms = t_now_ms();
+	RUN(0, "wrap", "--yes");
+	PRINTS("Wrapped 2 servers in 1 file.");
+	OK(strlen(out) < 4000);
+	RUN(0, "unwrap", "--yes");
+	OK(getrusage(RUSAGE_CHILDREN, &use) == 0);
+	t_note("wrap and unwrap of 60 MB: %.0f ms, at most %ld KiB", t_now_ms() - begin_ms,
+	       use.ru_maxrss);
+	OK(same_files("home/.claude.json", "copy"));
+#if T_PATIENCE == 1
+	OK(use.ru_maxrss < 300 * 1024); /* the old and the new text, with room for growth */
+#endif
+	OK(t_now_ms() - begin_ms < 30000);
+}
