@@ -63,7 +63,8 @@ void edits_done(struct edits *e)
 	e->overlap = false;
 }
 
-/* The diff: a hunk is the lines of edits that are close together, with CONTEXT lines around. */
+/* The diff. A block is the lines that edits touch; a hunk is blocks that are close together, with
+ * CONTEXT lines around. */
 
 enum { CONTEXT = 2, LINE_SHOWN = 400, AROUND = 120 };
 
@@ -82,10 +83,13 @@ static size_t edits_line_end(const char *text, size_t len, size_t at)
 	return nl ? (size_t)(nl - text) + 1 : len;
 }
 
-/* Print the lines of s, each behind `mark`. Of a line that is too long the first and last bytes. */
-static void edits_print(FILE *out, char mark, const char *s, size_t len)
+/* Print the lines of s, each behind `mark`. Of a line that is too long the first and last bytes.
+ * Returns the number of lines. */
+static size_t edits_print(FILE *out, char mark, const char *s, size_t len)
 {
-	while (len > 0) {
+	size_t lines = 0;
+
+	for (; len > 0; lines++) {
 		const char *nl = memchr(s, '\n', len);
 		size_t n = nl ? (size_t)(nl - s) : len, shown = n < LINE_SHOWN ? n : AROUND;
 		char clean[4 * LINE_SHOWN];
@@ -101,12 +105,13 @@ static void edits_print(FILE *out, char mark, const char *s, size_t len)
 		s += n;
 		len -= n;
 	}
+	return lines;
 }
 
-/* Where a hunk with edits i.. begins and ends, cut to the neighbourhood of the edits in long lines.
- * Returns the edit behind the hunk. */
-static size_t edits_hunk(const struct edits *e, const char *text, size_t len, size_t i,
-			 struct span *out)
+/* The lines of the edits i.., cut to the neighbourhood of the edits in long lines. Returns the edit
+ * behind the block. */
+static size_t edits_block(const struct edits *e, const char *text, size_t len, size_t i,
+			  struct span *out)
 {
 	size_t begin = edits_line_start(text, e->list[i].old.at);
 	size_t end = edits_line_end(text, len, span_end(e->list[i].old));
@@ -116,6 +121,8 @@ static size_t edits_hunk(const struct edits *e, const char *text, size_t len, si
 	for (; i < e->count && e->list[i].old.at <= end; i++) {
 		size_t stop = span_end(e->list[i].old);
 
+		if (e->list[i].old.at == end && text[end - 1] == '\n' && end > begin)
+			break; /* at the beginning of the next line */
 		end = edits_line_end(text, len, stop);
 		if (end - stop > LINE_SHOWN)
 			end = stop + AROUND;
@@ -124,46 +131,95 @@ static size_t edits_hunk(const struct edits *e, const char *text, size_t len, si
 	return i;
 }
 
-static void edits_context(const char *text, size_t len, struct span hunk, bool before, FILE *out)
+/* Up to `lines` lines back from `at`, which begins a line; not before `floor`. */
+static size_t edits_back(const char *text, size_t at, size_t floor, int lines)
 {
-	size_t begin = hunk.at, end = span_end(hunk);
+	while (lines-- > 0 && at > floor && text[at - 1] == '\n')
+		at = edits_line_start(text, at - 1);
+	return at > floor ? at : floor;
+}
 
-	if (before) {
-		for (int i = 0; i < CONTEXT && begin > 0 && text[begin - 1] == '\n'; i++)
-			begin = edits_line_start(text, begin - 1);
-		edits_print(out, ' ', text + begin, hunk.at - begin);
-		return;
+static size_t edits_forth(const char *text, size_t len, size_t at, int lines)
+{
+	while (lines-- > 0 && at > 0 && text[at - 1] == '\n' && at < len)
+		at = edits_line_end(text, len, at);
+	return at;
+}
+
+struct edits_count { /* lines of a hunk */
+	size_t before, after;
+};
+
+/* Print the lines of a block, old and new. */
+static void edits_print_block(const struct edits *e, const char *text, struct span block, size_t i,
+			      size_t next, FILE *out, struct edits_count *count)
+{
+	AUTO(buf_done) struct buf after = BUF_INIT(BUF_ANY_SIZE);
+	size_t at = block.at;
+
+	for (; i < next; i++) {
+		buf_add(&after, text + at, e->list[i].old.at - at);
+		buf_add(&after, e->list[i].text, e->list[i].len);
+		at = span_end(e->list[i].old);
 	}
-	begin = end;
-	for (int i = 0; i < CONTEXT && end > 0 && text[end - 1] == '\n' && end < len; i++)
-		end = edits_line_end(text, len, end);
-	edits_print(out, ' ', text + begin, end - begin);
+	buf_add(&after, text + at, span_end(block) - at);
+	count->before += edits_print(out, '-', text + block.at, block.len);
+	count->after += edits_print(out, '+', after.data, after.len);
+}
+
+/* Print the hunk that begins with edit i. Returns the edit behind the hunk. */
+static size_t edits_print_hunk(const struct edits *e, const char *text, size_t len, size_t i,
+			       size_t *floor, FILE *out, struct edits_count *count)
+{
+	struct span block;
+	size_t next = edits_block(e, text, len, i, &block), at;
+
+	at = edits_back(text, block.at, *floor, CONTEXT);
+	for (;;) {
+		size_t same = edits_print(out, ' ', text + at, block.at - at);
+
+		count->before += same;
+		count->after += same;
+		edits_print_block(e, text, block, i, next, out, count);
+		at = span_end(block);
+		if (next == e->count)
+			break;
+		i = next;
+		next = edits_block(e, text, len, i, &block);
+		if (edits_back(text, block.at, at, 2 * CONTEXT) > at) {
+			next = i; /* too far: another hunk */
+			break;
+		}
+	}
+	*floor = edits_forth(text, len, at, CONTEXT);
+	at = edits_print(out, ' ', text + at, *floor - at);
+	count->before += at;
+	count->after += at;
+	return next;
 }
 
 void edits_diff(const struct edits *e, const char *text, size_t len, const char *file, FILE *out)
 {
 	char clean[4200];
-	size_t next;
+	size_t floor = 0, grown = 0;
 
 	text_clean(file, strlen(file), clean, sizeof(clean));
 	fprintf(out, "--- %s\n+++ %s\n", clean, clean);
-	for (size_t i = 0; i < e->count; i = next) {
-		AUTO(buf_done) struct buf after = BUF_INIT(BUF_ANY_SIZE);
-		struct span hunk;
-		size_t at;
+	for (size_t i = 0; i < e->count;) {
+		AUTO(mem_drop) char *body = NULL;
+		struct edits_count count = { 0, 0 };
+		struct span block;
+		size_t size, line;
+		FILE *f = open_memstream(&body, &size);
 
-		next = edits_hunk(e, text, len, i, &hunk);
-		at = hunk.at;
-		for (size_t k = i; k < next; k++) {
-			buf_add(&after, text + at, e->list[k].old.at - at);
-			buf_add(&after, e->list[k].text, e->list[k].len);
-			at = span_end(e->list[k].old);
-		}
-		buf_add(&after, text + at, span_end(hunk) - at);
-		fprintf(out, "@@ line %u @@\n", fault_line(text, hunk.at));
-		edits_context(text, len, hunk, true, out);
-		edits_print(out, '-', text + hunk.at, hunk.len);
-		edits_print(out, '+', after.data, after.len);
-		edits_context(text, len, hunk, false, out);
+		if (!f)
+			mem_exhausted();
+		edits_block(e, text, len, i, &block);
+		line = fault_line(text, edits_back(text, block.at, floor, CONTEXT));
+		i = edits_print_hunk(e, text, len, i, &floor, f, &count);
+		fclose(f);
+		fprintf(out, "@@ -%zu,%zu +%zu,%zu @@\n%s", line, count.before, line + grown,
+			count.after, body);
+		grown += count.after - count.before;
 	}
 }

@@ -429,6 +429,33 @@ TEST(clients_are_known_by_the_path_of_a_file)
 	EQ(clients_format("a.jsonc"), FORMAT_JSON);
 }
 
+TEST(the_diff_is_one_that_patch_applies)
+{
+	static const char text[] =
+		"extensions:\n  a:\n    cmd: npx\n    type: stdio\n    args:\n    - "
+		"x\n  b:\n    enabled: true\n    x: 1\n    y: 1\n    z: 1\n    "
+		"cmd: u # c\n";
+	AUTO(entries_done) struct entries e = { .count = 0 };
+	AUTO(edits_done) struct edits edits = EDITS_INIT;
+	AUTO(mem_drop) char *diff = NULL;
+	struct wrapping w = { text, strlen(text), FORMAT_YAML, "killick" };
+	size_t size;
+	FILE *f = open_memstream(&diff, &size);
+
+	need_yaml();
+	find(text, FORMAT_YAML, &e);
+	for (size_t i = 0; i < e.count; i++)
+		wrapping_wrap(&w, &e.list[i], &edits);
+	edits_diff(&edits, text, strlen(text), "f", f);
+	fclose(f);
+	STREQ(diff,
+	      "--- f\n+++ f\n@@ -1,8 +1,11 @@\n extensions:\n   a:\n-    cmd: npx\n+    cmd: "
+	      "\"killick\"\n     type: stdio\n     args:\n-    - x\n+    - \"run\"\n+    - "
+	      "\"--\"\n+    - npx\n+    - x\n   b:\n     enabled: true\n@@ -10,3 +13,4 @@\n "
+	      "    y: 1\n     z: 1\n-    cmd: u # c\n+    args: [\"run\",\"--\",u]\n+    cmd: "
+	      "\"killick\" # c\n");
+}
+
 static void write_text(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "we");
