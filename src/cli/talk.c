@@ -15,6 +15,7 @@
 #include "keeper/clock.h"
 #include "show.h"
 #include "talk.h"
+#include "talk_config.h"
 
 static void ending_signals(sigset_t *out)
 {
@@ -139,6 +140,7 @@ static void talk_on_open(void *ctx, struct killick_session *s, const struct kill
 static bool open_failed(struct talk *t)
 {
 	bar_clear(&t->bar);
+	talk_config_name(t);
 	talk_say(t, "%s", t->error.text);
 	talk_fail(t, talk_exit_of(t->error.code));
 	return false;
@@ -158,7 +160,8 @@ static bool find_cache(char *out, size_t size)
 static bool open_session(struct talk *t)
 {
 	struct killick_session_options options =
-		KILLICK_SESSION_OPTIONS(.config_file = t->source, .command = t->words.command,
+		KILLICK_SESSION_OPTIONS(.config_file = t->config_text ? NULL : t->source,
+					.config = t->config_text, .command = t->words.command,
 					.only = t->server, .label = "command line",
 					.handlers =
 						&KILLICK_HANDLERS(.ctx = t, .on_event = on_event));
@@ -191,18 +194,8 @@ static bool open_session(struct talk *t)
 
 bool talk_open(struct talk *t)
 {
-	if (!t->words.command) {
-		t->source = cli_find_config(t->config);
-		if (!t->source) {
-			cli_usage(t->verb, "no config: .mcp.json, mcp.json and .vscode/mcp.json "
-					   "not found here; give '--config FILE' or a command "
-					   "after '--'");
-			talk_fail(t, EXIT_USAGE);
-			return false;
-		}
-		if (t->verbose)
-			talk_say(t, "the config is %s", t->source);
-	}
+	if (!t->words.command && !talk_config_find(t))
+		return false;
 	talk_catch_signals(t);
 	if (!open_session(t))
 		return false;

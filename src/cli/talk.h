@@ -52,6 +52,8 @@ struct talk {
 	bool opened;                   /* the open call has finished, with: */
 	struct killick_error error;
 	const char *source; /* the config file in use; NULL: a command */
+	char *config_path;  /* owned: `source`, if it was found */
+	char *config_text;  /* owned: the config of another client, translated; NULL: the file */
 	int signals;        /* signalfd; -1: none */
 	int caught;         /* the signal that ends the verb; 0: none */
 	int exit_status;    /* the first that was not 0 */

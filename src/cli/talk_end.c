@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "talk.h"
+#include "talk_config.h"
 
 enum { TAIL_LINES = 8 };
 
@@ -212,6 +213,7 @@ int talk_close(struct talk *t)
 	killick_status_free(t->status);
 	killick_session_free(t->s);
 	killick_free(t->k);
+	talk_config_done(t);
 	t->status = NULL;
 	t->s = NULL;
 	t->k = NULL;

@@ -37,6 +37,8 @@ void begin(void)
 	setenv("TERM", "xterm", 1);
 	setenv("NO_COLOR", "1", 1);
 	unsetenv("KILLICK_CONFIG");
+	unsetenv("XDG_CONFIG_HOME");
+	setenv("HOME", t_audit.dir, 1); /* the configs of other clients */
 	OK(chdir(t_audit.dir) == 0);
 }
 

@@ -1,0 +1,116 @@
+/* talk_config.c - see talk_config.h */
+#include "talk_config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "clients/configfile.h"
+#include "clients/translate.h"
+#include "wrap.h"
+
+/* The directory whose local scopes count. */
+static const char *talk_config_dir(char out[PATH_MAX])
+{
+	return getcwd(out, PATH_MAX) ? out : "";
+}
+
+/* Translate an open file, if the library does not read it. False: it is not understood. */
+static bool talk_config_take(struct talk *t, const struct configfile *c)
+{
+	struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	char dir[PATH_MAX];
+
+	if (!translate_is_needed(c))
+		return true;
+	if (*c->fault) {
+		talk_say(t, "%s", c->fault);
+		talk_fail(t, EXIT_CONFIG);
+		return false;
+	}
+	translate(c, talk_config_dir(dir), &text);
+	t->config_text = buf_take(&text);
+	return true;
+}
+
+static bool talk_config_given(struct talk *t, const char *path)
+{
+	struct client_file f = { .client = clients_of_path(path), .path = (char *)path };
+	struct configfile c;
+	bool good = true;
+
+	t->source = path;
+	if (access(path, R_OK) < 0)
+		return true; /* the library says why */
+	configfile_open(&c, &f);
+	good = talk_config_take(t, &c);
+	configfile_done(&c);
+	return good;
+}
+
+/* Use the first file with a server: files of the project before those of the user. */
+static bool talk_config_search(struct talk *t)
+{
+	AUTO(clients_done) struct client_files found = { .count = 0 };
+	char dir[PATH_MAX], shown[512];
+
+	clients_find(NULL, &found);
+	talk_config_dir(dir);
+	for (size_t k = 0; k < 2 * found.count && !t->source; k++) {
+		const struct client_file *f = &found.list[k % found.count];
+		struct configfile c;
+
+		if (f->project != (k < found.count))
+			continue;
+		configfile_open(&c, f);
+		if (!*c.fault && translate_count(&c, dir) > 0 && talk_config_take(t, &c)) {
+			t->source = t->config_path = mem_dup(f->path);
+			wrap_show_path(f->path, shown, sizeof(shown));
+			talk_say(t, "no .mcp.json here: the config is %s, of %s", shown,
+				 f->client->title);
+		}
+		configfile_done(&c);
+	}
+	return t->source != NULL;
+}
+
+bool talk_config_find(struct talk *t)
+{
+	const char *path = cli_find_config(t->config);
+
+	if (path) {
+		if (!talk_config_given(t, path))
+			return false;
+		if (t->verbose)
+			talk_say(t, "the config is %s", t->source);
+		return true;
+	}
+	if (talk_config_search(t))
+		return true;
+	cli_usage(t->verb,
+		  "no config: .mcp.json, mcp.json and .vscode/mcp.json not found here, nor "
+		  "the config of another MCP client; give '--config FILE' or a command "
+		  "after '--'");
+	talk_fail(t, EXIT_USAGE);
+	return false;
+}
+
+void talk_config_name(struct talk *t)
+{
+	char text[sizeof(t->error.text)];
+
+	if (!t->config_text || strncmp(t->error.text, "config:", 7) != 0)
+		return;
+	snprintf(text, sizeof(text), "%.150s:%s", t->source, t->error.text + 7);
+	memcpy(t->error.text, text, sizeof(text));
+}
+
+void talk_config_done(struct talk *t)
+{
+	mem_drop(&t->config_text);
+	mem_drop(&t->config_path);
+}

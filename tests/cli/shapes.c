@@ -1,0 +1,200 @@
+/* shapes.c - the client verbs with the configs of other MCP clients, in every shape. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shell.h"
+
+static void make_dirs(const char *path)
+{
+	char dir[200];
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+		OK(mkdir(dir, 0755) == 0 || errno == EEXIST);
+	}
+}
+
+/* The variables that a zoo server needs: '{' and '}' around them for JSON, TOML and flow YAML. */
+static const char *zoo_env(const char *equals)
+{
+	static const char *const names[] = { "ZOO_AUDIT", "ZOO_FIFO", "ZOO_PIDS", "ZOO_LIFE_MS" };
+	static char text[2048];
+	size_t len = (size_t)snprintf(text, sizeof(text), "{");
+
+	for (size_t i = 0; i < 4; i++) {
+		const char *value = getenv(names[i]);
+
+		if (value)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\"%s\"%s\"%s\"",
+						len > 1 ? ", " : "", names[i], equals, value);
+	}
+	snprintf(text + len, sizeof(text) - len, "}");
+	return text;
+}
+
+/* Write a file of a shape: a format with the program and its variables as %s. */
+static void write_shape(const char *path, const char *format, const char *equals)
+{
+	char text[8192];
+
+	make_dirs(path);
+	/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the formats are below */
+	snprintf(text, sizeof(text), format, zoo(), zoo_env(equals));
+	write_file(path, text);
+}
+
+static const struct {
+	const char *path, *format, *equals, *title;
+} shapes[] = {
+	{ ".claude.json",
+	  "{\"projects\": {\"/elsewhere\": {\"mcpServers\": {\"no\": {\"command\": \"no\"}}}},\n"
+	  "\"mcpServers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", \"good\"], \"env\": "
+	  "%s}}}",
+	  ": ", "Claude Code" },
+	{ ".cursor/mcp.json",
+	  "{\"mcpServers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", \"good\"], \"env\": "
+	  "%s}}}",
+	  ": ", "Cursor" },
+	{ ".config/Code/User/mcp.json",
+	  "{\"servers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", \"good\"], \"env\": "
+	  "%s}}}",
+	  ": ", "VS Code" },
+	{ ".codex/config.toml",
+	  "[mcp_servers.s]\ncommand = '%s'\nargs = ['mcp', 'good']\nstartup_timeout_sec = 20\nenv "
+	  "= %s\n",
+	  " = ", "Codex" },
+	{ ".config/opencode/opencode.json",
+	  "{\"mcp\": {\"s\": {\"type\": \"local\", \"command\": [\"%s\", \"mcp\", \"good\"], "
+	  "\"environment\": %s}}}",
+	  ": ", "opencode" },
+	{ ".config/opencode/opencode.jsonc",
+	  "{\"mcp\": {\"servers\": {\"s\": {\"command\": [\"%s\", \"mcp\", \"good\"], "
+	  "\"environment\": %s}}}}",
+	  ": ", "opencode" },
+	{ ".config/zed/settings.json",
+	  "// Zed\n{\"context_servers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", "
+	  "\"good\"], "
+	  "\"env\": %s}}}",
+	  ": ", "Zed" },
+	{ ".zed/settings.json",
+	  "{\"context_servers\": {\"s\": {\"command\": {\"path\": \"%s\", \"args\": [\"mcp\", "
+	  "\"good\"], \"env\": %s}}}}",
+	  ": ", "Zed" },
+	{ ".config/goose/config.yaml",
+	  "extensions:\n  s:\n    type: stdio\n    cmd: %s\n    args:\n    - mcp\n    - good\n    "
+	  "envs: "
+	  "%s\n  developer:\n    type: builtin\n",
+	  ": ", "goose" },
+	{ ".continue/config.yaml",
+	  "mcpServers:\n- name: s\n  command: %s\n  args: [mcp, good]\n  env: %s\n", ": ",
+	  "Continue" },
+};
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+TEST(config_takes_every_shape, .timeout_ms = TEST_MS)
+{
+	begin();
+	for (size_t i = 0; i < SHAPES; i++) {
+		write_shape(shapes[i].path, shapes[i].format, shapes[i].equals);
+		RUN(0, "status", "--json", "--config", shapes[i].path);
+		PRINTS("\"server\":\"s\"");
+		OK(!strstr(out, "\"server\":\"no\""));
+		RUN(0, "call", "echo", "--config", shapes[i].path, "--args", "{\"text\":\"hi\"}");
+		PRINTS("hi");
+		STREQ(err, "");
+	}
+}
+
+TEST(without_a_config_here_that_of_another_client_is_taken_and_named, .timeout_ms = TEST_MS)
+{
+	char want[200];
+
+	begin();
+	OK(mkdir("work", 0700) == 0);
+	for (size_t i = 0; i < SHAPES; i++) {
+		if (strncmp(shapes[i].path, ".zed", 4) == 0)
+			continue; /* a file of a project */
+		OK(chdir(t_audit.dir) == 0);
+		write_shape(shapes[i].path, shapes[i].format, shapes[i].equals);
+		OK(chdir("work") == 0);
+		RUN(0, "status", "--json");
+		PRINTS("\"server\":\"s\"");
+		snprintf(want, sizeof(want), "no .mcp.json here: the config is ~/%s, of %s",
+			 shapes[i].path, shapes[i].title);
+		SAYS(want);
+		OK(chdir(t_audit.dir) == 0);
+		OK(unlink(shapes[i].path) == 0);
+	}
+	OK(chdir("work") == 0);
+	RUN(64, "tools");
+	SAYS("nor the config of another MCP client");
+}
+
+TEST(files_of_the_project_come_before_those_of_the_user, .timeout_ms = TEST_MS)
+{
+	begin();
+	make_dirs("work/.zed/x");
+	write_shape(".cursor/mcp.json", shapes[1].format, ": ");
+	write_shape("work/.zed/settings.json", shapes[7].format, ": ");
+	OK(chdir("work") == 0);
+	RUN(0, "status", "--json");
+	SAYS("the config is ~/work/.zed/settings.json, of Zed");
+	CONFIG(".mcp.json", "mine", "good");
+	RUN(0, "status", "--json");
+	PRINTS("\"server\":\"mine\"");
+	STREQ(err, "");
+}
+
+TEST(the_local_scope_of_claude_code_is_that_of_this_project, .timeout_ms = TEST_MS)
+{
+	char format[2048];
+
+	begin();
+	make_dirs("work/below/x");
+	snprintf(format, sizeof(format),
+		 "{\"mcpServers\": {\"s\": {\"command\": \"no\"}},\n\"projects\": {\"%s/work\": "
+		 "{\"mcpServers\": {\"s\": {\"command\": \"%%s\", \"args\": [\"mcp\", \"good\"], "
+		 "\"env\": %%s}}}, \"/other\": {\"mcpServers\": {\"no\": {\"command\": \"no\"}}}}}",
+		 t_audit.dir);
+	write_shape(".claude.json", format, ": ");
+	OK(chdir("work/below") == 0);
+	RUN(0, "call", "echo", "--args", "{\"text\":\"hi\"}");
+	PRINTS("hi");
+	OK(chdir(t_audit.dir) == 0);
+}
+
+TEST(a_wrapped_server_is_started_without_the_second_killick, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_shape("config.toml",
+		    "[mcp_servers.s]\ncommand = '/no/killick'\nargs = ['run', '--', '%s', 'mcp', "
+		    "'good']\nenv = %s\n",
+		    " = ");
+	RUN(0, "tools", "--config", "config.toml");
+	PRINTS("echo");
+}
+
+TEST(errors_in_other_shapes_name_file_and_line, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_file("config.toml", "a = 1\n\n[mcp_servers.x\n");
+	RUN(65, "tools", "--config", "config.toml");
+	SAYS("config.toml:3: ] was expected behind the name of a table");
+	write_file("config.toml",
+		   "a = 1\n\n[mcp_servers.x]\ncommand = 'x'\nstartup_timeout_sec = -1\n");
+	OK(run("tools", "--config", "config.toml", NULL) != 0);
+	SAYS("config.toml:3:");
+	write_file("config.yaml", "extensions:\n  a: [\n");
+	RUN(65, "tools", "--config", "config.yaml");
+	SAYS("config.yaml:");
+}
+
+TEST(dollars_that_the_client_does_not_expand_stay, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_file("config.toml", "[mcp_servers.x]\ncommand = '/no/${NOT_SET}/x'\n");
+	RUN(69, "tools", "--config", "config.toml");
+	SAYS("/no/${NOT_SET}/x");
+}
