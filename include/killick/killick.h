@@ -130,7 +130,8 @@ enum killick_code {
 	KILLICK_OK = 0,
 	/* wrong use of the library: a bad argument, a blocking call in a callback */
 	KILLICK_ERR_USAGE = -1,
-	/* the config was refused; nothing changed */
+	/* the config was refused, and nothing changed; of a server: its part of the config has an
+	 * error */
 	KILLICK_ERR_CONFIG = -2,
 	/* no server, tool or call with this name */
 	KILLICK_ERR_NO_SERVER = -3,
@@ -278,6 +279,7 @@ enum killick_state {
 	KILLICK_STOPPING, /* its tree is being ended */
 	KILLICK_GONE,     /* ended and proved; `error` says why, if the host did not ask for it */
 	KILLICK_DISABLED, /* by the config */
+	KILLICK_REMOTE, /* the config has a URL for the server and no command: it is not started */
 };
 KILLICK_API const char *killick_state_name(enum killick_state state); /* "ready", ... */
 
@@ -359,17 +361,22 @@ struct killick_session_options {
 	 * feature that was declared and is not in `answers` is declined. Only sessions that declare
 	 * the same features share a server. */
 	unsigned features;
-	/* env, cwd and startup_ms are for `command` alone: a config has keys for them.
+	/* env and cwd are for `command` alone: a config has keys for them.
 	 * Variables of the server, "NAME=value", NULL at the end. They are added to the few
 	 * variables that servers get from the host's environment (killick-config(5)), or replace
 	 * them. NULL: none. */
 	char *const *env;
-	const char *cwd;     /* the directory that the server starts in; NULL: the host's */
-	unsigned startup_ms; /* for the start and the handshake; 0: 30000; at most an hour */
+	const char *cwd; /* the directory that the server starts in; NULL: the host's */
+	/* The time that each server has for its start and handshake, also after a refresh; at most
+	 * an hour. 0: as its config says; else 30000, or, of a launcher that may have to download
+	 * the server (npx, uvx, docker, ...), 180000 while its processes show signs of life. */
+	unsigned startup_ms;
 };
 
 /* Open a session: read the config, start its servers, wait as told. Fails, leaving no process, when
- * the config is refused or a required server fails; other failures are in killick_status(). */
+ * the config is refused or a required server fails; other failures are in killick_status(). An
+ * error inside one server of the config (a wrong type, a variable that is not set) makes that
+ * server fail and does not refuse the config. */
 KILLICK_API int killick_session_open(struct killick *k,
 				     const struct killick_session_options *options,
 				     struct killick_session **out, struct killick_error *e);
@@ -386,7 +393,8 @@ KILLICK_API int killick_session_open_start(struct killick *k,
 /* Replace the set of servers by the set of another config. Servers with the same fingerprint stay
  * as they are; other servers are started next to the old ones and replace them when the new ones
  * are ready or failed; returns when every replaced tree is proved gone. Calls in flight on a
- * replaced server end with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing.
+ * replaced server end with KILLICK_ERR_CLOSED (after drain_ms). A refused config changes nothing; a
+ * running server whose new definition has an error stays as it is, and a WARNING names the error.
  * When a required server fails, the session has the new set nevertheless, and the outcome is
  * KILLICK_ERR_START. A server that had failed is tried again. Refreshes of one session are done one
  * after the other. */
@@ -441,6 +449,8 @@ struct killick_server_status {
 	const char *error;       /* why the server is not ready, or last ended; "": no error */
 	const char *stderr_tail; /* the last lines of its stderr, at most 4 KiB */
 	const char *environment; /* where the server is placed; "": on this machine */
+	int code;                /* enum killick_code that belongs to `error` */
+	bool settled; /* ready, failed or not to be started since the open or the refresh */
 };
 
 struct killick_status {
@@ -450,7 +460,8 @@ struct killick_status {
 KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
 /* The same as JSON text, to be given to free(); NULL for NULL. `killick status --json` prints this
  * text: an array of objects with the members of the struct under their names, except that `name` is
- * called `server`. Empty texts, and an unknown number of tools, are null. */
+ * called `server`, and `code` is a word (killick_code_name) or null. Empty texts, and an unknown
+ * number of tools, are null. */
 KILLICK_API char *killick_status_json(const struct killick_status *st);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 
@@ -476,6 +487,8 @@ enum killick_op {
 	KILLICK_UNSUBSCRIBE, /* name: uri */
 	/* name: any method; args: its params. The params are sent as given, except `_meta`: its
 	 * members are sent in addition to the members that the protocol requires in every request.
+	 * Of those, only `extensions` in io.modelcontextprotocol/clientCapabilities is taken from
+	 * the host, in the modern era.
 	 * The result is the text that the server wrote, of any type; one page of a list. The
 	 * methods of the connection itself (initialize, server/discover, subscriptions/listen) are
 	 * refused with KILLICK_ERR_USAGE. */

@@ -47,10 +47,9 @@ static int read_options(struct session_spec *out, const struct killick_session_o
 
 static int check_command(const struct killick_session_options *o, struct killick_error *e)
 {
-	if (!o->command && (o->env || o->cwd || o->startup_ms))
+	if (!o->command && (o->env || o->cwd))
 		return error_set(e, KILLICK_ERR_USAGE,
-				 "env, cwd and startup_ms are for `command`: a config has keys for "
-				 "them");
+				 "env and cwd are for `command`: a config has keys for them");
 	if (o->startup_ms > STARTUP_MAX_MS)
 		return error_set(e, KILLICK_ERR_USAGE, "startup_ms is more than an hour");
 	if (o->features & ~FEATURES)
@@ -197,9 +196,11 @@ static int read_config(struct killick_session *s, const char *config, const char
 {
 	if (!s)
 		return error_set(e, KILLICK_ERR_USAGE, "no session");
-	return session_read_config(
-		&(struct config_from){ .text = config, .file = config_file, .only = s->only }, out,
-		e);
+	return session_read_config(&(struct config_from){ .text = config,
+							  .file = config_file,
+							  .only = s->only,
+							  .more = { .startup_ms = s->startup_ms } },
+				   out, e);
 }
 
 int killick_session_refresh(struct killick_session *s, const char *config, const char *config_file,

@@ -53,6 +53,8 @@ static void pack_server(struct pack *p, const struct lease *l, struct killick_se
 		.bytes_out = sv ? sv->bytes_out + (sv->link ? sv->link->written : 0) : 0,
 		.error = pack_text(p, sv ? sv->error.text : l->error),
 		.environment = pack_text(p, cs->recipe.environment),
+		.code = lease_code(l),
+		.settled = l->settled,
 	};
 	pack_facts(p, sv, out);
 	pack_tail(p, sv, out);
@@ -116,6 +118,11 @@ static void emit_server(struct emit *j, const struct killick_server_status *sv)
 	emit_int(j, "bytes_in", (long long)sv->bytes_in);
 	emit_int(j, "bytes_out", (long long)sv->bytes_out);
 	emit_str(j, "error", sv->error);
+	if (sv->code)
+		emit_str(j, "code", killick_code_name(sv->code));
+	else
+		emit_null(j, "code");
+	emit_bool(j, "settled", sv->settled);
 	emit_str(j, "stderr_tail", sv->stderr_tail);
 	emit_close(j);
 }

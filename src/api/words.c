@@ -42,6 +42,7 @@ const char *killick_state_name(enum killick_state state)
 		[KILLICK_STOPPING] = "stopping",
 		[KILLICK_GONE] = "gone",
 		[KILLICK_DISABLED] = "disabled",
+		[KILLICK_REMOTE] = "remote",
 	};
 
 	return (unsigned)state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";

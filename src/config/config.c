@@ -235,32 +235,47 @@ static void config_fingerprint(struct config_server *s)
 
 /* --- the text --- */
 
+/* Nobody knows which of two servers with one name is meant, so neither is started: the first one
+ * fails and the second one is dropped. */
+static void config_drop_double(struct config_job *j, struct json key)
+{
+	struct config *c = j->out;
+	struct config_server *s = &c->servers[c->count - 1], *first = c->servers;
+	struct err why = ERR_INIT, *e = j->e;
+
+	while (strcmp(first->name, s->name) != 0)
+		first++;
+	if (first == s)
+		return;
+	j->e = &why;
+	config_refuse(j, key.at, "the name '%s' is already used in line %u", s->name, first->line);
+	j->e = e;
+	first->required |= s->required;
+	config_server_fail(first, why.text);
+	config_server_done(s);
+	c->count--;
+}
+
 static int read_servers(struct config_job *j, struct json servers)
 {
 	struct json_iter it = json_iter(servers);
 	size_t count = json_count(servers);
 	struct config *c = j->out;
-	int r = 0;
 
 	if (count > CONFIG_SERVERS_MAX)
 		return config_refuse(j, servers.at, "%zu servers; at most %u are possible", count,
 				     CONFIG_SERVERS_MAX);
 	c->servers = mem_grow(NULL, count, sizeof(*c->servers));
-	while (r == 0 && json_each(&it)) {
+	while (json_each(&it)) {
 		struct config_server *s = &c->servers[c->count++];
 
 		memset(s, 0, sizeof(*s));
-		r = config_server_read(j, it.key, it.value, s);
-		for (size_t i = 0; r == 0 && i + 1 < c->count; i++) {
-			if (strcmp(c->servers[i].name, s->name) == 0)
-				r = config_refuse(j, it.key.at,
-						  "the name '%s' is already used in line %u",
-						  s->name, c->servers[i].line);
-		}
-		if (r == 0)
-			config_fingerprint(s);
+		config_server_read(j, it.key, it.value, s);
+		config_drop_double(j, it.key);
 	}
-	return r;
+	for (size_t i = 0; i < c->count; i++)
+		config_fingerprint(&c->servers[i]);
+	return 0;
 }
 
 static int read_top(struct config_job *j, struct json top)
@@ -396,9 +411,9 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 	s = c.servers = mem_grow(NULL, 1, sizeof(*s));
 	memset(s, 0, sizeof(*s));
 	c.count = 1;
-	config_server_defaults(s);
 	s->name = s->recipe.name = mem_dup(name);
 	s->recipe.argv = strings_copy(argv);
+	config_server_defaults(s);
 	r = config_env_read(&j, &vars);
 	s->recipe.envp = vars.envp;
 	if (r < 0) {
@@ -463,25 +478,23 @@ int config_command_more(struct config *c, const struct config_more *more, struct
 	if (more->cwd)
 		r->cwd = mem_dup(more->cwd);
 	if (more->startup_ms)
-		s->startup_ms = more->startup_ms;
+		config_set_startup(c, more->startup_ms);
 	config_fingerprint(s);
 	return 0;
 }
 
-void config_done(struct config *c)
+void config_set_startup(struct config *c, int64_t startup_ms)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		struct config_server *s = &c->servers[i];
-
-		recipe_done(&s->recipe);
-		if (s->place)
-			config_place_done(s->place);
-		free(s->place);
-		free(s->problem);
-		strings_free(s->enabled_tools);
-		strings_free(s->disabled_tools);
-		free(s->stderr_file);
+		c->servers[i].startup_ms = startup_ms;
+		c->servers[i].idle_ms = 0;
 	}
+}
+
+void config_done(struct config *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		config_server_done(&c->servers[i]);
 	for (size_t i = 0; i < c->place_count; i++)
 		config_place_done(&c->places[i]);
 	free(c->servers);

@@ -2,10 +2,11 @@
  *
  * Reads {"mcpServers": {...}} and VS Code's {"servers": {...}}, with comments and trailing commas;
  * variables (expand.h) in command, args, cwd, stderr and the values of env. "environments" are the
- * executors that servers can be placed on. A config with an error is refused as a whole, with file,
- * line, key and reason; but a server that cannot be placed fails alone (`problem`). Unknown keys
- * are ignored and named once in `warnings`; no key may come twice. docs/killick-config.5 describes
- * every key.
+ * executors that servers can be placed on. An error inside a server makes that server fail
+ * (`problem`), with file, line, key and reason; the other servers can be used. A text that is not
+ * JSON, an error outside of the servers and an error in an environment refuse the whole config.
+ * Unknown keys are ignored and named once in `warnings`; no key may come twice.
+ * docs/killick-config.5 describes every key.
  *
  * Life: config_parse, config_read or config_command -> read its fields -> config_done.
  *
@@ -53,17 +54,23 @@ struct config_server {
 	 * The fields that a session decides (session, grace, ...) are not set. */
 	struct recipe recipe;
 	struct config_place *place; /* a copy, owned; NULL: this machine, or problem */
-	char *problem;              /* a sentence: why the server cannot be placed; NULL: it can */
+	char *problem;              /* a sentence: why the server is not started; NULL: it is */
+	bool refused;               /* `problem` is an error in the text of the config */
 	bool disabled;              /* also true for servers that are not stdio servers */
+	bool remote;                /* has a URL and no command; `problem` says what can be done */
 	bool required;
 	bool shared;                 /* "share": "identical" */
 	enum config_era era;         /* "era": "legacy" (default), "modern", "auto" */
 	enum config_restart restart; /* "restart": "on-use" (default), "now", "never" */
-	int64_t startup_ms, tool_ms; /* defaults 30 s, 300 s */
-	char **enabled_tools;        /* NULL: all; else NULL at the end */
-	char **disabled_tools;       /* may be NULL */
-	char *stderr_file;           /* "stderr": append the server's stderr there; NULL: none */
-	unsigned line;               /* where the server begins in the text; 0 without a text */
+	/* defaults: 30 s, and 300 s. The start of a launcher (launcher.h) takes at most 180 s */
+	int64_t startup_ms, tool_ms;
+	/* The start fails when the tree shows no sign of life for so long: 30 s for a launcher; 0:
+	 * not looked at. */
+	int64_t idle_ms;
+	char **enabled_tools;  /* NULL: all; else NULL at the end */
+	char **disabled_tools; /* may be NULL */
+	char *stderr_file;     /* "stderr": append the server's stderr there; NULL: none */
+	unsigned line;         /* where the server begins in the text; 0 without a text */
 	char fingerprint[FINGERPRINT_SIZE]; /* of the recipe and the place */
 };
 
@@ -88,6 +95,8 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 /* The same for a file; also -errno when reading fails, -EFBIG when the file is longer than
  * CONFIG_FILE_MAX. */
 int config_read(const char *file, char *const *environ_, struct config *out, struct err *e);
+/* Let every server have this time to start, instead of the time in its config. */
+void config_set_startup(struct config *c, int64_t startup_ms);
 /* A config of one server without a text. argv is not expanded; the server gets the default
  * variables of environ_. */
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
@@ -101,6 +110,9 @@ struct config_more {
 };
 int config_command_more(struct config *c, const struct config_more *more, struct err *e);
 void config_done(struct config *c);
+
+/* The variables that a server gets without being named in its config; NULL at the end. */
+extern const char *const config_passed_variables[];
 
 /* The environment with this name; NULL if there is none. */
 const struct config_place *config_place_find(const struct config *c, const char *name);

@@ -14,12 +14,14 @@
 #include "config/expand.h"
 
 /* TypeScript and Python SDKs: HOME LOGNAME PATH SHELL TERM USER; codex has the others as well. */
-static const char *const passed[] = { "HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
-				      "SHELL", "TERM", "TMPDIR", "TZ",      "USER" };
+const char *const config_passed_variables[] = { "HOME", "LANG",  "LC_ALL", "LOGNAME",
+						"PATH", "SHELL", "TERM",   "TMPDIR",
+						"TZ",   "USER",  NULL };
 /* What ssh and its like need of us beside these: the agent, a ticket, a proxy's idea of a host. */
 static const char *const for_ssh[] = { "KRB5CCNAME", "SSH_AGENT_PID", "SSH_AUTH_SOCK",
 				       "XDG_RUNTIME_DIR" };
 #define COUNT(list)  (sizeof(list) / sizeof((list)[0]))
+#define PASSED       (COUNT(config_passed_variables) - 1)
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 enum rank { BY_DEFAULT, BY_NAME, BY_VALUE }; /* the higher one counts */
@@ -80,8 +82,8 @@ static int add_defaults(struct config_job *j, struct entries *s)
 
 	if (s->kind == CONFIG_ENV_PLACED)
 		return 0;
-	for (size_t i = 0; r == 0 && i < COUNT(passed); i++)
-		r = add_default(j, s, passed[i]);
+	for (size_t i = 0; r == 0 && i < PASSED; i++)
+		r = add_default(j, s, config_passed_variables[i]);
 	for (size_t i = 0; r == 0 && s->kind == CONFIG_ENV_PROGRAM && i < COUNT(for_ssh); i++)
 		r = add_default(j, s, for_ssh[i]);
 	return r;
@@ -267,8 +269,7 @@ static int pick(struct config_job *j, const char *key, struct entries *s, char *
 
 int config_env_read(struct config_job *j, struct config_env *v)
 {
-	size_t most =
-		COUNT(passed) + COUNT(for_ssh) + json_count(v->names.v) + json_count(v->env.v);
+	size_t most = PASSED + COUNT(for_ssh) + json_count(v->names.v) + json_count(v->env.v);
 	AUTO(entries_done)
 	struct entries s = { .list = mem_grow(NULL, most, sizeof(struct entry)), .kind = v->kind };
 	int r;

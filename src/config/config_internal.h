@@ -60,11 +60,16 @@ enum config_text { CONFIG_PLAIN, CONFIG_EXPAND, CONFIG_PATH };
 int config_string(struct config_job *j, const char *key, struct json v, enum config_text how,
 		  char **out);
 
-/* One member of the object of servers, into *s, which is zero. */
-int config_server_read(struct config_job *j, struct json key, struct json value,
-		       struct config_server *s);
-/* Set the default values of a server. */
+/* One member of the object of servers, into *s, which is zero. With an error in it, *s is a server
+ * that fails. */
+void config_server_read(struct config_job *j, struct json key, struct json value,
+			struct config_server *s);
+/* Make a server that fails for this reason. Only its name, its line and its switches are kept, so
+ * that no part of a wrong definition is used. */
+void config_server_fail(struct config_server *s, const char *why);
+/* Set the default values of a server whose argv is known. */
 void config_server_defaults(struct config_server *s);
+void config_server_done(struct config_server *s);
 
 enum config_env_kind {
 	CONFIG_ENV_SERVER,  /* the default list, the variables that `names` names, `env` */

@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/strings.h"
 #include "config/config_internal.h"
+#include "config/launcher.h"
 
 #define STARTUP_MS  30000
+#define LAUNCHER_MS 180000 /* a download that is killed can leave a broken cache of packages */
 #define TOOL_MS     300000
 #define SECONDS_MAX 31536000.0 /* a year: more is a mistake */
 
@@ -29,6 +32,7 @@ enum key {
 	REQUIRED,
 	STARTUP,
 	STARTUP_IN_MS,
+	STARTUP_IDLE,
 	TOOL,
 	ENABLED_TOOLS,
 	DISABLED_TOOLS,
@@ -65,6 +69,7 @@ static const struct {
 	{ "startupTimeoutSec", STARTUP },
 	{ "startup_timeout_sec", STARTUP },
 	{ "startup_timeout_ms", STARTUP_IN_MS },
+	{ "startupIdleSec", STARTUP_IDLE },
 	{ "toolTimeoutSec", TOOL },
 	{ "tool_timeout_sec", TOOL },
 	{ "enabledTools", ENABLED_TOOLS },
@@ -352,6 +357,34 @@ static int read_cwd(struct config_job *j, const struct config_value *v, struct c
 	return r;
 }
 
+/* "npx -y foo" in place of a program is a frequent mistake, and no program has such a name. */
+static int config_server_check_program(struct config_job *j, const struct config_value *command,
+				       const struct config_server *s)
+{
+	char *const *argv = s->recipe.argv;
+	char rest[120] = "";
+	size_t word, len = 0;
+
+	if (j->plain || s->recipe.environment || !argv[0] || !strchr(argv[0], ' ') ||
+	    launcher_is_found(argv[0], &s->recipe))
+		return 0;
+	word = strcspn(argv[0], " ");
+	for (const char *p = argv[0] + word; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
+		int n = (int)strcspn(p, " ");
+
+		if (len + (size_t)n + 8 > sizeof(rest)) {
+			snprintf(rest + len, sizeof(rest) - len, ", ...");
+			break;
+		}
+		len += (size_t)snprintf(rest + len, sizeof(rest) - len, "%s\"%.*s\"",
+					len ? ", " : "", n, p);
+	}
+	return config_refuse(j, command->v.at,
+			     "there is no program '%.40s'; arguments go into 'args': write "
+			     "\"command\": \"%.*s\", \"args\": [%s]",
+			     argv[0], word < 40 ? (int)word : 40, argv[0], rest);
+}
+
 static int read_words(struct config_job *j, const struct fields *f, struct config_server *s)
 {
 	static const char *const shares[] = { "never", "identical", NULL };
@@ -376,7 +409,11 @@ static int read_words(struct config_job *j, const struct fields *f, struct confi
 static int read_times(struct config_job *j, const struct fields *f, struct config_server *s)
 {
 	const struct config_value *sec = &f->of[STARTUP], *ms = &f->of[STARTUP_IN_MS];
+	const struct config_value *idle = &f->of[STARTUP_IDLE];
 	int r;
+
+	if (sec->v.at || ms->v.at || idle->v.at)
+		s->idle_ms = 0;
 
 	if (sec->v.at && ms->v.at)
 		return config_refuse(j, ms->v.at, "'%s' means the same as '%s': keep one", ms->key,
@@ -384,6 +421,8 @@ static int read_times(struct config_job *j, const struct fields *f, struct confi
 	r = read_ms(j, sec, 1000, &s->startup_ms);
 	if (r == 0)
 		r = read_ms(j, ms, 1, &s->startup_ms);
+	if (r == 0)
+		r = read_ms(j, idle, 1000, &s->idle_ms);
 	return r < 0 ? r : read_ms(j, &f->of[TOOL], 1000, &s->tool_ms);
 }
 
@@ -410,8 +449,11 @@ static int read_rest(struct config_job *j, const struct fields *f, struct config
 	const struct config_value *env = &f->of[ENVIRONMENT];
 	int r;
 
-	if ((r = read_placement(j, env, s)) < 0 || (r = config_server_read_argv(j, f, s)) < 0 ||
-	    (r = config_server_read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
+	if ((r = read_placement(j, env, s)) < 0 || (r = config_server_read_argv(j, f, s)) < 0)
+		return r;
+	config_server_defaults(s);
+	if ((r = config_server_read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
+	    (r = config_server_check_program(j, &f->of[COMMAND], s)) < 0 ||
 	    (r = read_times(j, f, s)) < 0 || (r = read_tools(j, f, s)) < 0 ||
 	    (r = config_server_read_limits(j, &f->of[LIMITS], s)) < 0 ||
 	    (r = read_words(j, f, s)) < 0 ||
@@ -435,6 +477,36 @@ static void warn(struct config_job *j, const struct fields *f)
 			    f->of[URL].key);
 }
 
+/* The address of a remote server for a message, without its query, which may have a secret. */
+static void config_server_show_url(const struct config_value *url, char *out, size_t size)
+{
+	char text[160];
+
+	out[0] = '\0';
+	if (json_type(url->v) != JSON_STRING)
+		return;
+	json_string_into(url->v, text, sizeof(text));
+	text[strcspn(text, "?#")] = '\0';
+	if (config_is_printable(text))
+		snprintf(out, size, "%s", text);
+}
+
+/* Say what a remote server is, and how it can be used in spite of that. */
+static void config_server_explain_remote(const struct fields *f, const char *kind,
+					 struct config_server *s)
+{
+	char url[160], text[640];
+
+	config_server_show_url(&f->of[URL], url, sizeof(url));
+	snprintf(text, sizeof(text),
+		 "server '%s' is remote (%s%s%s); killick starts servers that have a 'command', "
+		 "and does not speak to URLs: use it through a program that does, such as "
+		 "\"command\": \"npx\", \"args\": [\"-y\", \"mcp-remote\", \"%s\"]",
+		 s->name, kind, *url ? ", " : "", url, *url ? url : "URL");
+	s->problem = mem_dup(text);
+	s->remote = true;
+}
+
 /* A server that is reached by other means than stdio stays in the list and is not started. */
 static int read_remote(struct config_job *j, struct json key, const struct fields *f,
 		       struct config_server *s)
@@ -450,13 +522,20 @@ static int read_remote(struct config_job *j, struct json key, const struct field
 				     "server '%s' is required, but it is remote (%s) and killick "
 				     "starts only stdio servers",
 				     s->name, shown);
-	if (!s->disabled)
+	if (!s->disabled) {
 		config_warn(j, key.at, "server '%s' is remote (%s) and is not started by killick",
 			    s->name, shown);
+		config_server_explain_remote(f, shown, s);
+	}
 	s->disabled = true;
 	s->recipe.argv = strings_copy((char *[]){ NULL });
 	s->recipe.envp = strings_copy((char *[]){ NULL });
 	return 0;
+}
+
+static bool config_server_is_name(const char *name)
+{
+	return *name && strlen(name) <= CONFIG_NAME_MAX && config_is_printable(name);
 }
 
 static int config_server_read_name(struct config_job *j, struct json key, struct config_server *s)
@@ -468,7 +547,7 @@ static int config_server_read_name(struct config_job *j, struct json key, struct
 	s->name = s->recipe.name = name;
 	if (r < 0)
 		return r;
-	if (!*s->name || strlen(s->name) > CONFIG_NAME_MAX || !config_is_printable(s->name))
+	if (!config_server_is_name(s->name))
 		return config_refuse(
 			j, key.at,
 			"server '%s': a name is printable and has 1 to %u bytes, not %zu",
@@ -478,7 +557,10 @@ static int config_server_read_name(struct config_job *j, struct json key, struct
 
 void config_server_defaults(struct config_server *s)
 {
-	s->startup_ms = STARTUP_MS;
+	bool launcher = s->recipe.argv && launcher_is(s->recipe.argv);
+
+	s->startup_ms = launcher ? LAUNCHER_MS : STARTUP_MS;
+	s->idle_ms = launcher ? STARTUP_MS : 0;
 	s->tool_ms = TOOL_MS;
 }
 
@@ -503,8 +585,8 @@ static int read_kind(struct config_job *j, struct json key, const struct fields 
 	return read_rest(j, f, s);
 }
 
-int config_server_read(struct config_job *j, struct json key, struct json value,
-		       struct config_server *s)
+static int config_server_read_keys(struct config_job *j, struct json key, struct json value,
+				   struct config_server *s)
 {
 	struct fields f = { .unknown.count = 0 };
 	struct json_iter it = json_iter(value);
@@ -513,7 +595,6 @@ int config_server_read(struct config_job *j, struct json key, struct json value,
 	if (r < 0)
 		return r;
 	config_server_defaults(s);
-	s->line = config_line(j, key.at);
 	j->server = s->name;
 	j->plain = false;
 	if (json_type(value) != JSON_OBJECT)
@@ -523,8 +604,64 @@ int config_server_read(struct config_job *j, struct json key, struct json value,
 		r = config_server_fields_add(j, it.key, it.value, &f);
 	if (r == 0)
 		r = read_switches(j, &f, s);
-	if (r == 0)
-		r = read_kind(j, key, &f, s);
+	return r < 0 ? r : read_kind(j, key, &f, s);
+}
+
+void config_server_done(struct config_server *s)
+{
+	recipe_done(&s->recipe);
+	if (s->place)
+		config_place_done(s->place);
+	free(s->place);
+	free(s->problem);
+	strings_free(s->enabled_tools);
+	strings_free(s->disabled_tools);
+	free(s->stderr_file);
+}
+
+void config_server_fail(struct config_server *s, const char *why)
+{
+	struct config_server failed = { .problem = mem_dup(why),
+					.refused = true,
+					.disabled = s->disabled && !s->remote,
+					.required = s->required,
+					.line = s->line };
+
+	failed.name = failed.recipe.name = mem_dup(s->name);
+	failed.recipe.argv = strings_copy((char *[]){ NULL });
+	failed.recipe.envp = strings_copy((char *[]){ NULL });
+	config_server_defaults(&failed);
+	config_server_done(s);
+	*s = failed;
+}
+
+/* A server whose name cannot be used fails under the name that messages have. */
+static void config_server_rename(struct json key, struct config_server *s)
+{
+	char shown[CONFIG_SHOW_SIZE];
+
+	config_show(key, shown);
+	free((char *)s->recipe.name);
+	s->name = s->recipe.name = mem_dup(*shown ? shown : "?");
+}
+
+void config_server_read(struct config_job *j, struct json key, struct json value,
+			struct config_server *s)
+{
+	struct err why = ERR_INIT, *e = j->e;
+	size_t room = j->room;
+	int r;
+
+	s->line = config_line(j, key.at);
+	j->e = &why;
+	r = config_server_read_keys(j, key, value, s);
 	j->server = NULL;
-	return r;
+	j->e = e;
+	if (r == 0)
+		return;
+	if (!s->name || !config_server_is_name(s->name))
+		config_server_rename(key, s);
+	json_bool(json_get(value, "required"), &s->required);
+	j->room = room;
+	config_server_fail(s, why.text);
 }

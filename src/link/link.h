@@ -91,6 +91,7 @@ struct link_ops { /* the functions of one kind of link */
 	void (*free)(struct link *l);
 	void (*interrupt)(struct link *l);
 	void (*pause)(struct link *l, bool paused);
+	bool (*activity)(const struct link *l, unsigned long long *out); /* may be NULL */
 };
 #define LINK_ID_SIZE   24
 #define LINK_TREE_SIZE 17 /* 16 hex digits and a NUL */
@@ -151,6 +152,12 @@ static inline void link_interrupt(struct link *l)
 static inline void link_pause(struct link *l, bool paused)
 {
 	l->ops->pause(l, paused);
+}
+/* A number that changes whenever the tree of the server does something (activity.h). False: not
+ * known. */
+static inline bool link_activity(const struct link *l, unsigned long long *out)
+{
+	return l->ops->activity && l->ops->activity(l, out);
 }
 /* Only after on_ended. */
 static inline void link_free(struct link *l)

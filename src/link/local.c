@@ -34,6 +34,7 @@
 #include "base/queue.h"
 #include "base/quiet.h"
 #include "base/trace.h"
+#include "link/activity.h"
 #include "link/end.h"
 #include "link/ends.h"
 #include "link/launch.h"
@@ -648,6 +649,13 @@ static void local_stop(struct link *link, enum link_stop how, long grace_ms)
 		close_stdin(l);
 }
 
+static bool local_activity(const struct link *link, unsigned long long *out)
+{
+	const struct local *l = (const struct local *)(const void *)link;
+
+	return !l->hung_up && activity_read(l->keeper_pid, l->end.pid, out);
+}
+
 static void local_free(struct link *link)
 {
 	struct local *l = CONTAINER_OF(link, struct local, link);
@@ -689,8 +697,9 @@ static int watch_all(struct local *l, const struct ends *ends)
 int link_open(struct loop *loop, const struct recipe *recipe, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e)
 {
-	static const struct link_ops ops = { local_write, local_unwritten, local_stop,
-					     local_free,  local_interrupt, local_pause };
+	static const struct link_ops ops = { local_write,   local_unwritten, local_stop,
+					     local_free,    local_interrupt, local_pause,
+					     local_activity };
 	AUTO(ends_drop) struct ends ends = ENDS_INIT;
 	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
 	int r, pidfd = -1;

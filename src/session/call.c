@@ -344,12 +344,14 @@ static void call_begin_one(struct killick_call *c, struct lease *l)
 	struct killick_result *cached;
 	struct killick_error e;
 
-	if (cs->disabled) {
+	if (cs->remote) {
+		finish_with(c, KILLICK_ERR_NO_SERVER, cs->name, cs->problem);
+	} else if (cs->disabled) {
 		error_set(&e, KILLICK_ERR_NO_SERVER, "server '%s' is disabled by the config",
 			  cs->name);
 		finish_with(c, e.code, cs->name, e.text);
 	} else if (!l->server) {
-		finish_with(c, KILLICK_ERR_START, cs->name, l->error);
+		finish_with(c, lease_code(l), cs->name, l->error);
 	} else if (tool && !config_tool_allowed(cs, tool)) {
 		error_set(&e, KILLICK_ERR_NO_SERVER,
 			  "the config does not allow tool '%.100s' of server '%s': see its "

@@ -165,7 +165,20 @@ enum killick_state lease_server_state(const struct lease *l)
 {
 	if (l->server)
 		return l->server->state;
+	if (lease_config(l)->remote)
+		return KILLICK_REMOTE;
 	return lease_config(l)->disabled ? KILLICK_DISABLED : KILLICK_GONE;
+}
+
+int lease_code(const struct lease *l)
+{
+	if (l->server)
+		return l->server->error.code;
+	if (!l->error)
+		return KILLICK_OK;
+	if (lease_config(l)->remote)
+		return KILLICK_ERR_NO_SERVER;
+	return lease_config(l)->refused ? KILLICK_ERR_CONFIG : KILLICK_ERR_START;
 }
 
 /* Move one server into a config of its own. */
@@ -225,6 +238,7 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 	cs = l->config.servers;
 	if (cs->disabled) {
 		l->settled = true;
+		l->error = cs->remote ? mem_dup(cs->problem) : NULL;
 	} else if (cs->problem) {
 		pool_refuse(l, cs->problem);
 	} else {

@@ -68,6 +68,8 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs);
 const struct config_server *lease_config(const struct lease *l);
 const char *lease_name(const struct lease *l);
 enum killick_state lease_server_state(const struct lease *l);
+/* The code that belongs to the error of the server; KILLICK_OK: no error. */
+int lease_code(const struct lease *l);
 /* Does cs define the server that the lease has? */
 bool lease_fits(const struct lease *l, const struct config_server *cs);
 /* Take over the rest of cs. A server that had failed is tried again. */

@@ -3,7 +3,8 @@
  * Servers are compared by name. A server with the same fingerprint, era and sharing stays; it takes
  * over the settings that need no restart. A changed server is started beside the old server and
  * replaces it in the table when the new server is ready or failed; until then calls go to the old
- * server. Leases on servers that the config no longer names leave at once. The refresh is over when
+ * server. A running server whose new definition has an error stays as it is, with a warning. Leases
+ * on servers that the config no longer names leave at once. The refresh is over when
  * the new servers that the session waits for are settled, and every old tree is proved gone. A
  * refresh waits for the refresh before it; a close does not wait for a refresh.
  */
@@ -47,6 +48,9 @@ static void refresh_begin_one(struct killick_session *s, struct job *j, size_t i
 
 	if (old && lease_fits(old, cs)) {
 		lease_adjust(old, cs);
+		table[i] = old;
+	} else if (old && cs->refused && old->server && old->state == LEASE_HELD) {
+		event_warning(s, NULL, cs->problem);
 		table[i] = old;
 	} else if (old) {
 		j->fresh[i] = lease_new(s, cs);

@@ -154,6 +154,7 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 {
 	struct server *sv = ctx;
 
+	sv->bytes_stderr += len;
 	tail_add(&sv->tail, bytes, len);
 	/* Bytes that the file does not take at once are dropped. The file may be a pipe that nobody
 	 * reads any more, and this may be a thread of the host. */

@@ -15,7 +15,9 @@
  * - idle: waits for its next use, for its back-off to pass (timer), or for its turn to start
  *   (queue).
  * - starting: link_open was called. The client exists already and writes into the pipe, so that the
- *   server does not wait for us. One deadline covers this state and the next.
+ *   server does not wait for us. One deadline covers this state and the next. Of a launcher, which
+ *   may have to download the server, the tree is looked at every second: the start also fails when
+ *   the tree shows no sign of life for too long.
  * - handshaking: its process runs. Calls are accepted from `starting` on; the client sends them
  *   after the handshake.
  * - ready: the only state without a deadline. While the connection to the executor of the server is
@@ -62,6 +64,7 @@
 #define LINGER_MS     250   /* between EOF and the exit that usually follows */
 #define GUARD_MS      10000 /* beyond what the keeper is given */
 #define IN_FLIGHT_MAX 4096
+#define LIFE_MS       1000 /* how often a starting tree is looked at */
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
 
@@ -138,6 +141,19 @@ void server_not_started(struct server *sv, const char *why)
 
 static void server_gone(struct server *sv);
 
+/* Milliseconds until the start has to be looked at: its deadline, or the next sign of life. */
+static int64_t server_start_wait_ms(const struct server *sv)
+{
+	int64_t left_us = sv->started_us + sv->startup_ms * 1000 - loop_now_us();
+	int64_t left_ms = left_us > 0 ? (left_us + 999) / 1000 : 0, look_ms = LIFE_MS;
+
+	if (!sv->idle_ms)
+		return left_ms;
+	if (sv->idle_ms / 4 < look_ms)
+		look_ms = sv->idle_ms / 4 + 1;
+	return left_ms < look_ms ? left_ms : look_ms;
+}
+
 static void server_start(struct server *sv)
 {
 	struct err e = ERR_INIT;
@@ -166,7 +182,8 @@ static void server_start(struct server *sv)
 	}
 	memcpy(sv->link_id, sv->link->id, sizeof(sv->link_id));
 	relay_stderr_open(sv);
-	server_go(sv, KILLICK_STARTING, sv->startup_ms);
+	sv->alive_us = sv->started_us;
+	server_go(sv, KILLICK_STARTING, server_start_wait_ms(sv));
 	server_open_client(sv);
 	RING_EACH(r, &sv->parked)
 		call_unpark(CONTAINER_OF(r, struct killick_call, in_park));
@@ -212,6 +229,30 @@ static void server_stop(struct server *sv, enum ending_why why, enum link_stop h
 	link_stop(sv->link, how);
 }
 
+/* Has the tree done something since the last look? A tree that cannot be looked at is taken to be
+ * busy. */
+static bool server_is_alive(struct server *sv)
+{
+	unsigned long long life = 0;
+	bool known = link_activity(sv->link, &life);
+
+	life += sv->bytes_in + sv->bytes_stderr;
+	if (known && life == sv->life)
+		return false;
+	sv->life = life;
+	return true;
+}
+
+static void server_too_quiet(struct server *sv)
+{
+	error_set(&sv->error, KILLICK_ERR_START,
+		  "server '%s' showed no sign of life for %.3g s while it started: no output, no "
+		  "CPU time, no input or output of its processes; run its command by hand, or set "
+		  "startupTimeoutSec if it needs longer",
+		  sv->recipe.name, (double)sv->idle_ms / 1000);
+	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
+}
+
 static void server_too_slow(struct server *sv)
 {
 	error_set(&sv->error, KILLICK_ERR_START,
@@ -219,6 +260,23 @@ static void server_too_slow(struct server *sv)
 		  "raise startupTimeoutSec if it needs longer",
 		  sv->recipe.name, (double)sv->startup_ms / 1000);
 	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
+}
+
+/* The timer of a start: the deadline, or one more look at the tree. */
+static void server_check_start(struct server *sv)
+{
+	int64_t now_us = loop_now_us();
+
+	if (now_us >= sv->started_us + sv->startup_ms * 1000) {
+		server_too_slow(sv);
+		return;
+	}
+	if (sv->idle_ms && server_is_alive(sv))
+		sv->alive_us = now_us;
+	if (sv->idle_ms && now_us >= sv->alive_us + sv->idle_ms * 1000)
+		server_too_quiet(sv);
+	else
+		loop_timer_set(sv->k->loop, &sv->timer, server_start_wait_ms(sv), on_time);
 }
 
 static void server_linger(struct server *sv)
@@ -431,7 +489,7 @@ void server_step(struct server *sv, enum server_event ev)
 		break;
 	case STATE(KILLICK_STARTING, EV_TIME):
 	case STATE(KILLICK_HANDSHAKING, EV_TIME):
-		server_too_slow(sv);
+		server_check_start(sv);
 		break;
 	case STATE(KILLICK_READY, EV_LEAVING):
 		server_go(sv, KILLICK_DRAINING, NO_DEADLINE);
@@ -531,6 +589,7 @@ bool server_is(const struct server *sv, const struct config_server *cs, unsigned
 void server_adjust(struct server *sv, const struct config_server *cs)
 {
 	sv->startup_ms = cs->startup_ms;
+	sv->idle_ms = cs->idle_ms;
 	sv->restart = cs->restart;
 	free(sv->stderr_file); /* used when it starts the next time */
 	sv->stderr_file = mem_dup(cs->stderr_file);

@@ -72,6 +72,7 @@ struct server {
 
 	/* what a refresh may change */
 	int64_t startup_ms;
+	int64_t idle_ms; /* 0: signs of life are not looked for */
 	enum config_restart restart;
 	char *stderr_file;
 
@@ -91,6 +92,8 @@ struct server {
 	bool failed_client; /* client_fail was called */
 	bool assumed;       /* the era was taken from the cache */
 	struct toolcache tools;
+	unsigned long long life; /* changes with each sign of life while it starts */
+	int64_t alive_us;        /* the last sign of life that was seen */
 	pid_t pid;
 	char level[16];
 	char link_id[LINK_ID_SIZE], tree[LINK_TREE_SIZE]; /* of the last link; for traces */
@@ -109,7 +112,8 @@ struct server {
 	bool again;   /* start again at once: the probe or a wrong era may have ended the server */
 	bool doubted; /* `again` was used; reset when the server is ready */
 	unsigned long long bytes_in, bytes_out; /* out: without the current link */
-	struct killick_error error;             /* why the server is not ready, or last ended */
+	unsigned long long bytes_stderr;
+	struct killick_error error; /* why the server is not ready, or last ended */
 	struct ending ending;
 	bool has_ended; /* `ending` says how */
 	struct tail tail;

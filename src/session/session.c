@@ -159,6 +159,8 @@ int session_read_config(const struct config_from *from, struct config *out, stru
 	}
 	if (r < 0)
 		return error_set(e, KILLICK_ERR_CONFIG, "%s", why.text);
+	if (from->more.startup_ms)
+		config_set_startup(out, from->more.startup_ms);
 	return from->only ? keep_only(out, from->only, e) : 0;
 }
 
@@ -356,6 +358,7 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 		.wait = o->wait,
 		.grace_ms = o->grace_ms ? o->grace_ms : GRACE_MS,
 		.drain_ms = o->drain_ms,
+		.startup_ms = o->startup_ms,
 		.handlers = spec->handlers,
 		.features = features_of(spec),
 		.names = NAMES_INIT,

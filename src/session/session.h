@@ -34,6 +34,7 @@ struct killick_session {
 	char *only;  /* NULL: all servers of the config */
 	enum killick_wait wait;
 	unsigned grace_ms, drain_ms;
+	unsigned startup_ms; /* 0: as the config says */
 	struct killick_handlers handlers;
 	unsigned features; /* enum killick_answers: declared to servers */
 
@@ -126,7 +127,7 @@ struct config_from {
 	const char *text, *file;
 	char *const *command;
 	const char *only;        /* use only this server; NULL: all servers */
-	struct config_more more; /* of the command */
+	struct config_more more; /* env and cwd: of the command; startup_ms: of all servers */
 };
 int session_read_config(const struct config_from *from, struct config *out,
 			struct killick_error *e);

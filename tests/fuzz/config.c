@@ -33,11 +33,12 @@ static void check_server(const struct config_server *s)
 
 	assert(len > 0 && len <= CONFIG_NAME_MAX && s->line > 0);
 	assert(s->recipe.argv && s->recipe.envp &&
-	       (s->disabled || (s->recipe.argv[0] && *s->recipe.argv[0])));
+	       (s->disabled || s->refused || (s->recipe.argv[0] && *s->recipe.argv[0])));
 	assert(s->startup_ms > 0 && s->tool_ms > 0);
 	assert(level_name(s->recipe.contain) && (!s->recipe.cwd || *s->recipe.cwd));
 	assert(strspn(s->fingerprint, "0123456789abcdef") == FINGERPRINT_SIZE - 1);
-	if (!s->disabled)
+	assert(!s->refused || s->problem);
+	if (!s->disabled && !s->refused)
 		check_env(s->recipe.envp, !s->recipe.environment);
 	config_tool_allowed(s, "x");
 }

@@ -110,10 +110,8 @@ TEST(configs_that_are_refused)
 		const char *config, *names;
 	} bad[] = {
 		{ "", "config" },
-		{ "{\"mcpServers\":{\"a\":{\"command\":7}}}", "command" },
-		{ "{\n\"mcpServers\":{\n\"a\":{\"command\":\"x\",\n\"args\":[1]}}}", "4" },
-		{ "{\"mcpServers\":{\"a\":{\"command\":\"x\",\"era\":\"late\"}}}", "era" },
-		{ "{\"mcpServers\":{\"a\":{}}}", "command" },
+		{ "{\"mcpServers\":{\"a\":{\"command\":7}}", "1" }, /* not JSON */
+		{ "{\"mcpServers\":7}", "mcpServers" },
 		{ "[]", "" },
 	};
 	struct killick *k = LAB();
@@ -126,6 +124,154 @@ TEST(configs_that_are_refused)
 		if (!strstr(e.text, bad[i].names))
 			FAIL("'%s' does not name '%s'", e.text, bad[i].names);
 	}
+	lab_close(k);
+}
+
+TEST(errors_in_one_server_leave_the_others_running)
+{
+	static const struct {
+		const char *members, *names;
+	} bad[] = {
+		{ "\"command\":7", "command" },
+		{ "\"command\":\"x\",\n\"args\":[1]", "2: server 'bad': 'args'" },
+		{ "\"command\":\"x\",\"era\":\"late\"", "era" },
+		{ "\"command\":\"x\",\"args\":[\"${LAB_NONE}\"]", "'LAB_NONE' is not set" },
+		{ "\"command\":\"x\",\"args\":[\"${input:key}\"]", "${input:key}" },
+		{ "", "'command' is missing" },
+	};
+	const char *zoo = t_program("ZOO", "build/tests/zoo/killick-zoo");
+	struct killick *k = LAB();
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct killick_status *st = NULL;
+		struct killick_session *s = NULL;
+		struct killick_error e = { 0 };
+		char config[1024];
+
+		snprintf(config, sizeof(config),
+			 "{\"mcpServers\":{\"bad\":{%s},\"good\":{\"command\":\"%s\","
+			 "\"args\":[\"mcp\"],\"envVars\":[\"ZOO_AUDIT\",\"ZOO_FIFO\","
+			 "\"ZOO_PIDS\",\"ZOO_LIFE_MS\"]}}}",
+			 bad[i].members, zoo);
+		EQ(killick_session_open(k, &KILLICK_SESSION_OPTIONS(.config = config), &s, &e), 0);
+		lab_pid(s, "good");
+		EQ(killick_status(s, &st), 0);
+		EQ(st->count, 2);
+		EQ(st->servers[0]->state, KILLICK_GONE);
+		EQ(st->servers[0]->code, KILLICK_ERR_CONFIG);
+		OK(st->servers[0]->settled && st->servers[1]->settled);
+		EQ(st->servers[1]->code, KILLICK_OK);
+		if (!strstr(st->servers[0]->error, bad[i].names))
+			FAIL("'%s' does not name '%s'", st->servers[0]->error, bad[i].names);
+		killick_status_free(st);
+		lab_call(s, "bad", "pid", NULL, KILLICK_ERR_CONFIG, NULL, 0);
+		lab_end(s);
+	}
+	lab_close(k);
+}
+
+TEST(errors_in_a_required_server_refuse_the_session)
+{
+	struct killick *k = LAB();
+	struct killick_error e = { 0 };
+
+	EQ(try_open(k, "{\"mcpServers\":{\"a\":{\"command\":7,\"required\":true}}}", &e),
+	   KILLICK_ERR_START);
+	OK(strstr(e.text, "'command' must be a string"));
+	EQ(try_open(k, "{\"mcpServers\":{\"a\":{\"url\":\"https://x\",\"required\":true}}}", &e),
+	   KILLICK_ERR_START);
+	OK(strstr(e.text, "remote"));
+	lab_close(k);
+}
+
+TEST(remote_servers_say_what_can_be_done)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = NULL;
+	struct killick_status *st = NULL;
+	struct killick_error e = { 0 };
+	char *text;
+
+	EQ(killick_session_open(
+		   k,
+		   &KILLICK_SESSION_OPTIONS(
+				   .config = "{\"mcpServers\":{\"far\":{\"type\":\"http\",\"url\":"
+					     "\"https://h.example/mcp?key=s3cret\"}}}"),
+		   &s, &e),
+	   0);
+	EQ(killick_status(s, &st), 0);
+	EQ(st->servers[0]->state, KILLICK_REMOTE);
+	STREQ(killick_state_name(KILLICK_REMOTE), "remote");
+	OK(strstr(st->servers[0]->error, "https://h.example/mcp"));
+	OK(strstr(st->servers[0]->error, "mcp-remote"));
+	OK(!strstr(st->servers[0]->error, "s3cret"));
+	text = killick_status_json(st);
+	OK(strstr(text, "\"state\":\"remote\"") && strstr(text, "\"code\":\"no-server\""));
+	free(text);
+	killick_status_free(st);
+	lab_call(s, "far", "pid", NULL, KILLICK_ERR_NO_SERVER, NULL, 0);
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(startup_ms_replaces_the_time_of_a_config)
+{
+	struct killick *k = LAB();
+	struct killick_session *s =
+		lab_session_with(k, SERVERS({ "mute", "mute", .more = "\"startupTimeoutSec\":60" }),
+				 &KILLICK_SESSION_OPTIONS(.startup_ms = 300));
+	char error[600];
+
+	lab_errors(s, "mute", error, sizeof(error), NULL, 0);
+	OK(strstr(error, "within 0.3 s"));
+	lab_end(s);
+	lab_close(k);
+}
+
+/* The server is busy for more than twice as long as a tree may be silent. */
+TEST(a_start_goes_on_while_the_tree_shows_signs_of_life)
+{
+	struct killick *k = LAB();
+	struct killick_session *s =
+		lab_session(k, SERVERS({ "burns", "busystart", "5000", "\"startupIdleSec\":2" },
+				       { "writes", "writestart", "5000", "\"startupIdleSec\":2" },
+				       { "below", "childstart", "5000", "\"startupIdleSec\":2" }));
+
+	lab_pid(s, "burns");
+	lab_pid(s, "writes");
+	lab_pid(s, "below");
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_start_ends_when_the_tree_shows_no_sign_of_life)
+{
+	double began = t_now_ms();
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(
+		k, SERVERS({ "mute", "mute", .more = "\"startupIdleSec\":0.6" }, { "zoo" }));
+	char error[600];
+
+	EQ(lab_state(s, "mute"), KILLICK_GONE);
+	OK(t_now_ms() - began < 15000); /* far from the 30 s of a start */
+	lab_errors(s, "mute", error, sizeof(error), NULL, 0);
+	OK(strstr(error, "showed no sign of life for 0.6 s"));
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(a_busy_start_ends_at_its_deadline)
+{
+	struct killick *k = LAB();
+	struct killick_session *s =
+		lab_session(k, SERVERS({ "burns", "busystart", "30000",
+					 "\"startupIdleSec\":2,\"startupTimeoutSec\":3" }));
+	char error[600];
+
+	EQ(lab_state(s, "burns"), KILLICK_GONE);
+	lab_errors(s, "burns", error, sizeof(error), NULL, 0);
+	OK(strstr(error, "within 3 s"));
+	lab_end(s);
 	lab_close(k);
 }
 
@@ -213,10 +359,14 @@ TEST(a_refused_refresh_changes_nothing)
 	struct killick_report *report = NULL;
 	struct killick_error e = { 0 };
 
-	EQ(killick_session_refresh(s, "{\"mcpServers\":{\"zoo\":{\"command\":1}}}", NULL, &report,
+	EQ(killick_session_refresh(s, "{\"mcpServers\":{\"zoo\":{\"command\":1}}", NULL, &report,
 				   &e),
 	   KILLICK_ERR_CONFIG);
 	OK(!report && *e.text);
+	EQ(lab_pid(s, "zoo"), pid);
+	/* a definition with an error does not end the server that runs */
+	EQ(killick_session_refresh(s, "{\"mcpServers\":{\"zoo\":{\"command\":1}}}", NULL, NULL, &e),
+	   0);
 	EQ(lab_pid(s, "zoo"), pid);
 	lab_end(s);
 	lab_close(k);

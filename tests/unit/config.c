@@ -1,4 +1,4 @@
-/* config.c - what people write, understood whole or refused whole with the place and the reason. */
+/* config.c - what people write: understood, or refused with the place and the reason. */
 #include "config/config.h"
 
 #include <errno.h>
@@ -68,10 +68,31 @@ static struct config one(const char *members)
 		EQ(e.code, -EINVAL);                                                               \
 	} while (0)
 
+/* The text is taken, but one of its servers fails, and nothing of its definition is left. */
+static void fails(const char *text, const char *sentence)
+{
+	AUTO(config_done) struct config c = good(text);
+	size_t count = 0;
+
+	for (size_t i = 0; i < c.count; i++) {
+		const struct config_server *s = &c.servers[i];
+
+		if (!s->refused)
+			continue;
+		count++;
+		STREQ(s->problem, sentence);
+		OK(s->name && s->recipe.name == s->name && s->line);
+		OK(!s->recipe.argv[0] && !s->recipe.envp[0] && s->startup_ms);
+		EQ(strlen(s->fingerprint), 64);
+	}
+	EQ(count, 1);
+}
+#define FAILS(text_, sentence_) fails(text_, sentence_)
+
 /* Of a server "x" with these members, the first of them on line 3. */
 #define REFUSED_ONE(members_, sentence_)                                                           \
-	REFUSED("{'mcpServers': {\n'x': {'command': 'x',\n" members_ "}}}",                        \
-		"mcp.json:3: server 'x': " sentence_)
+	FAILS("{'mcpServers': {\n'x': {'command': 'x',\n" members_ "}}}",                          \
+	      "mcp.json:3: server 'x': " sentence_)
 
 static void list_is(char *const *list, const char *joined)
 {
@@ -103,7 +124,8 @@ TEST(config_of_a_plain_server)
 	OK(!s->enabled_tools && !s->disabled_tools);
 	EQ(s->era, CONFIG_LEGACY);
 	EQ(s->restart, RESTART_ON_USE);
-	EQ(s->startup_ms, 30000);
+	EQ(s->startup_ms, 180000); /* npx may have to download */
+	EQ(s->idle_ms, 30000);
 	EQ(s->tool_ms, 300000);
 	EQ(s->recipe.limits[LIMIT_PROCS], 0);
 	EQ(s->recipe.limits[LIMIT_MEMORY], 0);
@@ -263,22 +285,22 @@ TEST(config_variables_that_cannot_be)
 
 TEST(config_names_the_file_the_line_and_the_key)
 {
-	REFUSED("{\n// one\n/* two\n three */ 'mcpServers': {\n'files': {'command': 'x',\n"
-		"'args': 3}}}",
-		"mcp.json:6: server 'files': 'args' must be an array of strings, found a number");
+	FAILS("{\n// one\n/* two\n three */ 'mcpServers': {\n'files': {'command': 'x',\n"
+	      "'args': 3}}}",
+	      "mcp.json:6: server 'files': 'args' must be an array of strings, found a number");
 	REFUSED_ONE("'args': ['a', 3]", "'args' must be an array of strings, found a number");
-	REFUSED("{'mcpServers': {'x': {'command': 'x', 'args': [\n\n'a',\nnull]}}}",
-		"mcp.json:4: server 'x': 'args' must be an array of strings, found null");
-	REFUSED("{'mcpServers': {'x': {'command': ['npx']}}}",
-		"mcp.json:1: server 'x': 'command' must be a string, found an array; the arguments "
-		"go into 'args'");
-	REFUSED("{'mcpServers': {'x': {'command': ''}}}",
-		"mcp.json:1: server 'x': 'command' is empty");
-	REFUSED("{'mcpServers': {\n\n'x': {}}}", "mcp.json:3: server 'x': 'command' is missing");
-	REFUSED("{'mcpServers': {'x': {'comand': 'y', 'agrs': []}}}",
-		"mcp.json:1: server 'x': 'command' is missing; not known: 'comand', 'agrs'");
-	REFUSED("{'mcpServers': {'x': 'npx'}}",
-		"mcp.json:1: server 'x': a server must be an object, found a string");
+	FAILS("{'mcpServers': {'x': {'command': 'x', 'args': [\n\n'a',\nnull]}}}",
+	      "mcp.json:4: server 'x': 'args' must be an array of strings, found null");
+	FAILS("{'mcpServers': {'x': {'command': ['npx']}}}",
+	      "mcp.json:1: server 'x': 'command' must be a string, found an array; the arguments "
+	      "go into 'args'");
+	FAILS("{'mcpServers': {'x': {'command': ''}}}",
+	      "mcp.json:1: server 'x': 'command' is empty");
+	FAILS("{'mcpServers': {\n\n'x': {}}}", "mcp.json:3: server 'x': 'command' is missing");
+	FAILS("{'mcpServers': {'x': {'comand': 'y', 'agrs': []}}}",
+	      "mcp.json:1: server 'x': 'command' is missing; not known: 'comand', 'agrs'");
+	FAILS("{'mcpServers': {'x': 'npx'}}",
+	      "mcp.json:1: server 'x': a server must be an object, found a string");
 }
 
 TEST(config_values_of_the_wrong_kind)
@@ -398,10 +420,10 @@ TEST(config_limits)
 
 TEST(config_refuses_duplicates)
 {
-	REFUSED("{'mcpServers': {'a': {'command': 'x'},\n'a': {'command': 'y'}}}",
-		"mcp.json:2: the name 'a' is already used in line 1");
-	REFUSED("{'mcpServers': {'a': {'command': 'x'}, '\\u0061': {'command': 'y'}}}",
-		"mcp.json:1: the name 'a' is already used in line 1");
+	FAILS("{'mcpServers': {'a': {'command': 'x'},\n'a': {'command': 'y'}}}",
+	      "mcp.json:2: the name 'a' is already used in line 1");
+	FAILS("{'mcpServers': {'a': {'command': 'x'}, '\\u0061': {'command': 'y'}}}",
+	      "mcp.json:1: the name 'a' is already used in line 1");
 	REFUSED("{'mcpServers': {}, 'mcpServers': {}}",
 		"mcp.json:1: the config has 'mcpServers' after 'mcpServers'; keep one");
 	REFUSED("{'mcpServers': {},\n'servers': {}}",
@@ -469,17 +491,17 @@ TEST(config_names_of_servers)
 
 	STREQ(c.servers[0].name, "My server/2 \xe2\x9a\x93");
 	EQ(strlen(c.servers[1].name), CONFIG_NAME_MAX);
-	REFUSED("{'mcpServers': {'': {'command': 'x'}}}",
-		"mcp.json:1: server '': a name is printable and has 1 to 63 bytes, not 0");
-	REFUSED("{'mcpServers': {'a\\u001b[2J': {'command': 'x'}}}",
-		"mcp.json:1: server 'a?[2J': a name is printable and has 1 to 63 bytes, not 5");
-	REFUSED("{'mcpServers': {'a\\u009b2J': {'command': 'x'}}}",
-		"mcp.json:1: server 'a??2J': a name is printable and has 1 to 63 bytes, not 5");
-	REFUSED("{'mcpServers': "
-		"{'0123456789012345678901234567890123456789012345678901234567890123': {}}}",
-		"mcp.json:1: server '01234567890123456789012345678901234567890123456': a name is "
-		"printable and has 1 to 63 bytes, not 64");
-	REFUSED("{'mcpServers': {'a\\u0000': {}}}", "mcp.json:1: 'name' has a NUL character in it");
+	FAILS("{'mcpServers': {'': {'command': 'x'}}}",
+	      "mcp.json:1: server '': a name is printable and has 1 to 63 bytes, not 0");
+	FAILS("{'mcpServers': {'a\\u001b[2J': {'command': 'x'}}}",
+	      "mcp.json:1: server 'a?[2J': a name is printable and has 1 to 63 bytes, not 5");
+	FAILS("{'mcpServers': {'a\\u009b2J': {'command': 'x'}}}",
+	      "mcp.json:1: server 'a??2J': a name is printable and has 1 to 63 bytes, not 5");
+	FAILS("{'mcpServers': "
+	      "{'0123456789012345678901234567890123456789012345678901234567890123': {}}}",
+	      "mcp.json:1: server '01234567890123456789012345678901234567890123456': a name is "
+	      "printable and has 1 to 63 bytes, not 64");
+	FAILS("{'mcpServers': {'a\\u0000': {}}}", "mcp.json:1: 'name' has a NUL character in it");
 }
 
 TEST(config_unknown_keys_are_named_once)
@@ -527,14 +549,19 @@ TEST(config_remote_servers_are_kept_and_not_started)
 	OK(c.servers[0].disabled && c.servers[1].disabled && c.servers[2].disabled);
 	OK(!c.servers[3].disabled);
 	OK(!c.servers[0].recipe.argv[0] && !c.servers[0].recipe.envp[0]);
+	OK(c.servers[0].remote && c.servers[1].remote && !c.servers[2].remote);
+	STREQ(c.servers[0].problem,
+	      "server 'a' is remote (http, https://x); killick starts servers that have a "
+	      "'command', and does not speak to URLs: use it through a program that does, such as "
+	      "\"command\": \"npx\", \"args\": [\"-y\", \"mcp-remote\", \"https://x\"]");
 	list_is(c.warnings,
 		"mcp.json:2: server 'a' is remote (http) and is not started by killick|mcp.json:3: "
 		"server 'b' is remote (url) and is not started by killick");
-	REFUSED("{'mcpServers': {'a': {'httpUrl': 'https://x', 'required': true}}}",
-		"mcp.json:1: server 'a' is required, but it is remote (url) and killick starts "
-		"only stdio servers");
-	REFUSED("{'mcpServers': {'a': {'type': 'stdio', 'url': 'https://x'}}}",
-		"mcp.json:1: server 'a': 'command' is missing");
+	FAILS("{'mcpServers': {'a': {'httpUrl': 'https://x', 'required': true}}}",
+	      "mcp.json:1: server 'a' is required, but it is remote (url) and killick starts "
+	      "only stdio servers");
+	FAILS("{'mcpServers': {'a': {'type': 'stdio', 'url': 'https://x'}}}",
+	      "mcp.json:1: server 'a': 'command' is missing");
 }
 
 TEST(config_disabled_servers_need_no_variables)
@@ -547,9 +574,9 @@ TEST(config_disabled_servers_need_no_variables)
 	OK(c.servers[0].disabled && c.servers[1].disabled);
 	list_is(c.servers[0].recipe.argv, "");
 	list_is(c.servers[1].recipe.argv, "b|${NONE}");
-	REFUSED("{'mcpServers': {'b': {'disabled': true, 'command': 1}}}",
-		"mcp.json:1: server 'b': 'command' must be a string, found a number; the arguments "
-		"go into 'args'");
+	FAILS("{'mcpServers': {'b': {'disabled': true, 'command': 1}}}",
+	      "mcp.json:1: server 'b': 'command' must be a string, found a number; the arguments "
+	      "go into 'args'");
 }
 
 TEST(config_environment_is_small_and_sorted)
@@ -597,8 +624,10 @@ TEST(config_home_is_needed_for_a_tilde)
 	AUTO(config_done)
 	struct config d = one("'args': ['~/a'], 'cwd': '~other/x', 'stderr': '~'");
 
-	EQ(parse_from(text, &src, &c), -EINVAL);
-	STREQ(e.text, "config:1: server 'x': 'command': '~' needs HOME, which is not set");
+	EQ(parse_from(text, &src, &c), 0);
+	STREQ(c.servers->problem,
+	      "config:1: server 'x': 'command': '~' needs HOME, which is not set");
+	config_done(&c);
 	list_is(d.servers->recipe.argv, "x|~/a"); /* arguments are the server's own */
 	STREQ(d.servers->recipe.cwd, "~other/x");
 	STREQ(d.servers->stderr_file, "/home/me");
@@ -707,7 +736,7 @@ TEST(config_of_long_strings)
 	AUTO(config_done) struct config c = good(text);
 	EQ(strlen(c.servers->recipe.argv[0]), len);
 	memcpy(text + at + len, "x'}}}", 6);
-	REFUSED(text, "mcp.json:1: server 'x': 'command' has more than 131071 bytes");
+	FAILS(text, "mcp.json:1: server 'x': 'command' has more than 131071 bytes");
 }
 
 TEST(config_all_strings_together_have_a_limit, .timeout_ms = 60000)
@@ -715,8 +744,8 @@ TEST(config_all_strings_together_have_a_limit, .timeout_ms = 60000)
 	static char big[100100] = "BIG=";
 	static char *with[] = { big, NULL };
 	AUTO(mem_drop)
-	char *text =
-		many("{'servers': {'x': {'command': 'x', 'args': [", "%s'${BIG}%d'", 1000, "]}}}");
+	char *text = many("{'servers': {'x': {'command': 'x', 'args': [", "%s'${BIG}%d'", 1000,
+			  "]}, 'y': {'command': 'y', 'args': ['${BIG}']}}}");
 	AUTO(mem_drop)
 	char *names = many("{'servers': {'x': {'command': 'x', 'envVars': [",
 			   "%s{'name': 'BIG', 'x': %d}", 1000, "]}}}");
@@ -724,12 +753,15 @@ TEST(config_all_strings_together_have_a_limit, .timeout_ms = 60000)
 	struct config c;
 
 	memset(big + 4, 'b', sizeof(big) - 5);
-	EQ(parse_from(text, &src, &c), -EINVAL);
-	STREQ(e.text,
+	EQ(parse_from(text, &src, &c), 0);
+	STREQ(c.servers->problem,
 	      "config:1: server 'x': the strings of the config have more than 67108864 bytes");
-	EQ(parse_from(names, &src, &c), -EINVAL);
-	STREQ(e.text,
+	OK(!c.servers[1].problem); /* what the first one took is free again */
+	config_done(&c);
+	EQ(parse_from(names, &src, &c), 0);
+	STREQ(c.servers->problem,
 	      "config:1: server 'x': the strings of the config have more than 67108864 bytes");
+	config_done(&c);
 }
 
 /* --- files and commands --- */
@@ -851,4 +883,98 @@ TEST(expand_looks_up_whole_names)
 	STREQ(expand_lookup(env, "TOKENS", 5), "s3cret");
 	STREQ(expand_lookup(env, "EMPTY", 5), "");
 	OK(!expand_lookup(NULL, "A", 1));
+}
+
+TEST(config_errors_of_one_server_leave_the_others)
+{
+	AUTO(config_done)
+	struct config c = good("{'mcpServers': {'a': {'command': 'x', 'args': ['${NONE}'], "
+			       "'required': true},\n'b': {'command': 'y'},\n"
+			       "'c': {'command': 'z', 'env': {'K': '${input:key}'}}, 'd': 7,\n"
+			       "'b2': {'command': 'y', 'command': 'z', 'disabled': true}}}");
+
+	EQ(c.count, 5);
+	OK(c.servers[0].refused && c.servers[0].required);
+	OK(strstr(c.servers[0].problem, "mcp.json:1: server 'a': 'args': variable 'NONE'"));
+	OK(!c.servers[1].problem && !c.servers[1].refused);
+	list_is(c.servers[1].recipe.argv, "y");
+	OK(strstr(c.servers[2].problem, "mcp.json:3: server 'c': 'env.K': ${input:key} asks"));
+	OK(c.servers[3].refused && strcmp(c.servers[3].name, "d") == 0);
+	OK(c.servers[4].refused);
+}
+
+TEST(config_names_that_cannot_be_used_fail_under_a_shown_name)
+{
+	AUTO(config_done)
+	struct config c =
+		good("{'mcpServers': {'': {'command': 'x'}, 'a\\u001b': {'command': 'x'}, "
+		     "'ok': {'command': 'x'}}}");
+
+	EQ(c.count, 3);
+	STREQ(c.servers[0].name, "?");
+	STREQ(c.servers[1].name, "a?");
+	OK(c.servers[0].refused && c.servers[1].refused && !c.servers[2].refused);
+}
+
+TEST(config_of_launchers)
+{
+	static const struct {
+		const char *members;
+		int startup_ms, idle_ms;
+	} cases[] = {
+		{ "'command': '/usr/bin/npx', 'args': ['-y', 'x']", 180000, 30000 },
+		{ "'command': 'uvx'", 180000, 30000 },
+		{ "'command': 'bunx'", 180000, 30000 },
+		{ "'command': 'pipx', 'args': ['run', 'x']", 180000, 30000 },
+		{ "'command': 'docker', 'args': ['run', 'x']", 180000, 30000 },
+		{ "'command': 'podman'", 180000, 30000 },
+		{ "'command': 'npm', 'args': ['exec', 'x']", 180000, 30000 },
+		{ "'command': 'pnpm', 'args': ['dlx', 'x']", 180000, 30000 },
+		{ "'command': 'yarn', 'args': ['dlx', 'x']", 180000, 30000 },
+		{ "'command': 'killick', 'args': ['run', '--', 'npx', 'x']", 180000, 30000 },
+		{ "'command': 'npm', 'args': ['start']", 30000, 0 },
+		{ "'command': 'yarn'", 30000, 0 },
+		{ "'command': 'killick', 'args': ['run', '--', 'x']", 30000, 0 },
+		{ "'command': 'killick', 'args': ['run', '--']", 30000, 0 },
+		{ "'command': 'npx', 'startupTimeoutSec': 5", 5000, 0 },
+		{ "'command': 'npx', 'startup_timeout_ms': 5", 5, 0 },
+		{ "'command': 'npx', 'startupIdleSec': 2", 180000, 2000 },
+		{ "'command': 'x', 'startupIdleSec': 2", 30000, 2000 },
+		{ "'command': 'x', 'startupIdleSec': 2, 'startupTimeoutSec': 9", 9000, 2000 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), "{'mcpServers': {'x': {%s}}}", cases[i].members);
+		AUTO(config_done) struct config c = good(text);
+
+		if (c.servers->startup_ms != cases[i].startup_ms ||
+		    c.servers->idle_ms != cases[i].idle_ms)
+			FAIL("%s: %d, %d", text, (int)c.servers->startup_ms,
+			     (int)c.servers->idle_ms);
+		config_set_startup(&c, 7);
+		OK(c.servers->startup_ms == 7 && c.servers->idle_ms == 0);
+	}
+	REFUSED_ONE("'startupIdleSec': 0", "'startupIdleSec' " NO_TIME);
+}
+
+TEST(config_commands_with_arguments_in_them_are_explained)
+{
+	static char *here[] = { "PATH=.", NULL };
+	struct config_source src = { .file = "mcp.json", .environ_ = here };
+	struct config c;
+
+	FAILS("{'mcpServers': {'x': {'command': 'npx -y foo'}}}",
+	      "mcp.json:1: server 'x': there is no program 'npx -y foo'; arguments go into 'args': "
+	      "write \"command\": \"npx\", \"args\": [\"-y\", \"foo\"]");
+	FAILS("{'mcpServers': {'x': {'command': '/no such dir/x'}}}",
+	      "mcp.json:1: server 'x': there is no program '/no such dir/x'; arguments go into "
+	      "'args': write \"command\": \"/no\", \"args\": [\"such\", \"dir/x\"]");
+	/* a program whose name has a space */
+	OK(chdir(t_audit.dir) == 0);
+	close(open("a program", O_CREAT | O_WRONLY | O_CLOEXEC, 0700));
+	EQ(parse_from("{'mcpServers': {'x': {'command': 'a program'}}}", &src, &c), 0);
+	OK(!c.servers->problem);
+	config_done(&c);
 }

@@ -310,10 +310,13 @@ static char *fake_copy(const char *text)
 int link_open(struct loop *loop, const struct recipe *spec, const struct link_events *ev, void *ctx,
 	      struct link **out, struct err *e)
 {
-	static const struct link_ops ops = {
-		fake_link_write, fake_link_unwritten, fake_link_stop,
-		fake_link_free,  fake_link_interrupt, fake_link_pause
-	};
+	static const struct link_ops ops = { fake_link_write,
+					     fake_link_unwritten,
+					     fake_link_stop,
+					     fake_link_free,
+					     fake_link_interrupt,
+					     fake_link_pause,
+					     NULL };
 	struct fake_link *f;
 
 	(void)loop;

@@ -57,6 +57,45 @@ bool before_slowstart(const struct request *rq)
 	return false;
 }
 
+static void burn(long ms)
+{
+	double end = protocol_now_ms() + (double)ms;
+
+	while (protocol_now_ms() < end)
+		;
+}
+
+bool before_busystart(const struct request *rq)
+{
+	if (request_is(rq, "initialize"))
+		burn(atol(way_argument));
+	return false;
+}
+
+bool before_writestart(const struct request *rq)
+{
+	double end = protocol_now_ms() + (double)atol(way_argument);
+	FILE *f = request_is(rq, "initialize") ? fopen("/dev/null", "we") : NULL;
+
+	while (f && protocol_now_ms() < end) {
+		fputc('x', f);
+		fflush(f);
+		zoo_nap_us(100000);
+	}
+	if (f)
+		fclose(f);
+	return false;
+}
+
+bool before_childstart(const struct request *rq)
+{
+	if (request_is(rq, "initialize")) {
+		zoo_child(burn, atol(way_argument));
+		zoo_nap_us(atol(way_argument) * 1000);
+	}
+	return false;
+}
+
 static _Noreturn void die(int code, const char *why)
 {
 	fprintf(stderr, "zoo: %s\n", why);

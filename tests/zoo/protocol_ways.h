@@ -44,6 +44,9 @@ void after_closein(const struct request *rq);
 bool before_stopread(const struct request *rq);
 void eof_posthumous(void);
 
+/* protocol_tasks.c: tools that are called as tasks */
+bool before_tasks(const struct request *rq);
+
 /* protocol_handshake.c: errors during the handshake */
 bool before_mute(const struct request *rq);
 bool before_refuses(const struct request *rq);
@@ -51,6 +54,9 @@ bool before_badinit(const struct request *rq);
 bool before_noversion(const struct request *rq);
 bool before_early(const struct request *rq);
 bool before_slowstart(const struct request *rq);
+bool before_busystart(const struct request *rq);
+bool before_writestart(const struct request *rq);
+bool before_childstart(const struct request *rq);
 bool before_dies(const struct request *rq);
 void after_diesready(const struct request *rq);
 bool before_probedeath(const struct request *rq);
