@@ -11,35 +11,87 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/text.h"
 
 static bool is_tty, has_colour;
 
-static void cli_vsay(const char *verb, const char *fmt, va_list ap)
+/* Print words while they fit; the next line is indented. A word that is longer than a line stays
+ * whole, so that it can be copied. */
+static void cli_wrap(const char *text, size_t width)
 {
-	fprintf(stderr, "killick: %s: ", verb);
-	vfprintf(stderr, fmt, ap);
+	size_t column = 0;
+
+	while (*text) {
+		size_t gap = strspn(text, " "), len = strcspn(text + gap, " ");
+		char word[1024];
+		size_t columns;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, text + gap);
+		columns = text_width(word);
+		if (column && column + gap + columns > width) {
+			fputs("\n  ", stderr);
+			column = 2;
+			gap = 0;
+		}
+		fprintf(stderr, "%*s%.*s", (int)gap, "", (int)len, text + strspn(text, " "));
+		column += gap + columns;
+		text += strspn(text, " ") + len;
+	}
+}
+
+static void cli_put(const char *text)
+{
+	size_t width = cli_error_width();
+
+	if (width)
+		cli_wrap(text, width);
+	else
+		fputs(text, stderr);
+	fputc('\n', stderr);
+}
+
+/* Print `before`, the sentence and `after` as one line. */
+static void cli_vsay(const char *before, const char *fmt, va_list ap, const char *after)
+{
+	AUTO(mem_drop) char *text = NULL, *line = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0 || asprintf(&line, "%s%s%s", before, text, after) < 0)
+		abort();
+	cli_put(line);
 }
 
 int cli_usage(const char *verb, const char *fmt, ...)
 {
+	char before[80], after[80];
 	va_list ap;
 
+	snprintf(before, sizeof(before), "killick: %s: ", verb);
+	snprintf(after, sizeof(after), "; try 'killick %s --help'", verb);
 	va_start(ap, fmt);
-	cli_vsay(verb, fmt, ap);
+	cli_vsay(before, fmt, ap, after);
 	va_end(ap);
-	fprintf(stderr, "; try 'killick %s --help'\n", verb);
 	return EXIT_USAGE;
 }
 
 void cli_say(const char *verb, const char *fmt, ...)
 {
+	char before[80];
+	va_list ap;
+
+	snprintf(before, sizeof(before), "killick: %s: ", verb);
+	va_start(ap, fmt);
+	cli_vsay(before, fmt, ap, "");
+	va_end(ap);
+}
+
+void cli_error(const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	cli_vsay(verb, fmt, ap);
+	cli_vsay("", fmt, ap, "");
 	va_end(ap);
-	fputc('\n', stderr);
 }
 
 int cli_finish(const char *verb, int status)
@@ -56,8 +108,13 @@ int cli_refuse_option(const char *verb, const struct option_reader *r, enum opti
 	const char *word = r->argv[r->at];
 	int len = strchr(word, '=') ? (int)strcspn(word, "=") : 60;
 
-	if (result == OPTION_UNKNOWN)
-		return cli_usage(verb, "unknown option '%.*s'", len, word);
+	if (result == OPTION_UNKNOWN) {
+		const struct option *near = option_near(r->table, word);
+
+		return cli_usage(verb, "unknown option '%.*s'%s%s%s", len, word,
+				 near ? "; did you mean '--" : "", near ? near->name : "",
+				 near ? "'?" : "");
+	}
 	if (result == OPTION_REFUSED)
 		return cli_usage(verb, "--%s '%s' is not %s", r->found->name, r->value,
 				 r->found->takes);
@@ -65,7 +122,7 @@ int cli_refuse_option(const char *verb, const struct option_reader *r, enum opti
 			 result == OPTION_NO_VALUE ? "needs a value" : "takes no value");
 }
 
-static bool cli_is_help(const char *arg)
+bool cli_is_help(const char *arg)
 {
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
@@ -151,15 +208,25 @@ bool cli_has_colour(void)
 	return has_colour;
 }
 
-size_t cli_width(void)
+static size_t cli_width_of(int fd)
 {
 	struct winsize ws;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fd))
 		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20)
+	if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20)
 		return ws.ws_col;
 	return 80;
+}
+
+size_t cli_width(void)
+{
+	return cli_width_of(STDOUT_FILENO);
+}
+
+size_t cli_error_width(void)
+{
+	return cli_width_of(STDERR_FILENO);
 }
 
 size_t cli_height(void)

@@ -29,12 +29,14 @@ int verb_inspect(int argc, char **argv);
 int verb_exec_server(int argc, char **argv);
 int verb_wrap(int argc, char **argv);
 int verb_unwrap(int argc, char **argv);
-int verb_run(int argc, char **argv); /* with --on: on another machine */
+int verb_run(int argc, char **argv);      /* with --on: on another machine */
+int verb_complete(int argc, char **argv); /* for the completion of shells */
 
 /* The texts of `killick VERB --help`. */
 extern const char ps_help[], reap_help[], doctor_help[], demo_help[], wrap_help[], unwrap_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
-	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[];
+	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[],
+	complete_help[];
 
 struct cli_words {   /* the arguments that are not options */
 	char **list; /* borrowed from argv, which is reordered */
@@ -49,13 +51,18 @@ bool cli_options(int argc, char **argv, const char *help, const struct option *o
 bool cli_words(int argc, char **argv, const char *help, const struct option *options,
 	       struct cli_words *out_words, int *out_status);
 
+/* Is the word --help or -h? */
+bool cli_is_help(const char *word);
+
 /* The usage error for an option that was not taken. */
 int cli_refuse_option(const char *verb, const struct option_reader *r, enum option_result result);
 
 /* Print `killick: VERB: TEXT; try 'killick VERB --help'` to stderr and return EXIT_USAGE. */
 int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Print `killick: VERB: TEXT` to stderr. */
+/* Print a line on stderr, wrapped if stderr is a terminal: lines after the first are indented. */
+void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Print `killick: VERB: TEXT` to stderr, wrapped in the same way. */
 void cli_say(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Flush stdout; when the flush or an earlier write failed (disk full, not a closed pipe) print an
@@ -70,10 +77,15 @@ bool cli_find_keeper(char *out, size_t size);
  * NULL: not found. */
 const char *cli_find_config(const char *given);
 
+/* The directory of files that can be made again: eras of servers, names of tools. False: there is
+ * no home directory. */
+bool cli_find_cache(char *out, size_t size);
+
 /* Read locale, terminal and NO_COLOR, once, before any output. */
 void cli_start(void);
 
 bool cli_is_tty(void); /* stdout */
 bool cli_has_colour(void);
-size_t cli_width(void);  /* columns of the terminal; 0: stdout is not a terminal, no limit */
-size_t cli_height(void); /* lines of the terminal; 24 when unknown */
+size_t cli_error_width(void); /* the same as cli_width, of stderr */
+size_t cli_width(void);       /* columns of the terminal; 0: stdout is not a terminal, no limit */
+size_t cli_height(void);      /* lines of the terminal; 24 when unknown */

@@ -126,11 +126,6 @@ static int dispatch(char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const verbs[] = { "ps",      "reap",        "doctor",    "demo",
-					     "zoo",     "tools",       "call",      "read",
-					     "ping",    "status",      "resources", "prompts",
-					     "inspect", "exec-server", "wrap",      "unwrap" };
-
 	if (argc < 2) {
 		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)
 			return EXIT_TRY_AGAIN;
@@ -152,10 +147,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 #endif
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (strcmp(argv[1], verbs[i]) == 0)
-			return dispatch(argv);
+	if (argv[1][0] == '-') {
+		keeper_say("unknown option '%s'; 'killick --help' lists the verbs and options",
+			   argv[1]);
+		return EXIT_USAGE;
 	}
-	keeper_say("unknown verb '%s'; 'killick --help' lists the verbs", argv[1]);
-	return EXIT_USAGE;
+	return dispatch(
+		argv); /* killick-more also says which verb may be meant by an unknown one */
 }

@@ -190,6 +190,7 @@ enum option_result option_read(struct option_reader *r, const struct option *tab
 	const char *word = r->argv[r->at];
 	size_t len = strcspn(word, "=");
 
+	r->table = table;
 	r->found = option_find(table, word, len);
 	r->value = word[len] ? word + len + 1 : NULL;
 	if (!r->found)
@@ -202,6 +203,67 @@ enum option_result option_read(struct option_reader *r, const struct option *tab
 		r->value = r->argv[++r->at];
 	}
 	return option_set(r->found, r->value) < 0 ? OPTION_REFUSED : OPTION_TAKEN;
+}
+
+/* --- words that were mistyped --- */
+
+/* Edit distance with three rows: the rows above, because of swapped letters. */
+size_t option_distance(const char *a, const char *b)
+{
+	size_t rows[3][OPTION_NEAR_MAX + 1], la = strlen(a), lb = strlen(b);
+
+	if (la > OPTION_NEAR_MAX || lb > OPTION_NEAR_MAX)
+		return OPTION_NEAR_MAX;
+	for (size_t j = 0; j <= lb; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t best = up[j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = up[j] + 1 < best ? up[j] + 1 : best;
+			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    up2[j - 2] + 1 < best)
+				best = up2[j - 2] + 1;
+			row[j] = best;
+		}
+	}
+	return rows[la % 3][lb];
+}
+
+bool option_is_near(const char *word, const char *meant)
+{
+	size_t len = strlen(word);
+
+	if (len >= 3 && strncmp(meant, word, len) == 0)
+		return true;
+	return len >= 2 && option_distance(word, meant) <= (len > 5 ? 2 : 1);
+}
+
+const struct option *option_near(const struct option *table, const char *word)
+{
+	const struct option *best = NULL;
+	size_t least = OPTION_NEAR_MAX, len;
+	char name[OPTION_NEAR_MAX + 1];
+
+	word += strspn(word, "-");
+	len = strcspn(word, "=");
+	if (len > OPTION_NEAR_MAX)
+		return NULL;
+	memcpy(name, word, len);
+	name[len] = '\0';
+	for (const struct option *o = table; o->name; o++) {
+		size_t d = option_distance(name, o->name);
+
+		if (d < least && option_is_near(name, o->name)) {
+			best = o;
+			least = d;
+		}
+	}
+	return best;
 }
 
 /* --- writing --- */

@@ -59,12 +59,23 @@ struct option_reader { /* the words, and where in them the reader is */
 	char **argv;
 	int at;
 	const struct option *found; /* the option that was read last, NULL: unknown */
+	const struct option *table; /* the table of the last reading */
 	const char *value;          /* its value; NULL: none */
 };
 
 /* Read the option argv[at]: --name VALUE, --name=VALUE or a letter. Afterwards `at` is its last
  * word. "--" is never a value. */
 enum option_result option_read(struct option_reader *r, const struct option *table);
+
+/* The edits (a letter inserted, deleted, replaced, or swapped with the next) from one word to the
+ * other. Words of more than OPTION_NEAR_MAX bytes are far from every word. */
+#define OPTION_NEAR_MAX 160
+size_t option_distance(const char *a, const char *b);
+/* Is `word` probably a mistyped `meant`? */
+bool option_is_near(const char *word, const char *meant);
+/* The long option that was probably meant by `word`, an unknown option as it was typed; NULL: none
+ * is near. */
+const struct option *option_near(const struct option *table, const char *word);
 
 /* Write an option as one word, "--name=VALUE" with its NUL, if it fits into `out`. Returns the
  * bytes of the word; 0: the value equals that of `otherwise`, or no word can express it. */

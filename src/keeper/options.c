@@ -53,10 +53,14 @@ static int options_refuse(struct line *why, const char *fmt, ...)
 static int refuse_option(struct line *why, const struct option_reader *r, enum option_result result)
 {
 	const char *word = r->argv[r->at];
+	const struct option *near = result == OPTION_UNKNOWN ? option_near(r->table, word) : NULL;
 
 	if (result == OPTION_UNKNOWN && word[0] == '-')
-		return options_refuse(
-			why, "unknown option '%s'; 'killick run --help' lists the options", word);
+		return options_refuse(why,
+				      "unknown option '%s'%s%s%s; 'killick run --help' lists the "
+				      "options",
+				      word, near ? "; did you mean '--" : "",
+				      near ? near->name : "", near ? "'?" : "");
 	if (result == OPTION_UNKNOWN)
 		return options_refuse(
 			why, "missing '--' before '%s'; write: killick run [options] -- %s ...",
