@@ -15,6 +15,18 @@ _killick_command() {
 	return 1
 }
 
+# The names of servers or tools; --config and --server count. No server is started.
+_killick_names() {
+	local i opts=()
+	for ((i = 2; i + 1 < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--config) opts+=(--config "${COMP_WORDS[i + 1]/#\~\//$HOME/}") ;;
+		--server) opts+=(--server "${COMP_WORDS[i + 1]}") ;;
+		esac
+	done
+	"${COMP_WORDS[0]}" complete "$1" "${opts[@]}" 2>/dev/null
+}
+
 _killick() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]:-} more=
 	COMPREPLY=()
@@ -68,12 +80,17 @@ _killick() {
 	demo) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 	tools | call | resources | read | prompts | ping | status | inspect)
 		if _killick_command; then return; fi
-		[[ $verb != call ]] || more=--args
+		[[ $verb != call ]] || more='--args --no-check'
 		[[ $verb != ping ]] || more=--count
 		case $prev in
 		--config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
-		--server | --timeout | --args | --count) ;;
-		*) mapfile -t COMPREPLY < <(compgen -W "--config --server --timeout --json --verbose --help -- $more" -- "$cur") ;;
+		--server) mapfile -t COMPREPLY < <(compgen -W "$(_killick_names servers)" -- "$cur") ;;
+		--env) mapfile -t COMPREPLY < <(compgen -v -- "$cur") ;;
+		--timeout | --args | --count) ;;
+		*)
+			[[ $verb != @(call|tools) || $cur == -* ]] || more+=" $(_killick_names tools)"
+			mapfile -t COMPREPLY < <(compgen -W "--config --server --timeout --env --clean-env --json --verbose --help -- $more" -- "$cur")
+			;;
 		esac
 		;;
 	help) mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps reap doctor demo exec-server tools call resources read prompts ping status

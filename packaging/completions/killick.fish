@@ -59,7 +59,20 @@ complete -c killick -n __fish_use_subcommand -a status -d 'print which servers w
 complete -c killick -n __fish_use_subcommand -a inspect -d 'print all that one server says about itself'
 set -l killick_client '__fish_seen_subcommand_from tools call resources read prompts ping status inspect'
 complete -c killick -n $killick_client -l config -r -F -d 'file that names the servers'
-complete -c killick -n $killick_client -l server -x -d 'start and use only this server'
+# --config and --server of the command line; no server is started
+function __killick_names
+	set -l words (commandline -opc)
+	set -l opts
+	for i in (seq 3 (math (count $words) - 1))
+		contains -- $words[$i] --config --server; and set -a opts $words[$i] $words[(math $i + 1)]
+	end
+	killick complete $argv[1] $opts 2>/dev/null
+end
+complete -c killick -n $killick_client -l server -x -a '(__killick_names servers)' -d 'start and use only this server'
+complete -c killick -n '__fish_seen_subcommand_from call tools' -a '(__killick_names tools)'
+complete -c killick -n $killick_client -l env -x -d 'with a command: set or pass a variable'
+complete -c killick -n $killick_client -l clean-env -d 'with a command: pass only a few variables'
+complete -c killick -n '__fish_seen_subcommand_from call' -l no-check -d 'do not compare the arguments with the schema'
 complete -c killick -n $killick_client -l timeout -x -d 'give up after this time'
 complete -c killick -n $killick_client -l json -d 'print JSON'
 complete -c killick -n $killick_client -s v -l verbose -d 'print more on stderr'

@@ -107,6 +107,8 @@ static void print_row(const struct table *t, FILE *out, size_t indent, const siz
 	char text[CELL_MAX];
 
 	for (size_t c = 0; c < t->ncols; c++) {
+		const char *colour =
+			cells && t->cols[c].colour ? t->cols[c].colour(cells[c]) : NULL;
 		size_t w;
 
 		if (!width[c])
@@ -116,7 +118,9 @@ static void print_row(const struct table *t, FILE *out, size_t indent, const siz
 		if (t->cols[c].right)
 			owed += width[c] - w;
 		if (*text) {
-			fprintf(out, "%*s%s", (int)owed, "", text);
+			fprintf(out, "%*s", (int)owed, "");
+			fprintf(out, colour ? "\033[%sm%s\033[0m" : "%s%s", colour ? colour : "",
+				text);
 			owed = 0;
 		}
 		owed += GAP + (t->cols[c].right ? (*text ? 0 : w) : width[c] - w);
@@ -132,7 +136,8 @@ void table_print(const struct table *t, FILE *out, size_t indent, size_t width)
 	natural_widths(t, widths);
 	if (width)
 		fit(t, widths, indent, width);
-	print_row(t, out, indent, widths, NULL);
+	if (!t->bare)
+		print_row(t, out, indent, widths, NULL);
 	for (size_t i = 0; i < t->count; i += t->ncols)
 		print_row(t, out, indent, widths, t->cells + i);
 }

@@ -16,6 +16,8 @@ struct table_col {
 	bool right; /* numbers */
 	bool drop;  /* may be left out */
 	size_t min; /* may be cut to so many columns; 0: never cut */
+	/* the terminal's code for the colour of a cell, such as "32"; NULL: none */
+	const char *(*colour)(const char *cell);
 };
 
 struct table {
@@ -23,6 +25,7 @@ struct table {
 	size_t ncols;
 	char **cells;
 	size_t count;
+	bool bare; /* without titles */
 };
 #define TABLE_INIT(c)                                                                              \
 	{                                                                                          \

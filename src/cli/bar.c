@@ -48,7 +48,7 @@ void bar_line(const struct bar *b, long long now_us, size_t columns, char *out, 
 		snprintf(line, sizeof(line), "%s  %.6g  %s%s%s", b->title, b->progress, span, gap,
 			 b->message);
 	} else {
-		snprintf(line, sizeof(line), "%s  %s", b->title, span);
+		snprintf(line, sizeof(line), "%s  %s%s%s", b->title, span, gap, b->message);
 	}
 	text_cut(line, columns, out, size);
 }
@@ -78,6 +78,13 @@ void bar_progress(struct bar *b, double progress, double total, const char *mess
 	b->total = total;
 	text_clean(message, strlen(message), b->message, sizeof(b->message));
 	if (!b->drawn || clock_us() - b->drawn_us >= REDRAW_US)
+		draw(b);
+}
+
+void bar_note(struct bar *b, const char *message)
+{
+	text_clean(message, strlen(message), b->message, sizeof(b->message));
+	if (b->drawn)
 		draw(b);
 }
 

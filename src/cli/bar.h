@@ -23,6 +23,8 @@ struct bar {
 void bar_begin(struct bar *b, const char *title);
 /* A progress report from a server: the message is cleaned. Draws the line, with a limited rate. */
 void bar_progress(struct bar *b, double progress, double total, const char *message);
+/* Put a text behind the time, until there is progress; the text is cleaned. */
+void bar_note(struct bar *b, const char *message);
 /* Draw the line again, because time has passed. */
 void bar_tick(struct bar *b);
 /* Milliseconds until the next bar_tick is due; -1: never. */

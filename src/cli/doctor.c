@@ -15,6 +15,7 @@
 #include "orphan.h"
 #include "probe.h"
 #include "trees.h"
+#include "variables.h"
 
 enum { COMMAND_MAX = 8192, LABEL_WIDTH = 14 };
 
@@ -24,7 +25,7 @@ const char doctor_help[] =
 	"\n"
 	"Print which levels and limits of `killick run` work on this machine, why others\n"
 	"do not, and the command that would enable them. Each level and limit is tried,\n"
-	"not concluded from settings.\n"
+	"not concluded from settings. Print which variables servers get.\n"
 	"\n"
 	"Then list orphans of other programs: processes of this user that look like an\n"
 	"MCP server, whose client is gone, and that killick does not hold. Listed\n"
@@ -172,7 +173,7 @@ static void print_orphans(const struct findings *f)
 	static const struct table_col cols[] = {
 		{ .title = "PID", .right = true },   { .title = "AGE", .right = true },
 		{ .title = "PROCS", .right = true }, { .title = "RSS", .right = true },
-		{ .title = "CPU", .right = true },   { .title = "COMMAND", .min = 20 },
+		{ .title = "CPU", .right = true },   { .title = "COMMAND", .min = 14 },
 	};
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 	bool unsure = false, units = false;
@@ -194,6 +195,29 @@ static void print_orphans(const struct findings *f)
 	if (units)
 		fact("careful:", "systemd runs [x.service], perhaps on purpose", false);
 	puts("\n  These processes got no signal. To end one: killick doctor --reap PID");
+}
+
+/* Which variables servers get. */
+static void print_variables(void)
+{
+	char names[900], text[1100];
+
+	doctor_heading("variables");
+	variables_names(variables_is_passed, names, sizeof(names));
+	snprintf(text, sizeof(text),
+		 "a server of a config gets %s%sand those that its 'env' and "
+		 "'envVars' name",
+		 names, *names ? ", " : "");
+	fact("config", text, false);
+	fact("-- CMD",
+	     "a command on the command line gets all variables; with --clean-env, those "
+	     "above and each --env",
+	     false);
+	if (!variables_names(variables_is_missed, names, sizeof(names)))
+		return;
+	snprintf(text, sizeof(text), "%s; name in 'envVars' what a server of a config needs",
+		 names);
+	fact("not passed", text, false);
 }
 
 static void print_findings(const struct findings *f)
@@ -221,6 +245,7 @@ static void print_findings(const struct findings *f)
 	if (!f->max_procs.works && *f->max_procs.raise)
 		fact("", f->max_procs.raise, true);
 	fact_probe("--memory", &f->memory);
+	print_variables();
 	doctor_heading("state");
 	fact_probe("records", &f->records);
 	if (*f->records.raise)
@@ -258,6 +283,15 @@ static void json_orphan(struct emit *j, const struct findings *f, const struct o
 	emit_close(j);
 }
 
+static void json_variables(struct emit *j, const char *key, bool (*is)(const char *entry))
+{
+	emit_open(j, key, '[');
+	for (char **e = environ; *e; e++)
+		if (is(*e))
+			emit_text(j, NULL, *e, strcspn(*e, "="));
+	emit_close(j);
+}
+
 static void doctor_print_json(const struct findings *f)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -277,6 +311,10 @@ static void doctor_print_json(const struct findings *f)
 	json_probe(&j, "open_files", &f->open_files);
 	json_probe(&j, "max_procs", &f->max_procs);
 	json_probe(&j, "memory", &f->memory);
+	emit_close(&j);
+	emit_open(&j, "variables", '{');
+	json_variables(&j, "passed", variables_is_passed);
+	json_variables(&j, "not_passed", variables_is_missed);
 	emit_close(&j);
 	json_probe(&j, "records", &f->records);
 	emit_open(&j, "trees", '{');

@@ -154,7 +154,7 @@ static bool choose(struct talk *t, size_t *out)
 		return true;
 	}
 	for (size_t i = 0, len = 0; i < t->status->count && len < sizeof(names); i++)
-		if (t->status->servers[i]->state != KILLICK_DISABLED)
+		if (!talk_is_off(t->status->servers[i]))
 			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
 						len ? ", " : "", t->status->servers[i]->name);
 	cli_usage(t->verb, "there are several servers: %s; give '--server NAME'", names);

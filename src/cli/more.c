@@ -9,8 +9,24 @@
 #include "demo.h"
 #include "zoo/zoo.h"
 
+static const char zoo_help[] =
+	"usage: killick zoo MODE\n"
+	"       killick zoo --list\n"
+	"\n"
+	"Run a small MCP server whose processes misbehave as MODE says, for tests and for\n"
+	"the demo: killick run -- killick zoo daemon. The server has at most 300\n"
+	"processes at a time and lives at most 12 seconds.\n"
+	"\n"
+	"  --list       list the modes\n"
+	"\n"
+	"Exit status: that of the server; 64 usage.\n";
+
 static int run_zoo(int argc, char **argv)
 {
+	if (argc < 2 || cli_is_help(argv[1])) {
+		fputs(zoo_help, argc < 2 ? stderr : stdout);
+		return argc < 2 ? EXIT_USAGE : cli_finish("zoo", EXIT_SUCCESS);
+	}
 	zoo_verb = argv[0];
 	return zoo_main(argc, argv);
 }
@@ -40,7 +56,8 @@ static const struct verb {
 	{ "help", "explain a verb", verb_help, NULL },
 	{ "run", NULL, verb_run, run_on_help }, /* with --on; without it, the small program runs */
 	{ "run-on", NULL, verb_run, run_on_help },
-	{ "zoo", NULL, run_zoo, NULL },
+	{ "zoo", NULL, run_zoo, zoo_help },
+	{ "complete", NULL, verb_complete, complete_help },
 	{ "demo-part", NULL, demo_part, NULL },
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
@@ -53,15 +70,32 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
+/* The usage error for a verb that does not exist, with the listed verb that may be meant. */
+static int refuse_verb(const char *name)
+{
+	const char *best = NULL;
+	size_t least = OPTION_NEAR_MAX;
+
+	for (size_t i = 0; i < VERBS; i++) {
+		size_t d = option_distance(name, verbs[i].name);
+
+		if ((verbs[i].summary || strcmp(verbs[i].name, "run") == 0) && d < least &&
+		    option_is_near(name, verbs[i].name)) {
+			best = verbs[i].name;
+			least = d;
+		}
+	}
+	cli_error("killick: unknown verb '%.60s'%s%s%s; 'killick --help' lists the verbs", name,
+		  best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+	return EXIT_USAGE;
+}
+
 int verb_help(int argc, char **argv)
 {
 	const struct verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
 
-	if (argc > 1 && argv[1][0] != '-' && (!v || !v->help)) {
-		fprintf(stderr, "killick: help: unknown verb '%.60s'; try 'killick help'\n",
-			argv[1]);
-		return EXIT_USAGE;
-	}
+	if (argc > 1 && argv[1][0] != '-' && (!v || !v->help))
+		return refuse_verb(argv[1]);
 	if (v && v->help) {
 		fputs(v->help, stdout);
 		return cli_finish("help", EXIT_SUCCESS);
@@ -98,9 +132,7 @@ int main(int argc, char **argv)
 	v = find_verb(argv[1]);
 	if (!v && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		v = find_verb("help");
-	if (!v) {
-		fprintf(stderr, "killick: unknown verb '%.60s'; try 'killick help'\n", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (!v)
+		return refuse_verb(argv[1]);
 	return v->run(argc - 1, argv + 1);
 }

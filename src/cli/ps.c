@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "forest.h"
 #include "ps_on.h"
+#include "show.h"
 #include "trees.h"
 
 enum { COMMAND_MAX = 8192 };
@@ -134,6 +135,20 @@ static void ps_add_row(struct table *table, const struct trees *ts, const struct
 	table_add(table, text);
 }
 
+static const char *ps_colour(const char *state)
+{
+	static const struct {
+		const char *state, *colour;
+	} colours[] = { { "running", "32" }, { "abandoned", "31" }, { "elsewhere", "2" } };
+
+	if (!cli_has_colour())
+		return NULL;
+	for (size_t c = 0; c < sizeof(colours) / sizeof(colours[0]); c++)
+		if (strncmp(state, colours[c].state, strlen(colours[c].state)) == 0)
+			return colours[c].colour;
+	return "33";
+}
+
 static void ps_print_table(const struct trees *ts)
 {
 	static const struct table_col cols[] = {
@@ -141,11 +156,11 @@ static void ps_print_table(const struct trees *ts)
 		{ .title = "OWNER", .min = 12 },
 		{ .title = "SERVER", .right = true },
 		{ .title = "PROCS", .right = true },
-		{ .title = "RSS", .right = true },
-		{ .title = "CPU", .right = true },
+		{ .title = "RSS", .right = true, .drop = true },
+		{ .title = "CPU", .right = true, .drop = true },
 		{ .title = "AGE", .right = true },
-		{ .title = "LEVEL" },
-		{ .title = "STATE", .min = 9 },
+		{ .title = "LEVEL", .drop = true },
+		{ .title = "STATE", .min = 9, .colour = ps_colour },
 		{ .title = "SESSION", .drop = true, .min = 8 },
 		{ .title = "COMMAND", .drop = true, .min = 12 },
 	};
@@ -312,8 +327,11 @@ int verb_ps(int argc, char **argv)
 	if (as_json)
 		ps_print_json(&ts);
 	else if (ts.count == 0)
-		puts("no trees: killick holds no server for this user. Put `killick run --` in\n"
-		     "front of a server's command to hold it; `killick demo` shows the effect.");
+		show_block(stdout,
+			   "no trees: killick holds no server for this user. Put `killick run --` "
+			   "in front of a server's command to hold it; `killick demo` shows the "
+			   "effect.",
+			   0, cli_width() ? cli_width() : 79);
 	else if (as_tree)
 		for (size_t i = 0; i < ts.count; i++)
 			print_tree(&ts, &ts.list[i]);

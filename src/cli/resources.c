@@ -42,7 +42,7 @@ static void resources_print_table(const struct talk *t, const struct lists *list
 				  const struct lists *more)
 {
 	static const struct table_col cols[] = {
-		{ .title = "URI", .min = 50 },
+		{ .title = "URI", .min = 30 },
 		{ .title = "NAME", .min = 12 },
 		{ .title = "TYPE", .drop = true, .min = 10 },
 		{ .title = "SIZE", .drop = true, .right = true },

@@ -45,7 +45,8 @@ static void status_add_row(struct table *table, const struct killick_server_stat
 	char text[512];
 
 	table_add(table, sv->name);
-	table_add(table, killick_state_name(sv->state));
+	table_add(table, sv->state == KILLICK_GONE && *sv->error ? "failed"
+								 : killick_state_name(sv->state));
 	text_clean(sv->environment, strlen(sv->environment), text, sizeof(text));
 	table_add(table, text);
 	if (sv->pid)
@@ -65,16 +66,27 @@ static void status_add_row(struct table *table, const struct killick_server_stat
 	table_add(table, text);
 }
 
+static const char *status_colour(const char *state)
+{
+	if (!cli_has_colour())
+		return NULL;
+	if (strcmp(state, "ready") == 0)
+		return "32";
+	if (strcmp(state, "disabled") == 0 || strcmp(state, "remote") == 0)
+		return "2";
+	return strcmp(state, "failed") == 0 ? "31" : "33";
+}
+
 static void status_print_table(const struct talk *t)
 {
 	static const struct table_col cols[] = {
 		{ .title = "SERVER", .min = 10 },
-		{ .title = "STATE" },
+		{ .title = "STATE", .colour = status_colour },
 		{ .title = "ENVIRONMENT", .drop = true, .min = 8 },
-		{ .title = "PID", .right = true },
-		{ .title = "LEVEL" },
-		{ .title = "ERA" },
-		{ .title = "PROTOCOL" },
+		{ .title = "PID", .right = true, .drop = true },
+		{ .title = "LEVEL", .drop = true },
+		{ .title = "ERA", .drop = true },
+		{ .title = "PROTOCOL", .drop = true },
 		{ .title = "TOOLS", .right = true },
 		{ .title = "SOFTWARE", .drop = true, .min = 10 },
 		{ .title = "ERROR", .drop = true, .min = 10 },

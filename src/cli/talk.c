@@ -11,11 +11,15 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "base/text.h"
 #include "keeper/clock.h"
 #include "show.h"
 #include "talk.h"
 #include "talk_config.h"
+
+/* the longest time that the library takes; what it has beyond the time that we watch */
+enum { STARTUP_MAX_MS = 3600000, STARTUP_SPARE_MS = 5000 };
 
 static void ending_signals(sigset_t *out)
 {
@@ -119,6 +123,8 @@ static void on_event(void *ctx, const struct killick_event *ev)
 			talk_say(t, "%s logs %s", ev->server, text);
 		break;
 	case KILLICK_EVENT_STATE:
+		t->changed = true;
+		break;
 	case KILLICK_EVENT_TOOLS:
 	case KILLICK_EVENT_RESOURCES:
 	case KILLICK_EVENT_PROMPTS:
@@ -146,60 +152,78 @@ static bool open_failed(struct talk *t)
 	return false;
 }
 
-/* The directory where `era: auto` stores the era of servers. */
-static bool find_cache(char *out, size_t size)
+static bool talk_start_runtime(struct talk *t)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (cache && *cache == '/')
-		return snprintf(out, size, "%s/killick", cache) < (int)size;
-	return home && *home == '/' && snprintf(out, size, "%s/.cache/killick", home) < (int)size;
-}
-
-/* Start to open the session, and wait. */
-static bool open_session(struct talk *t)
-{
-	struct killick_session_options options =
-		KILLICK_SESSION_OPTIONS(.config_file = t->config_text ? NULL : t->source,
-					.config = t->config_text, .command = t->words.command,
-					.only = t->server, .label = "command line",
-					.handlers =
-						&KILLICK_HANDLERS(.ctx = t, .on_event = on_event));
-	char keeper[PATH_MAX + 32], cache[PATH_MAX], span[24];
+	char keeper[PATH_MAX + 32], cache[PATH_MAX];
 	struct killick_options runtime = KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST);
 
 	if (cli_find_keeper(keeper, sizeof(keeper)))
 		runtime.keeper = keeper;
-	if (find_cache(cache, sizeof(cache)))
+	if (cli_find_cache(cache, sizeof(cache)))
 		runtime.cache_dir = cache;
-	if (killick_open(&runtime, &t->k, &t->error))
-		return open_failed(t);
-	if (killick_session_open_start(t->k, &options, talk_on_open, t, &t->error))
+	return killick_open(&runtime, &t->k, &t->error) == 0;
+}
+
+/* Start to open the session, and wait for the required servers. The time of a start is ours to
+ * watch, so the library has a little more. */
+static bool open_session(struct talk *t, long long until_us)
+{
+	char **env = t->words.command ? talk_environment(t) : NULL;
+	unsigned startup_ms = t->timeout_ms ? (unsigned)t->timeout_ms + STARTUP_SPARE_MS : 0;
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config_file = t->config_text ? NULL : t->source,
+					.config = t->config_text, .command = t->words.command,
+					.only = t->server, .label = "command line",
+					.wait = KILLICK_WAIT_REQUIRED, .env = env,
+					.startup_ms = startup_ms < STARTUP_MAX_MS ? startup_ms
+										  : STARTUP_MAX_MS,
+					.handlers =
+						&KILLICK_HANDLERS(.ctx = t, .on_event = on_event));
+	char span[24];
+	bool begun = talk_start_runtime(t) &&
+		     killick_session_open_start(t->k, &options, talk_on_open, t, &t->error) == 0;
+
+	strings_free(env);
+	if (!begun)
 		return open_failed(t);
 	bar_begin(&t->bar, t->server ? t->server : "starting");
-	if (!talk_pump(t, &t->opened, t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0)) {
+	if (!talk_pump(t, &t->opened, until_us)) {
 		bar_clear(&t->bar);
 		if (t->caught)
 			return false;
 		talk_say(t,
-			 "the handshake timed out after %s; give a longer '--timeout', or use "
-			 "'--verbose' to see what %s does",
-			 text_span(t->timeout_ms, span), t->server ? t->server : "the server");
+			 "a required server did not start within %s; give a longer '--timeout', "
+			 "or use '--verbose' to see what the servers do",
+			 text_span(t->timeout_ms, span));
 		talk_fail(t, EXIT_TRY_AGAIN);
 		return false;
 	}
-	bar_clear(&t->bar);
 	return t->s ? true : open_failed(t);
+}
+
+/* No server is ready: say why. */
+static bool talk_none_ready(struct talk *t)
+{
+	talk_missing_all(t);
+	for (size_t i = 0; i < t->status->count && !t->server; i++)
+		if (t->status->servers[i]->state == KILLICK_REMOTE)
+			talk_missing(t, t->status->servers[i]);
+	if (!t->exit_status) {
+		talk_say(t, "every server in %s is disabled", t->source);
+		talk_fail(t, EXIT_CONFIG);
+	}
+	return false;
 }
 
 bool talk_open(struct talk *t)
 {
+	long long until_us = t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0;
+
 	if (!t->words.command && !talk_config_find(t))
 		return false;
 	talk_catch_signals(t);
-	if (!open_session(t))
+	if (!open_session(t, until_us) || !talk_wait(t, until_us))
 		return false;
-	talk_look(t);
 	if (t->status->count == 0) {
 		talk_say(t, "%s has no servers", t->source);
 		talk_fail(t, EXIT_CONFIG);
@@ -210,12 +234,7 @@ bool talk_open(struct talk *t)
 	for (size_t i = 0; i < t->status->count; i++)
 		if (talk_is_ready(t->status->servers[i]))
 			return true;
-	talk_missing_all(t);
-	if (!t->exit_status) {
-		talk_say(t, "every server in %s is disabled", t->source);
-		talk_fail(t, EXIT_CONFIG);
-	}
-	return false;
+	return talk_none_ready(t);
 }
 
 void talk_missing_all(struct talk *t)
@@ -223,7 +242,7 @@ void talk_missing_all(struct talk *t)
 	for (size_t i = 0; i < t->status->count; i++) {
 		const struct killick_server_status *sv = t->status->servers[i];
 
-		if (!talk_is_ready(sv) && (sv->state != KILLICK_DISABLED || t->server))
+		if (sv->settled && !talk_is_ready(sv) && (!talk_is_off(sv) || t->server))
 			talk_missing(t, sv);
 	}
 }
@@ -243,6 +262,11 @@ bool talk_is_ready(const struct killick_server_status *sv)
 	return sv->state == KILLICK_READY;
 }
 
+bool talk_is_off(const struct killick_server_status *sv)
+{
+	return sv->state == KILLICK_DISABLED || sv->state == KILLICK_REMOTE;
+}
+
 bool talk_offers(const struct killick_server_status *sv, const char *capability)
 {
 	size_t len;
@@ -256,7 +280,7 @@ const struct killick_server_status *talk_only(const struct talk *t)
 	const struct killick_server_status *found = NULL;
 
 	for (size_t i = 0; i < t->status->count; i++) {
-		if (t->status->servers[i]->state == KILLICK_DISABLED)
+		if (talk_is_off(t->status->servers[i]))
 			continue;
 		if (found)
 			return NULL;

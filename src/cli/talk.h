@@ -28,10 +28,11 @@ enum { EXIT_REFUSED = 1, EXIT_CONFIG = 65 };
 	"  --config FILE   file that names the servers; else $KILLICK_CONFIG, .mcp.json,\n"        \
 	"                  mcp.json or .vscode/mcp.json in this directory\n"                       \
 	"  --server NAME   start and use only this server\n"                                       \
-	"  --timeout TIME  give up after this time: 500ms, 30s, 5m\n"                              \
+	"  --timeout TIME  give up a start or a request after this time: 500ms, 30s, 5m\n"         \
 	"  --json          " json_ "\n"                                                            \
 	"  -v, --verbose   print the config, stderr of servers, and how they ended\n"              \
-	"  -- CMD ARG...   use this one server, without any config\n"
+	"  -- CMD ARG...   use this one server, without any config\n"                              \
+	"  --env NAME[=VALUE], --clean-env   with CMD: set a variable; pass only a few\n"
 #define TALK_EXITS                                                                                 \
 	"\n"                                                                                       \
 	"Exit status: 0 success; 1 the server or tool reported an error; 64 usage;\n"              \
@@ -43,12 +44,15 @@ struct talk {
 	struct cli_words words;
 	/* as given */
 	const char *config, *server, *timeout;
-	bool json, verbose;
+	char **env; /* of --env: NAME=VALUE; NULL at the end, or NULL */
+	bool json, verbose, clean_env;
+	char *chosen;    /* the server that the name of a tool has chosen; `server` points to it */
 	long timeout_ms; /* 0: not given */
 	/* the session */
 	struct killick *k;
 	struct killick_session *s;
 	struct killick_status *status; /* as of talk_open, or talk_look */
+	bool changed;                  /* a server has changed its state since this was cleared */
 	bool opened;                   /* the open call has finished, with: */
 	struct killick_error error;
 	const char *source; /* the config file in use; NULL: a command */
@@ -59,6 +63,9 @@ struct talk {
 	int exit_status;    /* the first that was not 0 */
 	bool warnings;      /* print the library's warnings */
 	bool any_state;     /* the verb is also about servers that failed */
+	/* Called by talk_open once for each server that is ready; NULL: none. It must not wait. */
+	void (*on_ready)(struct talk *t, const struct killick_server_status *sv);
+	void *ready_ctx;
 	struct bar bar;
 };
 #define TALK_INIT(argv)                                                                            \
@@ -72,9 +79,15 @@ enum { TALK_ANY_WORDS = 1 << 30 };
 bool talk_options(struct talk *t, int argc, char **argv, const char *help,
 		  const struct option *more, int max_words, int *out_status);
 
-/* Start the servers and wait until each is ready or has failed. False: no server is ready; an error
- * was printed; call talk_close. With any_state true in this case, too. */
+/* Start the servers and wait until each is ready or has failed, or the time is over. False: no
+ * server is ready; an error was printed; call talk_close. With any_state true in this case, too. */
 bool talk_open(struct talk *t);
+/* talk_wait.c: wait for the servers of an open session, with a line on the terminal that names
+ * those that are awaited. At `until_us` (0: no limit) the others are reported. False: interrupted.
+ */
+bool talk_wait(struct talk *t, long long until_us);
+/* The environment of a command: to be given to strings_free. */
+char **talk_environment(const struct talk *t);
 /* Print which servers failed, for a verb that is about all servers. */
 void talk_missing_all(struct talk *t);
 
@@ -82,6 +95,8 @@ void talk_missing_all(struct talk *t);
 void talk_look(struct talk *t);
 /* Can the server be used? */
 bool talk_is_ready(const struct killick_server_status *sv);
+/* Is the server one that is never started: disabled, or remote? */
+bool talk_is_off(const struct killick_server_status *sv);
 /* Does the server have this capability: "tools", "resources", "prompts"? */
 bool talk_offers(const struct killick_server_status *sv, const char *capability);
 /* The only server, in any state; NULL when there are several. */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/strings.h"
 #include "base/text.h"
 #include "talk.h"
 #include "talk_config.h"
@@ -140,13 +141,14 @@ void talk_missing(struct talk *t, const struct killick_server_status *sv)
 {
 	const char *error = *sv->error ? sv->error : killick_state_name(sv->state);
 
-	talk_fail(t, EXIT_UNAVAILABLE);
+	talk_fail(t, sv->code == KILLICK_ERR_CONFIG ? EXIT_CONFIG : EXIT_UNAVAILABLE);
 	if (sv->state == KILLICK_DISABLED) {
 		say_about(t, sv->name, "the server is disabled in the config", "");
 		return;
 	}
 	say_about(t, sv->name, error, sv->stderr_tail);
-	show_next(t, sv->name);
+	if (sv->state != KILLICK_REMOTE && sv->code != KILLICK_ERR_CONFIG)
+		show_next(t, sv->name);
 }
 
 /* May the server's stderr explain this failure? */
@@ -214,6 +216,10 @@ int talk_close(struct talk *t)
 	killick_session_free(t->s);
 	killick_free(t->k);
 	talk_config_done(t);
+	strings_free(t->env);
+	free(t->chosen);
+	t->env = NULL;
+	t->chosen = NULL;
 	t->status = NULL;
 	t->s = NULL;
 	t->k = NULL;

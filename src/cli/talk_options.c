@@ -1,11 +1,45 @@
 /* talk_options.c - the command line of the client verbs; see talk.h */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/mem.h"
+#include "base/strings.h"
 #include "talk.h"
 
-enum { OPTIONS_MAX = 12 };
+enum { OPTIONS_MAX = 16 };
+
+/* --env NAME=VALUE, or NAME alone for a variable of our own environment. */
+static int talk_add_variable(const char *text, void *other)
+{
+	struct talk *t = other;
+	const char *value = getenv(text);
+	char *entry = NULL;
+
+	if (*text == '=' || !*text)
+		return -EINVAL;
+	if (strchr(text, '='))
+		entry = mem_dup(text);
+	else if (!value || asprintf(&entry, "%s=%s", text, value) < 0)
+		return -EINVAL;
+	strings_add(&t->env, entry);
+	return 0;
+}
+
+/* The first entry of a name is the one that programs see; the server gets the last. */
+char **talk_environment(const struct talk *t)
+{
+	char **all = strings_copy((char *[]){ NULL });
+
+	for (char **e = environ; !t->clean_env && *e; e++)
+		if (**e != '=' && strchr(*e, '='))
+			strings_add(&all, mem_dup(*e));
+	for (char **e = t->env; e && *e; e++)
+		strings_add(&all, mem_dup(*e));
+	return all;
+}
 
 static bool talk_options_check(struct talk *t, int max_words, int *out_status)
 {
@@ -25,6 +59,12 @@ static bool talk_options_check(struct talk *t, int max_words, int *out_status)
 			  t->config ? "config" : "server");
 		return false;
 	}
+	if (!t->words.command && (t->env || t->clean_env)) {
+		cli_usage(t->verb,
+			  "'--%s' is for a command after '--'; in a config use 'env' and 'envVars'",
+			  t->env ? "env" : "clean-env");
+		return false;
+	}
 	if (t->timeout && (option_time(t->timeout, &ms) < 0 || ms == 0)) {
 		cli_usage(t->verb, "'--timeout' needs a time such as 500ms, 30s or 5m, not '%.60s'",
 			  t->timeout);
@@ -42,15 +82,22 @@ bool talk_options(struct talk *t, int argc, char **argv, const char *help,
 		{ "config", OPTION_WORD, .text = &t->config },
 		{ "server", OPTION_WORD, .text = &t->server },
 		{ "timeout", OPTION_WORD, .text = &t->timeout },
+		{ "env", OPTION_OTHER, "NAME=VALUE, or the name of a variable that is set",
+		  .other = t, .read = talk_add_variable },
+		{ "clean-env", .flag = &t->clean_env },
 		{ "json", .flag = &t->json },
 		{ "verbose", .flag = &t->verbose, .letter = 'v' },
 	};
-	size_t n = 5;
+	size_t n = 7;
 
 	for (; more && more->name; more++) {
 		assert(n < OPTIONS_MAX - 1);
 		options[n++] = *more;
 	}
-	return cli_words(argc, argv, help, options, &t->words, out_status) &&
-	       talk_options_check(t, max_words, out_status);
+	if (cli_words(argc, argv, help, options, &t->words, out_status) &&
+	    talk_options_check(t, max_words, out_status))
+		return true;
+	strings_free(t->env);
+	t->env = NULL;
+	return false;
 }

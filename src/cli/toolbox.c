@@ -3,12 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "config/config.h"
+#include "session/names.h"
 #include "show.h"
 #include "toolbox.h"
+#include "toolnames.h"
 
 enum { WORD_MAX = 160, NAMED_MAX = 6 };
 
@@ -24,6 +28,64 @@ static void report_failed(struct talk *t)
 		if (talk_is_ready(sv) && talk_offers(sv, "tools") && sv->tools < 0)
 			killick_result_free(talk_do(t, &rq));
 	}
+}
+
+/* The server and the plain name of a tool, from its listed name. */
+static bool toolbox_resolve(struct talk *t, const struct toolbox *b, const char *listed,
+			    struct tool *out)
+{
+	if (!b->server)
+		return killick_tool_find(t->s, listed, &out->server, &out->name) == KILLICK_OK;
+	out->server = mem_dup(b->server);
+	out->name = mem_dup(listed);
+	return true;
+}
+
+void toolbox_choose(struct talk *t, const char *name)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+	const char *file = cli_find_config(t->config);
+	struct names names = NAMES_INIT;
+	const char *found = NULL;
+	size_t count = 0;
+
+	if (t->server || t->words.command || !strstr(name, "__") || !file ||
+	    config_read(file, environ, &c, NULL) < 0)
+		return;
+	for (size_t i = 0; i < c.count; i++)
+		names_add(&names, c.servers[i].name, "x");
+	names_settle(&names);
+	for (size_t i = 0; i < c.count; i++) {
+		const char *mine = names_of(&names, c.servers[i].name, "x");
+		size_t len = strlen(mine) - 1; /* with "__" */
+
+		if (strncmp(name, mine, len) != 0 || !name[len])
+			continue;
+		found = c.servers[i].name;
+		count++;
+	}
+	if (count == 1)
+		t->server = t->chosen = mem_dup(found);
+	names_done(&names);
+}
+
+/* Remember the names for the completion of shells. */
+static void toolbox_remember(struct talk *t, const struct toolbox *b)
+{
+	AUTO(toolnames_done) struct toolnames names = TOOLNAMES_INIT;
+	struct json_iter it = json_iter(b->tools);
+
+	if (!t->source)
+		return;
+	while (json_each(&it)) {
+		AUTO(mem_drop) char *listed = NULL;
+		AUTO(tool_done) struct tool one = { .item = it.value };
+
+		if (json_string(json_get(it.value, "name"), &listed) &&
+		    toolbox_resolve(t, b, listed, &one))
+			toolnames_add(&names, one.server, one.name);
+	}
+	toolnames_save(&names, t->source);
 }
 
 bool toolbox_open(struct talk *t, struct toolbox *out)
@@ -44,47 +106,13 @@ bool toolbox_open(struct talk *t, struct toolbox *out)
 	out->server = only ? only->name : NULL;
 	if (!only)
 		report_failed(t);
+	toolbox_remember(t, out);
 	return true;
-}
-
-/* The server and the plain name of a tool, from its listed name. */
-static bool resolve(struct talk *t, const struct toolbox *b, const char *listed, struct tool *out)
-{
-	if (!b->server)
-		return killick_tool_find(t->s, listed, &out->server, &out->name) == KILLICK_OK;
-	out->server = mem_dup(b->server);
-	out->name = mem_dup(listed);
-	return true;
-}
-
-/* Edits (insert, delete, replace) from a to b, not counted beyond a few. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t la = strlen(a), lb = strlen(b), row[WORD_MAX + 1];
-
-	if (la > WORD_MAX || lb > WORD_MAX)
-		return WORD_MAX;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t best = corner + (a[i - 1] != b[j - 1]);
-
-			corner = row[j];
-			best = row[j] + 1 < best ? row[j] + 1 : best;
-			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-		}
-	}
-	return row[lb];
 }
 
 static bool is_close(const char *name, const char *other)
 {
-	return strlen(name) >= 3 &&
-	       (strcasestr(other, name) || distance(name, other) <= (strlen(name) > 5 ? 2 : 1));
+	return strlen(name) >= 3 && (strcasestr(other, name) || option_is_near(name, other));
 }
 
 struct named { /* names for a message */
@@ -139,7 +167,7 @@ bool toolbox_find(struct talk *t, const struct toolbox *b, const char *name, str
 		AUTO(tool_done) struct tool one = { .item = it.value };
 
 		if (!json_string(json_get(it.value, "name"), &listed) ||
-		    !resolve(t, b, listed, &one))
+		    !toolbox_resolve(t, b, listed, &one))
 			continue;
 		if (strcmp(listed, name) == 0 || same_tool(&one, &qualified)) {
 			same.count = 1; /* this server, even if others have the tool, too */

@@ -22,6 +22,10 @@ struct tool { /* tool_done frees both strings */
 	struct json item; /* as listed */
 };
 
+/* Before talk_open: when `name` is qualified by the name of one server in the config, start only
+ * that server. */
+void toolbox_choose(struct talk *t, const char *name);
+
 /* List the tools. False: an error was printed. */
 bool toolbox_open(struct talk *t, struct toolbox *out);
 

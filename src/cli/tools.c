@@ -6,6 +6,7 @@
 #include "catalogue.h"
 #include "lists.h"
 #include "show.h"
+#include "stream.h"
 #include "toolbox.h"
 
 const char tools_help[] =
@@ -62,6 +63,25 @@ static void print_one(struct talk *t, const char *name)
 		catalogue_tool(stdout, tool.item, 0, cli_width());
 }
 
+/* On a terminal: print the tools of each server as soon as it is ready. */
+static int tools_stream(struct talk *t)
+{
+	struct stream s;
+	bool opened, streamed;
+
+	stream_begin(&s, t);
+	opened = talk_open(t);
+	streamed = stream_end(&s);
+	if (opened && streamed && !t->caught) {
+		if (!s.printed)
+			puts("no tools");
+		talk_missing_all(t);
+	} else if (opened && !streamed) {
+		print_all(t);
+	}
+	return talk_close(t);
+}
+
 int verb_tools(int argc, char **argv)
 {
 	struct talk t = TALK_INIT(argv);
@@ -69,6 +89,10 @@ int verb_tools(int argc, char **argv)
 
 	if (!talk_options(&t, argc, argv, tools_help, NULL, 1, &status))
 		return status;
+	if (cli_is_tty() && !t.json && !t.words.count && !t.words.command)
+		return tools_stream(&t);
+	if (t.words.count)
+		toolbox_choose(&t, t.words.list[0]);
 	if (!talk_open(&t))
 		return talk_close(&t);
 	if (t.words.count)

@@ -23,7 +23,9 @@ static void put_info(struct emit *j, const char *key, const struct client_spec *
 }
 
 /* The modern revisions have no notification about roots. */
-static void put_capabilities(struct emit *j, const char *key, unsigned answers, enum client_era era)
+/* `extensions` are those that the host declares for one request; JSON_NONE: none. */
+static void put_capabilities(struct emit *j, const char *key, unsigned answers, enum client_era era,
+			     struct json extensions)
 {
 	emit_open(j, key, '{');
 	if (answers & KILLICK_ROOTS) {
@@ -40,7 +42,16 @@ static void put_capabilities(struct emit *j, const char *key, unsigned answers, 
 		emit_raw(j, "url", "{}", 2);
 		emit_close(j);
 	}
+	if (json_type(extensions) == JSON_OBJECT)
+		emit_json(j, "extensions", extensions.at, extensions.len);
 	emit_close(j);
+}
+
+static void put_own_meta(struct emit *j, const struct client *c, struct json extensions)
+{
+	put_text(j, META("protocolVersion"), c->version);
+	put_info(j, META("clientInfo"), c->spec);
+	put_capabilities(j, META("clientCapabilities"), c->spec->answers, ERA_MODERN, extensions);
 }
 
 /* Only the members, without the braces of the object. */
@@ -49,9 +60,7 @@ char *params_meta(const struct client *c)
 	struct buf b = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = { .out = &b, .depth = 1, .kind = "{" };
 
-	put_text(&j, META("protocolVersion"), c->version);
-	put_info(&j, META("clientInfo"), c->spec);
-	put_capabilities(&j, META("clientCapabilities"), c->spec->answers, ERA_MODERN);
+	put_own_meta(&j, c, JSON_NONE);
 	return buf_take(&b);
 }
 
@@ -84,11 +93,15 @@ static void put_meta(struct emit *j, const struct client *c, const struct client
 {
 	bool token = call && (call->on_progress || call->progress_extends);
 	int level = call && call->party ? call->party->level : LEVEL_NONE;
+	struct json extensions =
+		json_get(json_get(foreign, META("clientCapabilities")), "extensions");
 
 	if (!c->meta && !token && !foreign.at)
 		return;
 	emit_open(j, "_meta", '{');
-	if (c->meta)
+	if (c->meta && extensions.at)
+		put_own_meta(j, c, extensions);
+	else if (c->meta)
 		emit_members(j, c->meta, strlen(c->meta));
 	if (c->meta && level != LEVEL_NONE)
 		put_text(j, META("logLevel"), log_level_name(level));
@@ -210,7 +223,7 @@ void params_call(struct emit *j, const struct client_call *call)
 void params_initialize(struct emit *j, const struct client *c)
 {
 	put_text(j, "protocolVersion", c->version);
-	put_capabilities(j, "capabilities", c->spec->answers, ERA_LEGACY);
+	put_capabilities(j, "capabilities", c->spec->answers, ERA_LEGACY, JSON_NONE);
 	put_info(j, "clientInfo", c->spec);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 char out[TEXT_MAX], err[TEXT_MAX];
+unsigned short columns = 80;
 
 const char *killick(void)
 {
@@ -36,6 +37,7 @@ void begin(void)
 	setenv("LC_ALL", "C", 1);
 	setenv("TERM", "xterm", 1);
 	setenv("NO_COLOR", "1", 1);
+	setenv("XDG_CACHE_HOME", t_audit.dir, 1);
 	unsetenv("KILLICK_CONFIG");
 	unsetenv("XDG_CONFIG_HOME");
 	setenv("HOME", t_audit.dir, 1); /* the configs of other clients */
@@ -195,7 +197,7 @@ size_t started(void)
 struct child on_terminal(const char *first, ...)
 {
 	char *argv[24] = { (char *)"setsid", (char *)"--ctty", (char *)killick(), (char *)first };
-	struct winsize ws = { .ws_row = 24, .ws_col = 80 };
+	struct winsize ws = { .ws_row = 24, .ws_col = columns };
 	struct child c = { .err = -1 };
 	int slave;
 	va_list ap;

@@ -36,7 +36,9 @@ struct child {
 };
 /* Start a program; in: its stdin, -1 for ours. */
 struct child start(char *const *argv, int in);
-/* Start killick on a terminal of its own, which is its controlling one; all it writes is in out. */
+/* Start killick on a terminal of its own, which is its controlling one; all it writes is in out.
+ * The terminal has this many columns (80). */
+extern unsigned short columns;
 struct child on_terminal(const char *first, ...);
 /* Read until both ends are closed, or until `text`, if it is not NULL, was read. */
 void listen_for(struct child *c, const char *text);

@@ -1,0 +1,419 @@
+/* forgive.c - ordinary wishes and ordinary mistakes of a user at a shell: what killick does and
+ * says. */
+#include <ctype.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shell.h"
+
+#define TAGS "\"envVars\": [\"ZOO_AUDIT\", \"ZOO_FIFO\", \"ZOO_PIDS\", \"ZOO_LIFE_MS\"]"
+
+/* A config with a good server and these members in front of it. */
+static void write_beside(const char *members)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text),
+		 "{\"mcpServers\": {%s,\n\"good\": {\"command\": \"%s\", \"args\": [\"mcp\"], " TAGS
+		 "}}}\n",
+		 members, zoo());
+	write_file("mcp.json", text);
+}
+
+TEST(a_command_gets_the_whole_environment, .timeout_ms = TEST_MS)
+{
+	begin();
+	setenv("FORGIVE_KEY", "a value", 1);
+	RUN(0, "call", "env", "--", zoo(), "mcp");
+	PRINTS("FORGIVE_KEY");
+	RUN(0, "call", "env", "--clean-env", "--env", "ZOO_AUDIT", "--env", "ZOO_FIFO", "--", zoo(),
+	    "mcp");
+	OK(!strstr(out, "FORGIVE_KEY") && strstr(out, "PATH") && strstr(out, "ZOO_AUDIT"));
+	RUN(0, "call", "env", "--clean-env", "--env", "ZOO_AUDIT", "--env", "ZOO_FIFO",
+	    "--env=FORGIVE_KEY", "--env", "FORGIVE_NEW=b=c", "--", zoo(), "mcp");
+	PRINTS("FORGIVE_KEY");
+	PRINTS("FORGIVE_NEW");
+	RUN(64, "tools", "--env", "FORGIVE_NONE", "--", zoo(), "mcp");
+	SAYS("--env 'FORGIVE_NONE' is not NAME=VALUE, or the name of a variable that is set");
+	RUN(64, "tools", "--env", "A=b");
+	SAYS("'--env' is for a command after '--'; in a config use 'env' and 'envVars'");
+	RUN(64, "tools", "--clean-env");
+	SAYS("'--clean-env' is for a command after '--'");
+	CONFIG("mcp.json", "one", "good");
+	RUN(0, "call", "env");
+	OK(!strstr(out, "FORGIVE_KEY"));
+}
+
+TEST(doctor_shows_which_variables_are_passed, .timeout_ms = TEST_MS)
+{
+	begin();
+	setenv("FORGIVE_API_KEY", "s3cret", 1);
+	setenv("HTTPS_PROXY", "http://p", 1);
+	RUN(0, "doctor");
+	PRINTS("a server of a config gets ");
+	PRINTS("not passed");
+	PRINTS("FORGIVE_API_KEY");
+	PRINTS("HTTPS_PROXY");
+	OK(!strstr(out, "s3cret"));
+	RUN(0, "doctor", "--json");
+	PRINTS("\"variables\":{\"passed\":[\"");
+	PRINTS("\"FORGIVE_API_KEY\"");
+}
+
+TEST(one_bad_server_leaves_the_others, .timeout_ms = 2 * TEST_MS)
+{
+	begin();
+	write_beside("\"bad\": {\"command\": \"x\",\n \"args\": [\"${FORGIVE_NONE}\"]},\n"
+		     "\"asks\": {\"command\": \"x\", \"env\": {\"K\": \"${input:key}\"}}");
+	RUN(65, "tools");
+	PRINTS("\ngood__echo");
+	SAYS("mcp.json:2: server 'bad': 'args': variable 'FORGIVE_NONE' is not set");
+	SAYS("mcp.json:3: server 'asks': 'env.K': ${input:key} asks the user");
+	RUN(0, "tools", "--server", "good");
+	PRINTS("\necho");
+	STREQ(err, "");
+	RUN(0, "call", "good__echo", "text=hi");
+	STREQ(out, "hi\n");
+	RUN(0, "call", "echo", "text=hi");
+	RUN(65, "tools", "--server", "bad");
+	SAYS("'FORGIVE_NONE' is not set");
+	RUN(65, "status");
+	PRINTS("\nbad ");
+	PRINTS(" failed ");
+	PRINTS(" ready ");
+	RUN(65, "tools", "--json");
+	PRINTS("{\"server\":\"bad\",\"error\":");
+	PRINTS("{\"server\":\"good\",\"tools\":[");
+	setenv("FORGIVE_NONE", "set now", 1);
+	RUN(69, "tools", "--server", "bad"); /* there is no program x */
+	write_beside("\"bad\": {\"command\": \"x\"},,");
+	RUN(65, "tools");
+	STREQ(out, "");
+}
+
+TEST(remote_servers_are_listed_and_explained, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_beside("\"far\": {\"type\": \"http\", \"url\": \"https://h.example/mcp\"}");
+	RUN(0, "tools");
+	PRINTS("\necho");
+	STREQ(err, "");
+	RUN(0, "status");
+	PRINTS("\nfar     remote ");
+	RUN(69, "tools", "--server", "far");
+	SAYS("server 'far' is remote (http, https://h.example/mcp)");
+	SAYS("mcp-remote");
+	write_file("mcp.json", "{\"mcpServers\": {\"far\": {\"url\": \"https://h.example/\"}}}");
+	RUN(69, "tools");
+	SAYS("server 'far' is remote");
+	EQ(started(), 2);
+}
+
+TEST(a_qualified_name_starts_one_server, .timeout_ms = TEST_MS)
+{
+	begin();
+	CONFIG("mcp.json", "one", "good", "a-b", "good", "three", "mute");
+	RUN(0, "call", "one__echo", "text=x");
+	STREQ(out, "x\n");
+	EQ(started(), 1);
+	RUN(0, "call", "a_b__echo", "text=y");
+	STREQ(out, "y\n");
+	EQ(started(), 2);
+	RUN(0, "tools", "one__echo");
+	EQ(started(), 3);
+	RUN(64, "call", "one__nothing");
+	SAYS("no tool 'one__nothing'");
+	EQ(started(), 4);
+}
+
+TEST(timeout_is_for_the_start_too, .timeout_ms = 2 * TEST_MS)
+{
+	char text[1024];
+
+	begin();
+	snprintf(text, sizeof(text),
+		 "{\"mcpServers\": {\"slow\": {\"command\": \"%s\", \"args\": [\"mcp\", "
+		 "\"slowstart\", \"2000\"], \"startupTimeoutSec\": 0.3, " TAGS "}}}",
+		 zoo());
+	write_file("mcp.json", text);
+	RUN(69, "tools");
+	SAYS("did not complete its handshake within 0.3 s");
+	RUN(0, "tools", "--timeout", "30s");
+	PRINTS("\necho");
+	CONFIG("mcp.json", "good", "good", "mute", "mute");
+	RUN(75, "tools", "--timeout", "2s"); /* the others are served */
+	PRINTS("\ngood__echo");
+	SAYS("the handshake timed out after 2.0s: mute; give a longer '--timeout'");
+}
+
+TEST(mistyped_words_get_a_suggestion, .timeout_ms = TEST_MS)
+{
+	begin();
+	RUN(64, "toosl");
+	STREQ(err,
+	      "killick: unknown verb 'toosl'; did you mean 'tools'?; 'killick --help' lists the "
+	      "verbs\n");
+	RUN(64, "xyzzy");
+	STREQ(err, "killick: unknown verb 'xyzzy'; 'killick --help' lists the verbs\n");
+	RUN(64, "rum", "--", "true");
+	SAYS("did you mean 'run'?");
+	RUN(64, "help", "statsu");
+	SAYS("did you mean 'status'?");
+	RUN(64, "tools", "--sevrer", "x");
+	SAYS("unknown option '--sevrer'; did you mean '--server'?; try 'killick tools --help'");
+	RUN(64, "tools", "--verb");
+	SAYS("did you mean '--verbose'?");
+	RUN(64, "run", "--grcae=1s", "--", "true");
+	SAYS("unknown option '--grcae=1s'; did you mean '--grace'?; 'killick run --help'");
+	RUN(64, "-x");
+	STREQ(err, "killick: unknown option '-x'; 'killick --help' lists the verbs and options\n");
+	RUN(64, "tools", "-x");
+	SAYS("unknown option '-x'; try");
+	RUN(64, "ps", "-x");
+	SAYS("unknown option '-x'; try");
+	RUN(64, "run", "-x", "--", "true");
+	SAYS("unknown option '-x'; 'killick run");
+	RUN(0, "zoo", "--help");
+	OK(strncmp(out, "usage: killick zoo MODE\n", 24) == 0);
+	RUN(0, "help", "zoo");
+	OK(strncmp(out, "usage: killick zoo MODE\n", 24) == 0);
+	RUN(64, "zoo");
+	write_file("mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"npx -y foo\"}}}");
+	RUN(65, "tools");
+	SAYS("arguments go into 'args': write \"command\": \"npx\", \"args\": [\"-y\", \"foo\"]");
+}
+
+TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
+{
+	begin();
+	RUN(64, "call", "echo", "txt=1", "--", zoo(), "plain");
+	SAYS("tool 'echo' has no argument 'txt'; did you mean 'text'?; 'killick tools echo' shows "
+	     "its arguments, and '--no-check' calls the tool anyway");
+	RUN(0, "call", "echo", "txt=1", "--no-check", "--", zoo(), "plain");
+	RUN(64, "call", "echo", "--args", "{\"text\":\"a\",\"deep\":1}", "--", zoo(), "plain");
+	SAYS("has no argument 'deep'; 'killick");
+	CONFIG("mcp.json", "one", "tasks");
+	RUN(64, "call", "work");
+	SAYS("tool 'work' needs 'text'; ");
+	RUN(64, "call", "breaks", "x=1");
+	SAYS("tool 'breaks' has no argument 'x'");
+	CONFIG("mcp.json", "one", "good"); /* its schemas say nothing of names */
+	RUN(0, "call", "echo", "text=a", "other=b");
+}
+
+TEST(tools_that_demand_it_are_called_as_tasks, .timeout_ms = 2 * TEST_MS)
+{
+	begin();
+	CONFIG("mcp.json", "one", "tasks");
+	RUN(0, "call", "work", "text=all done", "polls=3");
+	STREQ(out, "all done\n");
+	STREQ(err, "");
+	RUN(0, "call", "work", "text=a", "polls=0", "--json");
+	STREQ(out, "{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}\n");
+	RUN(1, "call", "breaks");
+	SAYS("the tool 'breaks' reported an error");
+	RUN(1, "call", "gone");
+	SAYS("one: the task of tool 'gone' was cancelled: 0 to go");
+	RUN(69, "call", "asks");
+	SAYS("asks for input, which the command line cannot give");
+	setenv("ZOO_WIRE", "sent", 1);
+	RUN(75, "call", "forever", "--timeout", "3s", "--", zoo(), "mcp", "tasks");
+	SAYS("was not done within 3.0s and was cancelled");
+	OK(file_has("sent", "tasks/cancel"));
+}
+
+TEST(servers_of_the_modern_era_may_answer_with_a_task, .timeout_ms = TEST_MS)
+{
+	char text[1024];
+
+	begin();
+	snprintf(text, sizeof(text),
+		 "{\"mcpServers\": {\"new\": {\"command\": \"%s\", \"args\": [\"mcp\", "
+		 "\"tasks\"], \"era\": \"modern\", " TAGS "}}}",
+		 zoo());
+	write_file("mcp.json", text);
+	RUN(0, "call", "work", "text=all done", "polls=3");
+	STREQ(out, "all done\n");
+	STREQ(err, "");
+	RUN(0, "call", "work", "text=at once", "polls=-1");
+	STREQ(out, "at once\n");
+	RUN(1, "call", "breaks");
+	SAYS("new: the task of tool 'breaks' failed: it broke");
+	RUN(75, "call", "forever", "--timeout", "3s");
+	SAYS("was not done within 3.0s and was cancelled");
+}
+
+TEST(an_interrupted_task_is_cancelled, .timeout_ms = TEST_MS)
+{
+	double end = t_now_ms() + RUN_MS;
+	char *argv[] = { (char *)killick(), (char *)"call", (char *)"forever", (char *)"--",
+			 (char *)zoo(),     (char *)"mcp",  (char *)"tasks",   NULL };
+	struct child c;
+
+	begin();
+	setenv("ZOO_WIRE", "sent", 1);
+	c = start(argv, -1);
+	while (!file_has("sent", "tasks/get")) {
+		OK(t_now_ms() < end);
+		t_wait_fd(c.err, POLLIN, 20);
+	}
+	OK(kill(c.pid, SIGINT) == 0);
+	EQ(finish(&c), 130);
+	OK(file_has("sent", "tasks/cancel"));
+	EQ(audit_count(&t_audit), 0);
+	nothing_left();
+}
+
+/* Columns of the widest line, without the sequences that move the cursor and set colours. A command
+ * that is to be copied is never broken. */
+static size_t widest(const char *text)
+{
+	static const char copied[] = "  to see more:";
+	size_t most = 0, n = 0;
+
+	for (const char *p = text; *p; p++) {
+		if (n == 0 && strncmp(p, copied, strlen(copied)) == 0)
+			p += strcspn(p, "\r\n");
+		if (!*p)
+			break;
+		if (*p == '\033' && p[1] == '[') {
+			p += 2;
+			while (*p && !isalpha((unsigned char)*p))
+				p++;
+		} else if (*p == '\r' || *p == '\n') {
+			n = 0;
+		} else if (++n > most) {
+			most = n;
+		}
+	}
+	return most;
+}
+
+TEST(servers_are_shown_as_they_come_on_a_terminal, .timeout_ms = TEST_MS)
+{
+	struct child c;
+
+	begin();
+	CONFIG("mcp.json", "one", "good", "two", "good", "mute", "mute");
+	c = on_terminal("tools", "--timeout", "4s", NULL);
+	listen_for(&c, "two__echo");
+	OK(!strstr(out, "timed out")); /* the third is still awaited */
+	EQ(finish(&c), 75);
+	nothing_left();
+	PRINTS("one  15 tools\r\n  one__echo");
+	PRINTS("2 of 3 ready, waiting for mute");
+	PRINTS("timed out after 4.0s: mute");
+}
+
+TEST(output_fits_narrow_terminals, .timeout_ms = 3 * TEST_MS)
+{
+	static const char *const verbs[] = { "status", "ping",      "tools",  "prompts",
+					     "ps",     "resources", "doctor", "inspect" };
+	static const unsigned short widths[] = { 80, 60 };
+
+	begin();
+	write_beside("\"bad\": {\"command\": \"/no/such/program/with/a/long/name\"},\n"
+		     "\"refused\": {\"command\": \"x\", \"args\": [\"${FORGIVE_NONE}\"]},\n"
+		     "\"far\": {\"url\": \"https://h.example/a/path\"}");
+	for (size_t i = 0; i < 2 * sizeof(verbs) / sizeof(verbs[0]); i++) {
+		const char *verb = verbs[i / 2];
+		struct child c;
+
+		columns = widths[i % 2];
+		c = on_terminal(verb, NULL);
+		finish(&c);
+		nothing_left();
+		if (widest(out) > columns && strcmp(verb, "doctor") != 0)
+			FAIL("%s: %zu columns of %u: %s", verb, widest(out), columns, out);
+	}
+}
+
+TEST(states_have_colours_on_a_terminal, .timeout_ms = TEST_MS)
+{
+	struct child c;
+
+	begin();
+	write_beside("\"bad\": {\"command\": \"/no/such/program\"}");
+	unsetenv("NO_COLOR");
+	c = on_terminal("status", NULL);
+	EQ(finish(&c), 69);
+	nothing_left();
+	PRINTS("\033[32mready\033[0m");
+	PRINTS("\033[31mfailed\033[0m");
+	setenv("NO_COLOR", "1", 1);
+	c = on_terminal("status", NULL);
+	EQ(finish(&c), 69);
+	nothing_left();
+	OK(!strstr(out, "\033[3"));
+	unsetenv("NO_COLOR");
+	RUN(69, "status");
+	OK(!strstr(out, "\033"));
+}
+
+TEST(names_are_completed_without_starting_a_server, .timeout_ms = TEST_MS)
+{
+	begin();
+	CONFIG("mcp.json", "one", "good", "two", "good");
+	RUN(0, "complete", "servers");
+	STREQ(out, "one\ntwo\n");
+	RUN(0, "complete", "tools");
+	STREQ(out, "");
+	RUN(0, "tools");
+	EQ(started(), 2);
+	RUN(0, "complete", "tools");
+	PRINTS("one__echo\n");
+	PRINTS("two__pid\n");
+	RUN(0, "complete", "tools", "--server", "two");
+	PRINTS("echo\n");
+	OK(!strstr(out, "__"));
+	EQ(started(), 2);
+	CONFIG("other.json", "one", "good");
+	RUN(0, "complete", "servers", "--config", "other.json");
+	STREQ(out, "one\n");
+	RUN(0, "complete", "tools", "--config", "other.json");
+	STREQ(out, "");
+	RUN(0, "complete", "servers", "--config", "none.json");
+	STREQ(out, "");
+	RUN(64, "complete", "nothing");
+}
+
+/* The script is asked as bash asks it. */
+TEST(bash_offers_servers_and_tools, .timeout_ms = TEST_MS)
+{
+	static const struct {
+		const char *words, *offers;
+	} cases[] = {
+		{ "killick call one__ec", "one__echo" },
+		{ "killick tools two__pi", "two__pid" },
+		{ "killick tools --server t", "two" },
+		{ "killick call --server one ec", "echo" },
+		{ "killick sta", "status" },
+		{ "killick call --no", "--no-check" },
+		{ "killick tools --cl", "--clean-env" },
+	};
+	const char *script = t_program("COMPLETIONS", "packaging/completions/killick.bash");
+
+	begin();
+	CONFIG("mcp.json", "one", "good", "two", "good");
+	RUN(0, "tools");
+	if (access("/bin/bash", X_OK) != 0 || access(script, R_OK) != 0)
+		SKIP("no bash, or its script cannot be read");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char command[2048];
+		char *argv[] = { (char *)"/bin/bash", (char *)"-c", command, NULL };
+		struct child c;
+
+		snprintf(
+			command, sizeof(command),
+			"killick() { '%s' \"$@\"; }; . '%s'; COMP_WORDS=(%s); "
+			"COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _killick; echo \"${COMPREPLY[@]}\"",
+			killick(), script, cases[i].words);
+		c = start(argv, -1);
+		EQ(finish(&c), 0);
+		nothing_left();
+		if (strncmp(out, cases[i].offers, strlen(cases[i].offers)) != 0)
+			FAIL("'%s' offers '%s'%s", cases[i].words, out, err);
+	}
+}
