@@ -69,7 +69,7 @@ int config_refuse(struct config_job *j, const char *at, const char *fmt, ...)
 
 void config_warn(struct config_job *j, const char *at, const char *fmt, ...)
 {
-	char reason[400], text[512];
+	char reason[700], text[900];
 	va_list ap;
 
 	va_start(ap, fmt);

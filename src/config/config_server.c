@@ -523,9 +523,8 @@ static int read_remote(struct config_job *j, struct json key, const struct field
 				     "starts only stdio servers",
 				     s->name, shown);
 	if (!s->disabled) {
-		config_warn(j, key.at, "server '%s' is remote (%s) and is not started by killick",
-			    s->name, shown);
 		config_server_explain_remote(f, shown, s);
+		config_warn(j, key.at, "%s", s->problem);
 	}
 	s->disabled = true;
 	s->recipe.argv = strings_copy((char *[]){ NULL });

@@ -536,6 +536,11 @@ TEST(config_many_unknown_keys_are_counted)
 	OK(strstr(c.warnings[0], " more are not known and not used"));
 }
 
+#define REMOTE(url_)                                                                               \
+	"; killick starts servers that have a 'command', and does not speak to URLs: use it "      \
+	"through a program that does, such as \"command\": \"npx\", \"args\": [\"-y\", "           \
+	"\"mcp-remote\", \"" url_ "\"]"
+
 TEST(config_remote_servers_are_kept_and_not_started)
 {
 	AUTO(config_done)
@@ -550,13 +555,10 @@ TEST(config_remote_servers_are_kept_and_not_started)
 	OK(!c.servers[3].disabled);
 	OK(!c.servers[0].recipe.argv[0] && !c.servers[0].recipe.envp[0]);
 	OK(c.servers[0].remote && c.servers[1].remote && !c.servers[2].remote);
-	STREQ(c.servers[0].problem,
-	      "server 'a' is remote (http, https://x); killick starts servers that have a "
-	      "'command', and does not speak to URLs: use it through a program that does, such as "
-	      "\"command\": \"npx\", \"args\": [\"-y\", \"mcp-remote\", \"https://x\"]");
-	list_is(c.warnings,
-		"mcp.json:2: server 'a' is remote (http) and is not started by killick|mcp.json:3: "
-		"server 'b' is remote (url) and is not started by killick");
+	STREQ(c.servers[0].problem, "server 'a' is remote (http, https://x)" REMOTE("https://x"));
+	list_is(c.warnings, "mcp.json:2: server 'a' is remote (http, https://x)" REMOTE(
+				    "https://x") "|mcp.json:3: server 'b' is remote (url, "
+						 "https://x)" REMOTE("https://x"));
 	FAILS("{'mcpServers': {'a': {'httpUrl': 'https://x', 'required': true}}}",
 	      "mcp.json:1: server 'a' is required, but it is remote (url) and killick starts "
 	      "only stdio servers");
