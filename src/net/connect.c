@@ -356,7 +356,7 @@ static int find_address(struct dial *d, struct err *e)
 		d->count = 1;
 		return 0;
 	}
-	d->count = (unsigned)resolve_literal(d->url.host, d->url.port, &d->list[0]);
+	d->count = lookup_literal(d->url.host, d->url.port, &d->list[0]);
 	return d->count ? 0 : 1;
 }
 

@@ -265,7 +265,7 @@ static int make_socket(struct listener *l, const struct url *u, int *out, struct
 	struct address at = { .at.ss_family = AF_UNIX };
 	int r;
 
-	if (u->kind != URL_UNIX && !resolve_literal(u->host, u->port, &at))
+	if (u->kind != URL_UNIX && !lookup_literal(u->host, u->port, &at))
 		return err_set(e, -EINVAL, "cannot listen on '%s': give an IP address", u->host);
 	fd = socket(at.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)

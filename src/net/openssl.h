@@ -3,10 +3,16 @@
  * No header of OpenSSL is needed to build killick: the structs are opaque, under the tags that
  * OpenSSL gives them. Where the headers are installed tests/net/openssl.c is compiled against them,
  * and fails to compile when a prototype or a number here is another.
+ *
+ * The functions come from one of two files, and a program is linked with one of them
+ * (src/meson.build): openssl_load.c loads the system's libssl, openssl_static.c has the libssl that
+ * the static program of `make dist` is linked with. Threads: any; openssl_find once.
  */
 #pragma once
 
 #include <stddef.h>
+
+#include "base/err.h"
 
 struct ssl_st;
 struct ssl_ctx_st;
@@ -53,6 +59,7 @@ typedef long (*openssl_ctrl_fn)(struct bio_st *bio, int cmd, long number, void *
 	X(long, SSL_get_verify_result, (const struct ssl_st *ssl)) \
 	X(const char *, X509_verify_cert_error_string, (long result)) \
 	X(int, X509_VERIFY_PARAM_set1_ip_asc, (struct X509_VERIFY_PARAM_st *param, const char *ip)) \
+	X(const char *, OpenSSL_version, (int what)) \
 	X(unsigned long, ERR_get_error, (void)) \
 	X(void, ERR_clear_error, (void)) \
 	X(const char *, ERR_reason_error_string, (unsigned long error)) \
@@ -71,6 +78,7 @@ typedef long (*openssl_ctrl_fn)(struct bio_st *bio, int cmd, long number, void *
 /* From ssl.h, sslerr.h, bio.h, tls1.h and x509_vfy.h. The reason of an alert that came is
  * SSL_AD_REASON_OFFSET and its number. */
 #define OPENSSL_NUMBERS(X) \
+	X(OPENSSL_VERSION, 0) \
 	X(SSL_FILETYPE_PEM, 1) \
 	X(SSL_VERIFY_PEER, 1) \
 	X(SSL_ERROR_SSL, 1) \
@@ -105,3 +113,14 @@ typedef long (*openssl_ctrl_fn)(struct bio_st *bio, int cmd, long number, void *
 	X(BIO_FLAGS_RWS, 7) \
 	X(BIO_FLAGS_SHOULD_RETRY, 8)
 /* clang-format on */
+
+#define OPENSSL_MEMBER(result, name, args) result(*name) args;
+struct openssl {
+	OPENSSL_FUNCTIONS(OPENSSL_MEMBER)
+};
+
+/* Find all functions. 0, or -ENOPKG with a sentence that names the package. */
+int openssl_find(struct openssl *out, struct err *e);
+/* The file with the CAs that the system trusts, where OpenSSL itself does not know the place; NULL:
+ * OpenSSL knows. */
+const char *openssl_ca_file(void);

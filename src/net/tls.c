@@ -1,13 +1,11 @@
 /* tls.c - see tls.h
  *
- * libssl is loaded by the name of its ABI (libssl.so.N), the newest that the loader finds;
- * openssl.h has what is used of it. A BIO of our own moves the bytes, because OpenSSL's writes with
- * write(), which raises SIGPIPE in a host's thread.
+ * openssl.h has the functions of libssl that are used. A BIO of our own moves the bytes, because
+ * OpenSSL's writes with write(), which raises SIGPIPE in a host's thread.
  */
 #include "net/tls.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,12 +24,9 @@ enum {
 	OPENSSL_NUMBERS(AS_ENUM) SSL_AD_MAX = 255, /* the last number of an alert */
 };
 
-#define MEMBER(result, name, args) result(*name) args;
-static struct {
-	OPENSSL_FUNCTIONS(MEMBER)
-	struct bio_method_st *bio; /* the methods of ours */
-	struct err failed;
-} lib;
+static struct openssl lib;
+static struct bio_method_st *tls_bio; /* the methods of ours */
+static struct err tls_failed;         /* why there is no libssl */
 
 struct tls_context {
 	struct ssl_ctx_st *ctx;
@@ -82,94 +77,33 @@ static long bio_ctrl(struct bio_st *bio, int cmd, long number, void *pointer)
 	return cmd == BIO_CTRL_FLUSH; /* nothing is buffered */
 }
 
-/* Names of the ABI: since 3 the number is OpenSSL's major version. A name that does not exist costs
- * the loader a few lookups, once. */
-#define SONAME_FIRST 20
-#define SONAME_LAST  3
-
-static void *tls_open_soname(unsigned number, int flags)
+static void tls_load(void)
 {
-	char name[24];
-
-	if (number < SONAME_LAST)
-		return dlopen("libssl.so.1.1", flags);
-	snprintf(name, sizeof(name), "libssl.so.%u", number);
-	return dlopen(name, flags);
-}
-
-/* Look up all functions; NULL, or the name of one that is missing. */
-static const char *tls_look_up(void *so)
-{
-	const char *missing = NULL;
-
-#define LOOK_UP(result, name, args)                                                                \
-	if (!(*(void **)&lib.name = dlsym(so, #name)))                                             \
-		missing = #name;
-	OPENSSL_FUNCTIONS(LOOK_UP)
-	return missing;
-}
-
-/* The newest libssl that has all functions. One that is in the process already is taken first: two
- * copies of OpenSSL in one process would each have their own settings. NULL: there is none;
- * *missing is what the newest one lacks, or NULL when none was found. */
-static void *tls_find_libssl(const char **missing)
-{
-	static const int flags[] = { RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL };
-
-	*missing = NULL;
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-		for (unsigned number = SONAME_FIRST; number >= SONAME_LAST - 1; number--) {
-			void *so = tls_open_soname(number, flags[i]);
-			const char *lacks = so ? tls_look_up(so) : NULL;
-
-			if (so && !lacks)
-				return so;
-			if (so)
-				dlclose(so);
-			if (!*missing)
-				*missing = lacks;
-		}
-	}
-	return NULL;
-}
-
-static void load(void)
-{
-	const char *missing;
-	void *so = tls_find_libssl(&missing);
-
-	if (!so && !missing) {
-		err_set(&lib.failed, -ENOPKG,
-			"wss:// needs OpenSSL, which is not installed (Debian, Ubuntu: package "
-			"libssl3; Fedora: openssl-libs)");
+	if (openssl_find(&lib, &tls_failed) < 0)
+		return;
+	tls_bio = lib.BIO_meth_new(lib.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "killick");
+	if (!tls_bio) {
+		err_set(&tls_failed, -ENOMEM, "cannot begin TLS: no memory");
 		return;
 	}
-	if (so) {
-		lib.bio =
-			lib.BIO_meth_new(lib.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "killick");
-		if (!lib.bio)
-			missing = "memory for BIO_meth_new";
-	}
-	if (!lib.bio) {
-		err_set(&lib.failed, -ENOPKG,
-			"the OpenSSL that is installed lacks %s: wss:// "
-			"needs 1.1.1 or newer",
-			missing);
-		return;
-	}
-	lib.BIO_meth_set_read(lib.bio, bio_read);
-	lib.BIO_meth_set_write(lib.bio, bio_write);
-	lib.BIO_meth_set_ctrl(lib.bio, bio_ctrl);
+	lib.BIO_meth_set_read(tls_bio, bio_read);
+	lib.BIO_meth_set_write(tls_bio, bio_write);
+	lib.BIO_meth_set_ctrl(tls_bio, bio_ctrl);
 }
 
 static int need_library(struct err *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, load);
-	if (lib.failed.code && e)
-		*e = lib.failed;
-	return lib.failed.code;
+	pthread_once(&once, tls_load);
+	if (tls_failed.code && e)
+		*e = tls_failed;
+	return tls_failed.code;
+}
+
+const char *tls_version(void)
+{
+	return need_library(NULL) < 0 ? NULL : lib.OpenSSL_version(OPENSSL_VERSION);
 }
 
 /* The library's text for an error; clears all other errors. */
@@ -255,6 +189,8 @@ int tls_client(const char *ca_file, struct tls_context **out, struct err *e)
 	ctx = new_ctx(false, e);
 	if (!ctx)
 		return -EIO;
+	if (!ca_file)
+		ca_file = openssl_ca_file();
 	lib.SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	if (ca_file && lib.SSL_CTX_load_verify_locations(ctx, ca_file, NULL) != 1)
 		r = err_set(e, -EINVAL, "cannot use the certificates in '%s': %s", ca_file,
@@ -301,7 +237,7 @@ int tls_open(struct tls_context *c, int fd, const char *host, struct tls **out, 
 	assert(c->server || (host && host[0]));
 	lib.ERR_clear_error();
 	*t = (struct tls){ .ssl = lib.SSL_new(c->ctx), .fd = fd };
-	bio = t->ssl ? lib.BIO_new(lib.bio) : NULL;
+	bio = t->ssl ? lib.BIO_new(tls_bio) : NULL;
 	if (!bio) {
 		r = err_set(e, -EIO, "cannot begin TLS: %s", tls_reason());
 		lib.SSL_free(t->ssl);

@@ -2,8 +2,8 @@
  *
  * libssl is loaded when the first wss:// is used: the libssl that the process has loaded already,
  * else the newest installed one. No other part of killick needs libssl: where it is missing only
- * wss:// fails, with a sentence that names the package. TLS 1.2 or newer; a client checks the
- * certificate and the host name. Threads: one at a time per connection.  Blocking: tls_server and
+ * wss:// fails, with a sentence that names the package. The static program of `make dist` has its
+ * own libssl (openssl.h). TLS 1.2 or newer; a client checks the certificate and the host name. Threads: one at a time per connection.  Blocking: tls_server and
  * tls_client read files.
  */
 #pragma once
@@ -37,3 +37,5 @@ ssize_t tls_write(struct tls *t, const void *bytes, size_t len, enum tls_want *w
 /* Bytes that are decrypted and not read yet: the descriptor is not readable for them. */
 size_t tls_pending(const struct tls *t);
 void tls_bye(struct tls *t);
+/* Name and version of the libssl, such as "OpenSSL 3.0.19 27 Jan 2026"; NULL: there is none. */
+const char *tls_version(void);
