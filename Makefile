@@ -10,7 +10,7 @@ export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 # LIBDIR is relative to PREFIX; when it is empty scripts/libdir finds the directory that this system searches
 places = -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)'
 
-.PHONY: all build demo test check bench pictures install uninstall clean help
+.PHONY: all build demo test check bench pictures dist install uninstall clean help
 
 all: build
 
@@ -41,6 +41,10 @@ pictures: build
 	@scripts/picture docs/pictures/demo.svg build/killick demo
 	@bench/chart
 
+dist:
+	@scripts/bootstrap dist
+	@scripts/dist
+
 install: build
 	@DESTDIR='$(DESTDIR)' scripts/install build
 
@@ -57,6 +61,7 @@ help:
 	@echo 'make check      run the tests, sanitizers, static analysis, fuzzing, the long runs, and a fresh machine'
 	@echo 'make bench      measure against the bare server and other wrappers; write bench/RESULTS.md'
 	@echo 'make pictures   draw docs/pictures: the demo, and the charts of bench/RESULTS.md'
+	@echo 'make dist       make the packages: static tarballs, .deb, npm; into build-dist/packages'
 	@echo 'make install    install into PREFIX (default /usr/local), below DESTDIR'
 	@echo 'make uninstall  remove the files that make install with the same PREFIX and DESTDIR installed'
 	@echo 'make clean      remove the build directories'

@@ -88,10 +88,10 @@ extern "C" {
 /* The version of this header. killick_version() returns the version of the library in use, which
  * may be newer. */
 #define KILLICK_VERSION_MAJOR  0
-#define KILLICK_VERSION_MINOR  1
+#define KILLICK_VERSION_MINOR  2
 #define KILLICK_VERSION_PATCH  0
-#define KILLICK_VERSION_STRING "0.1.0"
-/* For #if: 0.1.0 is 1000. */
+#define KILLICK_VERSION_STRING "0.2.0"
+/* For #if: 0.2.0 is 2000. */
 #define KILLICK_VERSION_NUMBER                                                                     \
 	(KILLICK_VERSION_MAJOR * 1000000 + KILLICK_VERSION_MINOR * 1000 + KILLICK_VERSION_PATCH)
 
@@ -168,7 +168,7 @@ struct killick_error { /* in the host's memory; this struct never changes */
 
 /* One word for a code: "timeout", "closed", ... */
 KILLICK_API const char *killick_code_name(int code);
-/* The version of the library: "0.1.0". */
+/* The version of the library: "0.2.0". */
 KILLICK_API const char *killick_version(void);
 
 /* --- the runtime --- */

@@ -18,6 +18,7 @@ int verb_reap(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_demo(int argc, char **argv);
 int verb_help(int argc, char **argv);
+int verb_version(int argc, char **argv);
 int verb_tools(int argc, char **argv);
 int verb_resources(int argc, char **argv);
 int verb_prompts(int argc, char **argv);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -14,9 +15,12 @@ bool cli_find_keeper(char *out, size_t size)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *named = getenv("KILLICK_KEEPER");
 
-	if (n <= 0 || (named && *named))
+	if (named && *named)
 		return false;
-	self[n] = '\0';
+	if (n > 0)
+		self[n] = '\0';
+	else /* no /proc here: the name by which this program was executed */
+		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
 	slash = strrchr(self, '/');
 	if (!slash)
 		return false;

@@ -54,6 +54,8 @@ static const struct verb {
 	{ "exec-server", "run and hold servers for other machines", verb_exec_server,
 	  exec_server_help },
 	{ "help", "explain a verb", verb_help, NULL },
+	{ "version", NULL, verb_version, NULL },
+	{ "--version", NULL, verb_version, NULL },
 	{ "run", NULL, verb_run, run_on_help }, /* with --on; without it, the small program runs */
 	{ "run-on", NULL, verb_run, run_on_help },
 	{ "zoo", NULL, run_zoo, zoo_help },

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "exits.h"
@@ -27,7 +28,7 @@ static const char usage[] =
 	"  killick exec-server                   run and hold servers for other machines\n"
 	"  killick doctor                        print what works here; list orphans\n"
 	"  killick demo                          compare a plain client with killick\n"
-	"  killick --version\n"
+	"  killick --version [--json]\n"
 	"\n"
 	"With the servers of a config (.mcp.json), or with one: -- CMD ARGS...\n"
 	"  killick tools | resources | prompts   list what the servers offer\n"
@@ -107,15 +108,16 @@ static int dispatch(char **argv)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *dir;
 
-	self[n < 0 ? 0 : n] = '\0';
+	if (n > 0)
+		self[n] = '\0';
+	else /* no /proc here: the name by which this program was executed */
+		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
 	dir = dirname(self);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (places[i][0] == '/')
 			snprintf(path, sizeof(path), "%s/killick-more", places[i]);
-		else if (n > 0)
-			snprintf(path, sizeof(path), "%s/%s/killick-more", dir, places[i]);
 		else
-			continue;
+			snprintf(path, sizeof(path), "%s/%s/killick-more", dir, places[i]);
 		execv(path, argv);
 	}
 	keeper_say("%s: cannot start the program 'killick-more' for this verb: %s; reinstall "
@@ -140,7 +142,9 @@ int main(int argc, char **argv)
 	if (killick_main_is_help(argv[1]) || strcmp(argv[1], "help") == 0)
 		return print(usage);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
-		return print("killick " KILLICK_VERSION "\n");
+		return argc > 2 && strcmp(argv[2], "--json") == 0
+			       ? dispatch(argv)
+			       : print("killick " KILLICK_VERSION "\n");
 #ifdef KILLICK_STEPS
 	if (strcmp(argv[1], "steps") == 0) {
 		step_list();

@@ -1,0 +1,106 @@
+/* static_libc.c - functions of libc that would load shared libraries, replaced for the static
+ * program.
+ *
+ * Linked into the killick-more of `make dist` only. In a static program these functions of glibc
+ * load the shared libraries of the machine (NSS modules, OpenSSL's providers), which may be built
+ * for another glibc. killick itself calls only getpwuid_r; OpenSSL refers to the others and does
+ * not call them for TLS. The linker takes these definitions instead of those in libc.a.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <stdio.h>
+
+/* /etc/passwd alone, as the users of a machine without NSS modules are. */
+int getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size, struct passwd **out)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	int error = f ? 0 : errno;
+
+	*out = NULL;
+	while (f && (error = fgetpwent_r(f, room, texts, size, out)) == 0 && room->pw_uid != uid)
+		;
+	if (f)
+		fclose(f);
+	if (error == 0)
+		return 0;
+	*out = NULL;
+	return error == ENOENT ? 0 : error; /* ENOENT: no such user, or no such file */
+}
+
+/* The object of libc.a that has dlopen is linked in any case, with a warning to each caller: the
+ * linker is told to put this function in the place of dlopen (--wrap). */
+void *__wrap_dlopen(const char *file, int mode);
+void *__wrap_dlopen(const char *file, int mode)
+{
+	(void)file;
+	(void)mode;
+	return NULL;
+}
+
+void *dlsym(void *handle, const char *name)
+{
+	(void)handle;
+	(void)name;
+	return NULL;
+}
+
+int dlclose(void *handle)
+{
+	(void)handle;
+	return -1;
+}
+
+char *dlerror(void)
+{
+	return (char *)"a static program loads no shared library";
+}
+
+int dladdr(const void *address, Dl_info *out)
+{
+	(void)address;
+	(void)out;
+	return 0;
+}
+
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+		struct addrinfo **out)
+{
+	(void)host;
+	(void)service;
+	(void)hints;
+	(void)out;
+	return EAI_FAIL;
+}
+
+void freeaddrinfo(struct addrinfo *list)
+{
+	(void)list;
+}
+
+int getnameinfo(const struct sockaddr *address, socklen_t len, char *host, socklen_t host_size,
+		char *service, socklen_t service_size, int flags)
+{
+	(void)address;
+	(void)len;
+	(void)host;
+	(void)host_size;
+	(void)service;
+	(void)service_size;
+	(void)flags;
+	return EAI_FAIL;
+}
+
+struct hostent *gethostbyname(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+struct servent *getservbyname(const char *name, const char *protocol)
+{
+	(void)name;
+	(void)protocol;
+	return NULL;
+}
