@@ -61,10 +61,8 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 		text_clean(e->name, strlen(e->name), text, sizeof(text));
 	}
 	table_add(t, text);
-	if (!c->planned[i] && e->why)
-		table_addf(t, "%s: %s", wrap_state(c, i, action), e->why);
-	else
-		table_add(t, wrap_state(c, i, action));
+	table_add(t, wrap_state(c, i, action));
+	table_add(t, !c->planned[i] && e->why ? e->why : "");
 	entry_line(e, text, sizeof(text));
 	table_add(t, text);
 }
@@ -72,9 +70,12 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 void wrap_print_table(const struct wrap_files *f, enum action action, const char *server)
 {
 	static const struct table_col cols[] = {
-		{ .title = "FILE", .min = 8 },     { .title = "CLIENT", .drop = true },
-		{ .title = "SERVER", .min = 8 },   { .title = "STATE", .min = 10 },
-		{ .title = "COMMAND", .min = 10 },
+		{ .title = "FILE", .min = 16 },
+		{ .title = "CLIENT", .drop = true },
+		{ .title = "SERVER", .min = 8 },
+		{ .title = "STATE" },
+		{ .title = "WHY", .min = 18, .drop = true },
+		{ .title = "COMMAND", .min = 10, .drop = true },
 	};
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 

@@ -150,6 +150,25 @@ struct edits_count { /* lines of a hunk */
 	size_t before, after;
 };
 
+static void edits_print_same(FILE *out, const char *s, size_t len, struct edits_count *count)
+{
+	size_t lines = edits_print(out, ' ', s, len);
+
+	count->before += lines;
+	count->after += lines;
+}
+
+/* How many bytes at the beginning are the same whole lines? */
+static size_t edits_common(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t n = 0, lines = 0;
+
+	while (n < a_len && n < b_len && a[n] == b[n])
+		if (a[n++] == '\n')
+			lines = n;
+	return lines;
+}
+
 /* Print the lines of a block, old and new. */
 static void edits_print_block(const struct edits *e, const char *text, struct span block, size_t i,
 			      size_t next, FILE *out, struct edits_count *count)
@@ -163,8 +182,11 @@ static void edits_print_block(const struct edits *e, const char *text, struct sp
 		at = span_end(e->list[i].old);
 	}
 	buf_add(&after, text + at, span_end(block) - at);
-	count->before += edits_print(out, '-', text + block.at, block.len);
-	count->after += edits_print(out, '+', after.data, after.len);
+	/* an edit at the end of a line leaves the line as it was */
+	at = edits_common(text + block.at, block.len, after.data, after.len);
+	edits_print_same(out, after.data, at, count);
+	count->before += edits_print(out, '-', text + block.at + at, block.len - at);
+	count->after += edits_print(out, '+', after.data + at, after.len - at);
 }
 
 /* Print the hunk that begins with edit i. Returns the edit behind the hunk. */
@@ -176,10 +198,7 @@ static size_t edits_print_hunk(const struct edits *e, const char *text, size_t l
 
 	at = edits_back(text, block.at, *floor, CONTEXT);
 	for (;;) {
-		size_t same = edits_print(out, ' ', text + at, block.at - at);
-
-		count->before += same;
-		count->after += same;
+		edits_print_same(out, text + at, block.at - at, count);
 		edits_print_block(e, text, block, i, next, out, count);
 		at = span_end(block);
 		if (next == e->count)
@@ -192,9 +211,7 @@ static size_t edits_print_hunk(const struct edits *e, const char *text, size_t l
 		}
 	}
 	*floor = edits_forth(text, len, at, CONTEXT);
-	at = edits_print(out, ' ', text + at, *floor - at);
-	count->before += at;
-	count->after += at;
+	edits_print_same(out, text + at, *floor - at, count);
 	return next;
 }
 

@@ -119,7 +119,7 @@ TEST(wrap_holds_the_servers_of_eight_clients_and_unwrap_restores_the_files, .tim
 	PRINTS("db (/src/app)");
 	PRINTS("remote");
 	PRINTS("disabled");
-	PRINTS("left alone: part of the client");
+	PRINTS("left alone  part of the client");
 	PRINTS("+      \"command\": \"killick\",");
 	check_unchanged();
 	RUN(0, "doctor");
@@ -391,7 +391,7 @@ TEST(a_config_of_60_mb_is_wrapped_in_bounded_time_and_memory, .timeout_ms = 1200
 {
 	enum { SIZE = 60 << 20 };
 	struct rusage use;
-	double begin_ms;
+	double begin_ms, cpu_ms;
 
 	begin_home();
 	killick_in_path();
@@ -403,11 +403,13 @@ TEST(a_config_of_60_mb_is_wrapped_in_bounded_time_and_memory, .timeout_ms = 1200
 	OK(strlen(out) < 4000);
 	RUN(0, "unwrap", "--yes");
 	OK(getrusage(RUSAGE_CHILDREN, &use) == 0);
-	t_note("wrap and unwrap of 60 MB: %.0f ms, at most %ld KiB", t_now_ms() - begin_ms,
-	       use.ru_maxrss);
+	cpu_ms = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e3 +
+		 (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e3;
+	t_note("wrap and unwrap of 60 MB: %.0f ms, %.0f ms of CPU time, at most %ld KiB",
+	       t_now_ms() - begin_ms, cpu_ms, use.ru_maxrss);
 	OK(same_files("home/.claude.json", "copy"));
 #if T_PATIENCE == 1
 	OK(use.ru_maxrss < 300 * 1024); /* the old and the new text, with room for growth */
 #endif
-	OK(t_now_ms() - begin_ms < 30000);
+	OK(cpu_ms < 15000 * T_PATIENCE); /* the time of the clock depends on the machine */
 }
