@@ -1,7 +1,8 @@
 /* config_internal.h - the job that reads one config, and functions that the config files share.
  *
  * config.c has the functions of config.h, the messages and the top level of the text;
- * config_server.c reads one server; config_env.c its variables; config_place.c the environments.
+ * config_server.c reads one server, config_hint.c explains its mistakes; config_env.c reads its
+ * variables, config_place.c the environments.
  * Every value is stored in job->out at once, so that a function that fails has nothing to free.
  */
 #pragma once
@@ -70,6 +71,13 @@ void config_server_fail(struct config_server *s, const char *why);
 /* Set the default values of a server whose argv is known. */
 void config_server_defaults(struct config_server *s);
 void config_server_done(struct config_server *s);
+/* "npx -y foo" in place of a program is a frequent mistake: 0, or -EINVAL with the words that go
+ * into 'args', if there is no program of that name. */
+int config_hint_program(struct config_job *j, const struct config_value *command,
+			const struct config_server *s);
+/* Make s remote, and say in its problem what can be done. `kind` is its type. */
+void config_hint_remote(const struct config_value *address, const char *kind,
+			struct config_server *s);
 
 enum config_env_kind {
 	CONFIG_ENV_SERVER,  /* the default list, the variables that `names` names, `env` */

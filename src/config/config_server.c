@@ -357,34 +357,6 @@ static int read_cwd(struct config_job *j, const struct config_value *v, struct c
 	return r;
 }
 
-/* "npx -y foo" in place of a program is a frequent mistake, and no program has such a name. */
-static int config_server_check_program(struct config_job *j, const struct config_value *command,
-				       const struct config_server *s)
-{
-	char *const *argv = s->recipe.argv;
-	char rest[120] = "";
-	size_t word, len = 0;
-
-	if (j->plain || s->recipe.environment || !argv[0] || !strchr(argv[0], ' ') ||
-	    launcher_is_found(argv[0], &s->recipe))
-		return 0;
-	word = strcspn(argv[0], " ");
-	for (const char *p = argv[0] + word; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
-		int n = (int)strcspn(p, " ");
-
-		if (len + (size_t)n + 8 > sizeof(rest)) {
-			snprintf(rest + len, sizeof(rest) - len, ", ...");
-			break;
-		}
-		len += (size_t)snprintf(rest + len, sizeof(rest) - len, "%s\"%.*s\"",
-					len ? ", " : "", n, p);
-	}
-	return config_refuse(j, command->v.at,
-			     "there is no program '%.40s'; arguments go into 'args': write "
-			     "\"command\": \"%.*s\", \"args\": [%s]",
-			     argv[0], word < 40 ? (int)word : 40, argv[0], rest);
-}
-
 static int read_words(struct config_job *j, const struct fields *f, struct config_server *s)
 {
 	static const char *const shares[] = { "never", "identical", NULL };
@@ -453,8 +425,8 @@ static int read_rest(struct config_job *j, const struct fields *f, struct config
 		return r;
 	config_server_defaults(s);
 	if ((r = config_server_read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
-	    (r = config_server_check_program(j, &f->of[COMMAND], s)) < 0 ||
-	    (r = read_times(j, f, s)) < 0 || (r = read_tools(j, f, s)) < 0 ||
+	    (r = config_hint_program(j, &f->of[COMMAND], s)) < 0 || (r = read_times(j, f, s)) < 0 ||
+	    (r = read_tools(j, f, s)) < 0 ||
 	    (r = config_server_read_limits(j, &f->of[LIMITS], s)) < 0 ||
 	    (r = read_words(j, f, s)) < 0 ||
 	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
@@ -477,36 +449,6 @@ static void warn(struct config_job *j, const struct fields *f)
 			    f->of[URL].key);
 }
 
-/* The address of a remote server for a message, without its query, which may have a secret. */
-static void config_server_show_url(const struct config_value *url, char *out, size_t size)
-{
-	char text[160];
-
-	out[0] = '\0';
-	if (json_type(url->v) != JSON_STRING)
-		return;
-	json_string_into(url->v, text, sizeof(text));
-	text[strcspn(text, "?#")] = '\0';
-	if (config_is_printable(text))
-		snprintf(out, size, "%s", text);
-}
-
-/* Say what a remote server is, and how it can be used in spite of that. */
-static void config_server_explain_remote(const struct fields *f, const char *kind,
-					 struct config_server *s)
-{
-	char url[160], text[640];
-
-	config_server_show_url(&f->of[URL], url, sizeof(url));
-	snprintf(text, sizeof(text),
-		 "server '%s' is remote (%s%s%s); killick starts servers that have a 'command', "
-		 "and does not speak to URLs: use it through a program that does, such as "
-		 "\"command\": \"npx\", \"args\": [\"-y\", \"mcp-remote\", \"%s\"]",
-		 s->name, kind, *url ? ", " : "", url, *url ? url : "URL");
-	s->problem = mem_dup(text);
-	s->remote = true;
-}
-
 /* A server that is reached by other means than stdio stays in the list and is not started. */
 static int read_remote(struct config_job *j, struct json key, const struct fields *f,
 		       struct config_server *s)
@@ -523,7 +465,7 @@ static int read_remote(struct config_job *j, struct json key, const struct field
 				     "starts only stdio servers",
 				     s->name, shown);
 	if (!s->disabled) {
-		config_server_explain_remote(f, shown, s);
+		config_hint_remote(&f->of[URL], shown, s);
 		config_warn(j, key.at, "%s", s->problem);
 	}
 	s->disabled = true;

@@ -1,8 +1,9 @@
 /* activity.h - does the tree of a keeper do anything? Its CPU time and its I/O, from /proc.
  *
  * One look reads the stat file of every process on the machine, because not every kernel lists the
- * children of a process, and the io file of each process of the tree: about 10 us per process. It
- * is meant for one look per second while a server starts.
+ * children of a process, and the io file of each process of the tree: 4 us of CPU time per process,
+ * 0.55 ms on a machine with 146 processes. It is meant for one look per second while a server
+ * starts.
  * Threads: any.  Blocking: never, but it reads files of /proc.
  */
 #pragma once

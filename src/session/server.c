@@ -141,19 +141,6 @@ void server_not_started(struct server *sv, const char *why)
 
 static void server_gone(struct server *sv);
 
-/* Milliseconds until the start has to be looked at: its deadline, or the next sign of life. */
-static int64_t server_start_wait_ms(const struct server *sv)
-{
-	int64_t left_us = sv->started_us + sv->startup_ms * 1000 - loop_now_us();
-	int64_t left_ms = left_us > 0 ? (left_us + 999) / 1000 : 0, look_ms = LIFE_MS;
-
-	if (!sv->idle_ms)
-		return left_ms;
-	if (sv->idle_ms / 4 < look_ms)
-		look_ms = sv->idle_ms / 4 + 1;
-	return left_ms < look_ms ? left_ms : look_ms;
-}
-
 static void server_start(struct server *sv)
 {
 	struct err e = ERR_INIT;
@@ -227,20 +214,6 @@ static void server_stop(struct server *sv, enum ending_why why, enum link_stop h
 		loop_timer_set(sv->k->loop, &sv->timer, 2 * (int64_t)sv->recipe.grace_ms + GUARD_MS,
 			       on_time);
 	link_stop(sv->link, how);
-}
-
-/* Has the tree done something since the last look? A tree that cannot be looked at is taken to be
- * busy. */
-static bool server_is_alive(struct server *sv)
-{
-	unsigned long long life = 0;
-	bool known = link_activity(sv->link, &life);
-
-	life += sv->bytes_in + sv->bytes_stderr;
-	if (known && life == sv->life)
-		return false;
-	sv->life = life;
-	return true;
 }
 
 static void server_too_quiet(struct server *sv)

@@ -144,6 +144,11 @@ void server_step(struct server *sv, enum server_event ev);
  * with a sentence: -ENOTCONN while the connection to the environment is lost. */
 int server_open_link(struct server *sv, struct err *e);
 void server_open_client(struct server *sv);
+/* Milliseconds until the start has to be looked at: its deadline, or the next sign of life. */
+int64_t server_start_wait_ms(const struct server *sv);
+/* Has the tree of a starting server done something since the last call? A tree that cannot be
+ * looked at is taken to be busy. */
+bool server_is_alive(struct server *sv);
 
 /* The server could not be started. Only the first line of `why` is shown. */
 void server_not_started(struct server *sv, const char *why);

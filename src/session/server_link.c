@@ -1,5 +1,5 @@
-/* server_link.c - opens the link and the client of a server, and turns their callbacks into events
- * of the state machine in server.c.
+/* server_link.c - opens the link and the client of a server, turns their callbacks into events of
+ * the state machine in server.c, and looks at the tree while the server starts.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "session/site.h"
 
 #define PROBE_MAX_MS 5000
+#define LIFE_MS      1000 /* how often a starting tree is looked at */
 
 static void server_link_on_started(void *ctx, pid_t pid, const char *level)
 {
@@ -118,4 +119,30 @@ void server_open_client(struct server *sv)
 	choose_era(sv);
 	sv->spec.probe_ms = sv->startup_ms / 3 < PROBE_MAX_MS ? sv->startup_ms / 3 : PROBE_MAX_MS;
 	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
+}
+
+/* --- how a start goes on --- */
+
+int64_t server_start_wait_ms(const struct server *sv)
+{
+	int64_t left_us = sv->started_us + sv->startup_ms * 1000 - loop_now_us();
+	int64_t left_ms = left_us > 0 ? (left_us + 999) / 1000 : 0, look_ms = LIFE_MS;
+
+	if (!sv->idle_ms)
+		return left_ms;
+	if (sv->idle_ms / 4 < look_ms)
+		look_ms = sv->idle_ms / 4 + 1;
+	return left_ms < look_ms ? left_ms : look_ms;
+}
+
+bool server_is_alive(struct server *sv)
+{
+	unsigned long long life = 0;
+	bool known = link_activity(sv->link, &life);
+
+	life += sv->bytes_in + sv->bytes_stderr;
+	if (known && life == sv->life)
+		return false;
+	sv->life = life;
+	return true;
 }
