@@ -257,7 +257,7 @@ TEST(a_relay_that_stopped_sees_the_end)
 	EQ(held_status(&h), 0);
 	held_done(&h);
 	audit_scrub(&t_audit); /* killick leaves `sleep 20` alone: the test ends it */
-	while (waitpid(-1, NULL, WNOHANG) > 0)
+	while (waitpid(-1, NULL, __WALL) > 0) /* it is killed, but may not have exited yet */
 		;
 }
 
