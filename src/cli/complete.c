@@ -2,7 +2,7 @@
  * help: the completion scripts call it.
  *
  * It starts no server. Names of servers come from the config, names of tools from the last listing
- * (toolnames.h). Errors are silent, because the user is typing.
+ * (toolnames.h). The scripts drop what is written to stderr, because the user is typing.
  */
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "config/config.h"
 #include "session/names.h"
+#include "talk_config.h"
 #include "toolnames.h"
 
 const char complete_help[] =
@@ -66,10 +67,10 @@ static void complete_tools(const struct config *c, const char *file, const char 
 int verb_complete(int argc, char **argv)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	const char *given = NULL, *server = NULL, *file;
+	struct talk t = TALK_INIT(argv);
 	const struct option options[] = {
-		{ "config", OPTION_WORD, .text = &given },
-		{ "server", OPTION_WORD, .text = &server },
+		{ "config", OPTION_WORD, .text = &t.config },
+		{ "server", OPTION_WORD, .text = &t.server },
 		{ NULL },
 	};
 	struct cli_words words;
@@ -80,12 +81,12 @@ int verb_complete(int argc, char **argv)
 	if (words.count != 1 ||
 	    (strcmp(words.list[0], "servers") != 0 && strcmp(words.list[0], "tools") != 0))
 		return cli_usage("complete", "write 'servers' or 'tools'");
-	file = cli_find_config(given);
-	if (!file || config_read(file, environ, &c, NULL) < 0)
-		return EXIT_SUCCESS;
-	if (strcmp(words.list[0], "servers") == 0)
+	if (!talk_config_find(&t) || !talk_config_read(&t, &c))
+		c.count = 0;
+	else if (strcmp(words.list[0], "servers") == 0)
 		complete_servers(&c);
 	else
-		complete_tools(&c, file, server);
+		complete_tools(&c, t.source, t.server);
+	talk_config_done(&t);
 	return cli_finish("complete", EXIT_SUCCESS);
 }

@@ -219,7 +219,7 @@ bool talk_open(struct talk *t)
 {
 	long long until_us = t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0;
 
-	if (!t->words.command && !talk_config_find(t))
+	if (!talk_has_config(t))
 		return false;
 	talk_catch_signals(t);
 	if (!open_session(t, until_us) || !talk_wait(t, until_us))

@@ -99,14 +99,37 @@ bool talk_config_find(struct talk *t)
 	return false;
 }
 
+bool talk_has_config(struct talk *t)
+{
+	if (t->words.command || t->source)
+		return true;
+	return !t->exit_status && talk_config_find(t);
+}
+
+const char *talk_config_say(const struct talk *t, const char *text, char *out, size_t size)
+{
+	if (!t->config_text || strncmp(text, "config:", 7) != 0)
+		return text;
+	snprintf(out, size, "%.150s:%s", t->source, text + 7);
+	return out;
+}
+
 void talk_config_name(struct talk *t)
 {
 	char text[sizeof(t->error.text)];
 
-	if (!t->config_text || strncmp(t->error.text, "config:", 7) != 0)
-		return;
-	snprintf(text, sizeof(text), "%.150s:%s", t->source, t->error.text + 7);
-	memcpy(t->error.text, text, sizeof(text));
+	if (talk_config_say(t, t->error.text, text, sizeof(text)) == text)
+		memcpy(t->error.text, text, sizeof(text));
+}
+
+bool talk_config_read(const struct talk *t, struct config *out)
+{
+	struct config_source source = { .file = t->source, .environ_ = environ };
+
+	if (t->config_text)
+		return config_parse(t->config_text, strlen(t->config_text), &source, out, NULL) ==
+		       0;
+	return config_read(t->source, environ, out, NULL) == 0;
 }
 
 void talk_config_done(struct talk *t)

@@ -140,12 +140,14 @@ static void say_about(struct talk *t, const char *server, const char *sentence, 
 void talk_missing(struct talk *t, const struct killick_server_status *sv)
 {
 	const char *error = *sv->error ? sv->error : killick_state_name(sv->state);
+	char named[1024];
 
 	talk_fail(t, sv->code == KILLICK_ERR_CONFIG ? EXIT_CONFIG : EXIT_UNAVAILABLE);
 	if (sv->state == KILLICK_DISABLED) {
 		say_about(t, sv->name, "the server is disabled in the config", "");
 		return;
 	}
+	error = talk_config_say(t, error, named, sizeof(named));
 	say_about(t, sv->name, error, sv->stderr_tail);
 	if (sv->state != KILLICK_REMOTE && sv->code != KILLICK_ERR_CONFIG)
 		show_next(t, sv->name);

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "session/names.h"
 #include "show.h"
+#include "talk_config.h"
 #include "toolbox.h"
 #include "toolnames.h"
 
@@ -44,13 +45,12 @@ static bool toolbox_resolve(struct talk *t, const struct toolbox *b, const char 
 void toolbox_choose(struct talk *t, const char *name)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	const char *file = cli_find_config(t->config);
 	struct names names = NAMES_INIT;
 	const char *found = NULL;
 	size_t count = 0;
 
-	if (t->server || t->words.command || !strstr(name, "__") || !file ||
-	    config_read(file, environ, &c, NULL) < 0)
+	if (t->server || t->words.command || !strstr(name, "__") || !talk_has_config(t) ||
+	    !talk_config_read(t, &c))
 		return;
 	for (size_t i = 0; i < c.count; i++)
 		names_add(&names, c.servers[i].name, "x");

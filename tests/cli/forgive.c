@@ -128,6 +128,29 @@ TEST(a_qualified_name_starts_one_server, .timeout_ms = TEST_MS)
 	EQ(started(), 4);
 }
 
+TEST(configs_of_other_clients_are_served_in_the_same_way, .timeout_ms = TEST_MS)
+{
+	static const char form[] =
+		"[mcp_servers.one]\ncommand = \"%s\"\nargs = [\"mcp\"]\nenv_vars = [\"ZOO_AUDIT\", "
+		"\"ZOO_FIFO\", \"ZOO_PIDS\", \"ZOO_LIFE_MS\"]\n\n"
+		"[mcp_servers.bad]\ncommand = \"npx -y foo\"\n";
+	char text[1024];
+
+	begin();
+	snprintf(text, sizeof(text), form, zoo());
+	write_file("config.toml", text);
+	RUN(0, "call", "one__echo", "text=x", "--config", "config.toml");
+	STREQ(out, "x\n");
+	EQ(started(), 1);
+	RUN(65, "tools", "--config", "config.toml");
+	PRINTS("\none__echo");
+	SAYS("killick: tools: config.toml:6: server 'bad': there is no program 'npx -y foo'");
+	RUN(0, "complete", "servers", "--config", "config.toml");
+	STREQ(out, "one\nbad\n");
+	RUN(0, "complete", "tools", "--config", "config.toml");
+	PRINTS("one__echo\n");
+}
+
 TEST(timeout_is_for_the_start_too, .timeout_ms = 2 * TEST_MS)
 {
 	char text[1024];
