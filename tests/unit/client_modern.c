@@ -331,6 +331,16 @@ TEST(every_request_names_the_client)
 	OK(strstr(world_sent(&w), "\"params\":{\"x\":1,\"_meta\":{"));
 	OK(strstr(w.line, "\"" NS "clientCapabilities\":{},\"mine\":[1]}}}"));
 	OK(!strstr(w.line, "progressToken") && !strstr(w.line, "logLevel"));
+	/* an extension is declared for one request; other capabilities are ours */
+	world_call(&w, &d, KILLICK_COMPLETE, NULL,
+		   "{\"_meta\":{\"" NS
+		   "clientCapabilities\":{\"roots\":{},\"extensions\":{\"x/y\":{}}},"
+		   "\"" NS "protocolVersion\":\"1\"}}");
+	OK(strstr(world_sent(&w), "\"" NS "protocolVersion\":\"2026-07-28\""));
+	OK(strstr(w.line, "\"" NS "clientCapabilities\":{\"extensions\":{\"x/y\":{}}}}}}"));
+	OK(!strstr(w.line, "roots"));
+	world_call(&w, &d, KILLICK_COMPLETE, NULL, "{}");
+	OK(strstr(world_sent(&w), "\"" NS "clientCapabilities\":{}}}}"));
 	world_close(&w);
 }
 
