@@ -25,9 +25,10 @@
 
 #define T_TIMEOUT_MS 10000
 
-/* Programs are slow under a sanitizer: deadlines that only a broken program reaches are multiplied
- * by this. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Programs are slow under a sanitizer and in an emulated machine (-DT_PATIENCE=N): deadlines that
+ * only a broken program reaches are multiplied by this. */
+#ifdef T_PATIENCE
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define T_PATIENCE 4
 #else
 #define T_PATIENCE 1

@@ -1,10 +1,9 @@
 /* resolve.h - looks up the addresses of a host without blocking the loop.
  *
- * A lookup blocks, for half a minute when a name server does not answer. So a separate thread does it
- * (lookup.h), without access to the loop: the thread may outlive the request, and then its result is
- * dropped.
- * Life: resolve_begin -> done, from the loop -> freed. resolve_cancel before done: done is not
- * called. Threads: with the loop's lock.  Blocking: never.
+ * A lookup blocks, for half a minute when a name server does not answer. So a separate thread does
+ * it (lookup.h), without access to the loop: the thread may outlive the request, and then its
+ * result is dropped. Life: resolve_begin -> done, from the loop -> freed. resolve_cancel before
+ * done: done is not called. Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
 
