@@ -4,7 +4,9 @@
  * Linked into the killick-more of `make dist` only. In a static program these functions of glibc
  * load the shared libraries of the machine (NSS modules, OpenSSL's providers), which may be built
  * for another glibc. killick itself calls only getpwuid_r; OpenSSL refers to the others and does
- * not call them for TLS. The linker takes these definitions instead of those in libc.a.
+ * not call them for TLS. The linker takes these definitions instead of those in libc.a; where
+ * another function of libc needs the object in libc.a too, it is told to do so (--wrap), because
+ * that object brings a warning for each caller.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,8 +14,12 @@
 #include <pwd.h>
 #include <stdio.h>
 
+int __wrap_getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size,
+		      struct passwd **out);
+void *__wrap_dlopen(const char *file, int mode);
+
 /* /etc/passwd alone, as the users of a machine without NSS modules are. */
-int getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size, struct passwd **out)
+int __wrap_getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size, struct passwd **out)
 {
 	FILE *f = fopen("/etc/passwd", "re");
 	int error = f ? 0 : errno;
@@ -29,9 +35,6 @@ int getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size, struct 
 	return error == ENOENT ? 0 : error; /* ENOENT: no such user, or no such file */
 }
 
-/* The object of libc.a that has dlopen is linked in any case, with a warning to each caller: the
- * linker is told to put this function in the place of dlopen (--wrap). */
-void *__wrap_dlopen(const char *file, int mode);
 void *__wrap_dlopen(const char *file, int mode)
 {
 	(void)file;
