@@ -46,7 +46,7 @@ _killick() {
 		--env) mapfile -t COMPREPLY < <(compgen -v -- "$cur") ;;
 		--grace | --max-procs | --memory | --name | --session | --cwd | --token-env) ;;
 		*) mapfile -t COMPREPLY < <(compgen -W '--grace --contain --owner --max-procs --memory --name
-			--session --log --report --on --cwd --env --config --token-env --help --' -- "$cur") ;;
+			--session --log --report --no-container --on --cwd --env --config --token-env --help --' -- "$cur") ;;
 		esac
 		;;
 	ps)

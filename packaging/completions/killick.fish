@@ -21,6 +21,7 @@ complete -c killick -n '__fish_seen_subcommand_from run' -l memory -x -d 'limit 
 complete -c killick -n '__fish_seen_subcommand_from run' -l name -x -d 'name of the tree'
 complete -c killick -n '__fish_seen_subcommand_from run' -l session -x -d 'tag of the tree'
 complete -c killick -n '__fish_seen_subcommand_from run' -l log -r -F -d 'append events'
+complete -c killick -n '__fish_seen_subcommand_from run' -l no-container -d 'leave the container of docker run alone'
 complete -c killick -n '__fish_seen_subcommand_from run' -l report -r -F -d 'append one JSON line at the end'
 complete -c killick -n '__fish_seen_subcommand_from run ps' -l on -x -a 'ssh: ws:// wss:// unix:' -d 'the other machine'
 complete -c killick -n '__fish_seen_subcommand_from run ps' -l config -r -F -d 'file that defines the environment'

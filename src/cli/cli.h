@@ -30,14 +30,15 @@ int verb_inspect(int argc, char **argv);
 int verb_exec_server(int argc, char **argv);
 int verb_wrap(int argc, char **argv);
 int verb_unwrap(int argc, char **argv);
-int verb_run(int argc, char **argv);      /* with --on: on another machine */
+int verb_run(int argc, char **argv);      /* with --on, and for container engines */
 int verb_complete(int argc, char **argv); /* for the completion of shells */
+int verb_container_end(int argc, char **argv);
 
 /* The texts of `killick VERB --help`. */
 extern const char ps_help[], reap_help[], doctor_help[], demo_help[], wrap_help[], unwrap_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
 	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[],
-	complete_help[];
+	complete_help[], container_end_help[];
 
 struct cli_words {   /* the arguments that are not options */
 	char **list; /* borrowed from argv, which is reordered */
@@ -73,6 +74,9 @@ int cli_finish(const char *verb, int status);
 /* The program `killick` of this killick-more: in the same directory of a build tree, or in bin when
  * installed. False: not found; link_keeper_path searches further. */
 bool cli_find_keeper(char *out, size_t size);
+
+/* The argv[0] of this program: the path of the `killick` that executed it, or any other name. */
+extern const char *cli_program;
 
 /* The config file: `given`, else $KILLICK_CONFIG, else one of the usual files in this directory.
  * NULL: not found. */

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli.h"
 #include "doctor_clients.h"
+#include "engine.h"
 #include "orphan.h"
 #include "probe.h"
 #include "trees.h"
@@ -152,6 +153,17 @@ static void print_trees(const struct findings *f)
 	fact("trees", text, false);
 }
 
+static void print_engines(void)
+{
+	char engines[64], text[200];
+
+	engine_installed(engines, sizeof(engines));
+	snprintf(text, sizeof(text), "%s: `killick run` removes the container of a server",
+		 engines);
+	if (*engines)
+		fact("containers", text, false);
+}
+
 static void add_orphan(struct table *table, const struct findings *f, const struct orphan *o)
 {
 	char text[COMMAND_MAX], size[16], cpu[24], age[24];
@@ -251,6 +263,7 @@ static void print_findings(const struct findings *f)
 	if (*f->records.raise)
 		fact("", f->records.raise, true);
 	print_trees(f);
+	print_engines();
 	print_orphans(f);
 	doctor_clients_print();
 }
@@ -296,6 +309,7 @@ static void doctor_print_json(const struct findings *f)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_LINES(&text);
+	char engines[64];
 
 	emit_open(&j, NULL, '{');
 	emit_str(&j, "killick", KILLICK_VERSION);
@@ -317,6 +331,8 @@ static void doctor_print_json(const struct findings *f)
 	json_variables(&j, "not_passed", variables_is_missed);
 	emit_close(&j);
 	json_probe(&j, "records", &f->records);
+	engine_installed(engines, sizeof(engines));
+	emit_str(&j, "engines", engines);
 	emit_open(&j, "trees", '{');
 	emit_int(&j, "count", (long long)f->trees.count);
 	emit_int(&j, "abandoned", (long long)f->abandoned);

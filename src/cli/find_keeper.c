@@ -8,6 +8,8 @@
 
 #include "cli.h"
 
+const char *cli_program = "";
+
 bool cli_find_keeper(char *out, size_t size)
 {
 	static const char *const places[] = { "killick", "../../bin/killick" };

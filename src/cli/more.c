@@ -56,7 +56,9 @@ static const struct verb {
 	{ "help", "explain a verb", verb_help, NULL },
 	{ "version", NULL, verb_version, NULL },
 	{ "--version", NULL, verb_version, NULL },
-	{ "run", NULL, verb_run, run_on_help }, /* with --on; without it, the small program runs */
+	/* with --on, and for the commands of container engines; else the small program runs */
+	{ "run", NULL, verb_run, run_on_help },
+	{ "container-end", NULL, verb_container_end, NULL },
 	{ "run-on", NULL, verb_run, run_on_help },
 	{ "zoo", NULL, run_zoo, zoo_help },
 	{ "complete", NULL, verb_complete, complete_help },
@@ -127,6 +129,7 @@ int main(int argc, char **argv)
 
 	open_standard_files();
 	cli_start();
+	cli_program = argc > 0 ? argv[0] : "";
 	if (argc < 2) {
 		fputs("killick: no verb given; try 'killick help'\n", stderr);
 		return EXIT_USAGE;

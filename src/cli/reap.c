@@ -16,6 +16,7 @@ enum {
 	BUDGET_MS = 4 * JANITOR_BUDGET_MS, /* started by a user, so there may be many trees */
 	WAIT_MS = 60000,                   /* longest wait for the keepers of orphaned trees */
 	WAIT_STEP_MS = 100,
+	CONTAINERS_MS = 60000, /* for all containers of lost trees */
 };
 
 const char reap_help[] =
@@ -26,15 +27,16 @@ const char reap_help[] =
 	"remaining keepers have 8s to end the tree; reap waits that long. Every\n"
 	"`killick run` does the same without waiting, so reap rarely finds a tree. Trees\n"
 	"whose keepers work are never touched. Overdue trees, and trees of other pid\n"
-	"namespaces, are named.\n"
+	"namespaces, are named. Containers that these trees left are removed.\n"
 	"\n"
 	"  --dry-run   print which trees would be ended, and end none\n"
 	"  --no-wait   skip trees whose keepers still have time\n"
 	"  --json      print one JSON object: trees, ended, survivors, waited_ms,\n"
-	"              overdue, orphaned, elsewhere\n"
+	"              containers, containers_left, overdue, orphaned, elsewhere\n"
 	"\n"
-	"Exit status: 0 no such tree is left; 75 a process survived, or a tree is\n"
-	"overdue or orphaned; 69 /proc is not that of this pid namespace; 64 usage.\n";
+	"Exit status: 0 no such tree is left; 75 a process survived, a container was not\n"
+	"removed, or a tree is overdue or orphaned; 69 /proc is not that of this pid\n"
+	"namespace; 64 usage.\n";
 
 struct reap {
 	bool dry_run, no_wait, as_json;
@@ -129,6 +131,8 @@ static void sum(struct janitor *all, const struct janitor *one)
 	all->unfinished = one->unfinished;
 	all->orphaned = one->orphaned;
 	all->others = one->others;
+	all->containers += one->containers;
+	all->containers_left = one->containers_left;
 }
 
 static void say_waiting(const struct reap *reap, const struct janitor *j)
@@ -182,7 +186,16 @@ static int sweep_and_wait(struct reap *reap, struct janitor *all)
 
 static void reap_summary(const struct janitor *r, int named)
 {
-	if (r->trees == 0 && named == 0)
+	int containers = r->containers + r->containers_left;
+
+	if (r->containers > 0)
+		printf("%d container%s removed\n", r->containers, r->containers == 1 ? "" : "s");
+	if (r->containers_left > 0)
+		printf("%d container%s not removed: the engine cannot be asked, or did not remove "
+		       "%s; try again\n",
+		       r->containers_left, r->containers_left == 1 ? "" : "s",
+		       r->containers_left == 1 ? "it" : "them");
+	if (r->trees == 0 && named == 0 && containers == 0)
 		puts("nothing to reap: every tree has its keeper");
 	else if (r->trees > 0 && !r->dry_run)
 		printf("%d tree%s swept, %d process%s ended, %d left\n", r->trees,
@@ -209,7 +222,9 @@ int verb_reap(int argc, char **argv)
 		{ "json", .flag = &reap.as_json },
 		{ NULL },
 	};
-	struct janitor janitor = { .budget_ms = BUDGET_MS, .fn = on_tree, .ctx = &reap };
+	struct janitor janitor = {
+		.budget_ms = BUDGET_MS, .containers_ms = CONTAINERS_MS, .fn = on_tree, .ctx = &reap
+	};
 	struct emit *j = &reap.json;
 	int status, r, late, elsewhere;
 
@@ -231,6 +246,8 @@ int verb_reap(int argc, char **argv)
 		emit_int(j, "ended", janitor.ended);
 		emit_int(j, "survivors", janitor.survivors);
 		emit_int(j, "waited_ms", reap.waited_ms);
+		emit_int(j, "containers", janitor.containers);
+		emit_int(j, "containers_left", janitor.containers_left);
 	}
 	late = name_trees(&reap, &ts, HELD_OVERDUE) + name_trees(&reap, &ts, HELD_ORPHANED);
 	elsewhere = name_trees(&reap, &ts, HELD_ELSEWHERE);
@@ -240,8 +257,9 @@ int verb_reap(int argc, char **argv)
 	} else {
 		reap_summary(&janitor, late + elsewhere);
 	}
-	return cli_finish("reap", !reap.dry_run && (janitor.survivors || janitor.unfinished ||
-						    janitor.orphaned || late)
-					  ? EXIT_TRY_AGAIN
-					  : EXIT_SUCCESS);
+	return cli_finish("reap",
+			  !reap.dry_run && (janitor.survivors || janitor.unfinished ||
+					    janitor.containers_left || janitor.orphaned || late)
+				  ? EXIT_TRY_AGAIN
+				  : EXIT_SUCCESS);
 }

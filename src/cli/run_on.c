@@ -37,6 +37,7 @@
 #include "base/mem.h"
 #include "base/quiet.h"
 #include "cli.h"
+#include "engine_run.h"
 #include "link/end.h"
 #include "pump.h"
 
@@ -544,6 +545,8 @@ int verb_run(int argc, char **argv)
 	struct err e = ERR_INIT;
 	int status;
 
+	if (engine_run_is_meant(argv))
+		return engine_run(argc, argv);
 	if (!run_on_options(argc, argv, &r->o, &status) ||
 	    !on_find(VERB, &r->o.on, &r->place, &status))
 		return status;

@@ -73,6 +73,12 @@ static const char *misplaced(const struct options *o)
 		return "--linger";
 	if (o->recipe.arg0)
 		return "--arg0";
+	if (o->container)
+		return "--container";
+	if (o->cidfile)
+		return "--cidfile";
+	if (o->no_container)
+		return "--no-container";
 	if (!o->recipe.sweep)
 		return "--sweep";
 	return o->recipe.stdio == STDIO_TERMINAL ? "--terminal" : NULL;

@@ -637,6 +637,11 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	began_us = clock_us();
 	survivors = keeper_kill(k);
 	STEP(HOLD_PROVED);
+	if (k->container.spec) {
+		tell_watch(&h, MSG_STOPPING, 0,
+			   (int)container_budget_ms(&k->container, k->opt.recipe.grace_ms));
+		survivors = keeper_end_container(k, survivors);
+	}
 	if (clock_us() > began_us + HOLD_LATE_MS * 1000LL) /* the report needs time as well */
 		answer_watch(&h);
 	report_end(k, survivors);

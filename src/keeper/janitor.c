@@ -7,16 +7,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "container.h"
 #include "hunt.h"
 #include "lostgroup.h"
 #include "proc.h"
+#include "tree.h"
 
-#define OWNER_ANSWER_US 10000 /* how long it is good for whether an owner is gone */
+#define JANITOR_GRACE_MS 500   /* for the container of a lost tree; a forged record may say more */
+#define CHILDREN_MS      250   /* to end the processes that an engine's command left */
+#define OWNER_ANSWER_US  10000 /* how long it is good for whether an owner is gone */
 
 /* --- is it lost? --- */
 
@@ -87,6 +92,14 @@ static bool is_owner_gone(const struct who *w)
 	return gone;
 }
 
+/* How much longer the keepers have because of a container. */
+static long long container_time_ms(const struct record *rec)
+{
+	struct container c = { .spec = rec->engine[0] ? rec->engine : NULL };
+
+	return container_budget_ms(&c, rec->grace_ms);
+}
+
 enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 {
 	bool watch_gone, hold_gone;
@@ -114,7 +127,7 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms)
 		since_ms = rec->orphaned_ms ? rec->orphaned_ms : now_ms;
 		if (since_ms < rec->stopping_ms)
 			since_ms = rec->stopping_ms;
-		*out_due_ms = since_ms + JANITOR_PATIENCE_MS;
+		*out_due_ms = since_ms + JANITOR_PATIENCE_MS + container_time_ms(rec);
 		return now_ms < *out_due_ms ? JANITOR_ORPHANED : JANITOR_LOST;
 	}
 	return rec->stopping_ms && now_ms > rec->deadline_ms + JANITOR_SLACK_MS ? JANITOR_LOST
@@ -163,6 +176,8 @@ struct sweep {
 	struct hunt_tree *trees;   /* BATCH_MAX */
 	int *fds;                  /* of their records; -1: none */
 	int count;
+	bool containers; /* a lost tree has a container */
+	long long containers_until_us;
 };
 
 static void kill_keeper(const struct who *w)
@@ -204,6 +219,13 @@ static bool remove_cgroups(const struct sweep *s, const struct record *rec)
 	return gone;
 }
 
+/* The last step: nothing of the tree is left. */
+static void sweep_remove(const struct sweep *s, const struct record *rec)
+{
+	container_forget(&(struct container){ .cidfile = rec->cidfile });
+	record_remove(s->dirfd, rec->tree);
+}
+
 /* One tree of the batch after the hunt. */
 static void sweep_end(struct sweep *s, int i, bool all)
 {
@@ -217,10 +239,13 @@ static void sweep_end(struct sweep *s, int i, bool all)
 	if (left == 0 && !all)
 		left = -1;
 	/* a record with a lease on it is read when the process with the lease is gone */
-	if (left == 0 && s->fds[i] >= 0 && (!readable || remove_cgroups(s, &rec)))
-		record_remove(s->dirfd, rec.tree);
-	else
+	if (left != 0 || s->fds[i] < 0 || (readable && !remove_cgroups(s, &rec)))
 		j->unfinished++;
+	else if (readable && rec.engine[0])
+		record_note(s->dirfd, rec.tree, "swept", "1");
+	else
+		sweep_remove(s, &rec);
+	s->containers |= readable && rec.engine[0];
 	if (j->fn)
 		j->fn(j->ctx, &rec, left, true);
 }
@@ -271,10 +296,14 @@ static void sweep_add(struct sweep *s, const struct record *rec, int fd)
 }
 
 /* A record of another boot: only the file is left. */
-static void sweep_old(const struct sweep *s, const struct record *rec)
+static void sweep_old(struct sweep *s, const struct record *rec)
 {
 	struct janitor *j = s->j;
 
+	if (rec->engine[0]) { /* the engine may have kept the container */
+		s->containers = true;
+		return;
+	}
 	j->trees++;
 	if (j->fn)
 		j->fn(j->ctx, rec, 0, false);
@@ -329,6 +358,74 @@ static int sweep_record(void *ctx, const struct record *rec, int fd)
 	return 0;
 }
 
+/* --- containers --- */
+
+extern char **environ;
+
+/* Only a record that this user wrote may make this user call an engine. */
+static bool is_own_file(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+/* While this runs the lock of the record is held: no other janitor asks the engine. A tree that was
+ * not swept yet is swept by the next janitor. */
+static int sweep_container(void *ctx, const struct record *rec, int fd)
+{
+	struct sweep *s = ctx;
+	struct janitor *j = s->j;
+	const struct container_call call = { .grace_ms = rec->grace_ms < JANITOR_GRACE_MS
+								 ? rec->grace_ms
+								 : JANITOR_GRACE_MS,
+					     .envp = environ,
+					     .lost = true,
+					     .may_stop = j->is_child };
+	struct container c;
+	long long due_ms = 0;
+	enum janitor_view view = janitor_look(rec, &due_ms);
+
+	if (!rec->engine[0] || rec->kept || (view != JANITOR_LOST && view != JANITOR_LAST_BOOT) ||
+	    !is_own_file(fd))
+		return 0;
+	if (clock_us() >= s->containers_until_us)
+		return 1;
+	container_init(&c, rec->engine, rec->cidfile[0] ? rec->cidfile : NULL, "");
+	container_end(&c, &call);
+	if (c.fate != CONTAINER_GONE) {
+		j->containers_left++;
+		return c.fate == CONTAINER_LATE && j->is_child;
+	}
+	j->containers++;
+	if (rec->swept || view == JANITOR_LAST_BOOT)
+		sweep_remove(s, rec);
+	else
+		record_note(s->dirfd, rec->tree, "engine", "");
+	return 0;
+}
+
+/* Processes that the engine's command left must not become children of the watch. */
+static void end_children(void)
+{
+	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE, .place_fd = -1 };
+
+	t.children_fd = -1;
+	tree_ready(&t);
+	t.mark.entry = NULL;
+	tree_kill(&t, CHILDREN_MS);
+}
+
+static void sweep_containers(struct sweep *s)
+{
+	if (s->j->is_child)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	s->containers_until_us = clock_us() + s->j->containers_ms * 1000LL;
+	record_each_in(s->dirfd, sweep_container, s);
+	if (s->j->is_child)
+		end_children();
+}
+
 int janitor_sweep(struct janitor *j)
 {
 	static struct hunt_tree trees[BATCH_MAX];
@@ -341,6 +438,7 @@ int janitor_sweep(struct janitor *j)
 	s.deadline_us = now_us + j->budget_ms * 1000LL;
 	s.gather_until_us = (now_us + s.deadline_us) / 2;
 	j->trees = j->ended = j->survivors = j->unfinished = j->orphaned = j->others = 0;
+	j->containers = j->containers_left = 0;
 	j->due_ms = 0;
 	if (!proc_is_own())
 		return -EXDEV;
@@ -352,8 +450,11 @@ int janitor_sweep(struct janitor *j)
 		}
 		if (!j->dry_run)
 			say_swept(s.dirfd);
+		s.containers = false;
 		r = record_each_in(s.dirfd, sweep_record, &s);
 		sweep_batch(&s);
+		if (s.containers && j->containers_ms && !j->dry_run)
+			sweep_containers(&s);
 		close(s.dirfd);
 	}
 	return r < 0 ? r : 0;

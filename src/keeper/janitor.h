@@ -11,6 +11,10 @@
  * is late by JANITOR_SLACK_MS. JANITOR_PATIENCE_MS is counted from the first janitor that noticed,
  * which writes the time into the record. Keepers that do not work are killed before their tree.
  *
+ * The container of a lost tree (container.h) is removed after all processes of all lost trees,
+ * because an engine may take seconds. The record stays until the engine says that the container is
+ * gone.
+ *
  * The janitor ignores records of other pid namespaces, whose processes are not visible here, and
  * does nothing when /proc belongs to another pid namespace.
  * Threads: one.  Blocking: for the budget.  Allocates: never.
@@ -45,18 +49,23 @@ typedef void (*janitor_fn)(void *ctx, const struct record *rec, int processes, b
 
 struct janitor {
 	/* given */
-	int budget_ms; /* for the whole sweep */
-	bool dry_run;  /* only count and call fn; kill nothing and write nothing */
+	int budget_ms;     /* for the whole sweep */
+	bool dry_run;      /* only count and call fn; kill nothing and write nothing */
+	int containers_ms; /* for the containers, after that; 0: leave them */
+	bool is_child; /* this process was forked from a watch: it must leave no process behind, and
+			  SIGTERM, which must be blocked, makes it give up containers */
 	janitor_fn fn; /* may be NULL */
 	void *ctx;
 	/* results */
-	int trees;        /* lost trees found */
-	int ended;        /* processes that had to be killed */
-	int survivors;    /* processes still there after the budget; their record stays */
-	int unfinished;   /* records that stay, because the sweep timed out or a cgroup stays */
-	int orphaned;     /* trees whose keepers still have time to end them */
-	long long due_ms; /* CLOCK_BOOTTIME: the first of those times; 0: none */
-	int others;       /* records of other pid namespaces */
+	int trees;           /* lost trees found */
+	int ended;           /* processes that had to be killed */
+	int survivors;       /* processes still there after the budget; their record stays */
+	int unfinished;      /* records that stay, because the sweep timed out or a cgroup stays */
+	int orphaned;        /* trees whose keepers still have time to end them */
+	long long due_ms;    /* CLOCK_BOOTTIME: the first of those times; 0: none */
+	int others;          /* records of other pid namespaces */
+	int containers;      /* containers that the engine says are gone */
+	int containers_left; /* containers that are not removed; their records stay */
 };
 
 /* Has another janitor started a sweep after since_us (clock_us)? Each janitor writes its start time

@@ -169,6 +169,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	k->tree.mark.control_fd = k->control_fd;
 	k->envp = server_environment(environment, k->mark, k->control_fd >= 0);
 	k->sh_argv = exec_room(opt->recipe.argv);
+	container_init(&k->container, opt->container, opt->cidfile, opt->recipe.argv[0]);
 	if (!k->envp || !k->sh_argv) {
 		keeper_say("out of memory");
 		return EXIT_TRY_AGAIN;
@@ -307,6 +308,18 @@ static struct who own_self(void)
 	return (struct who){ st.pid, st.start };
 }
 
+/* Only a record with a spec makes a janitor remove the container. */
+static void record_container(struct keeper *k)
+{
+	if (k->container.cidfile)
+		record_add(k->record_fd, "cidfile", "%s", k->container.cidfile);
+	if (container_is_recorded(&k->container))
+		record_add(k->record_fd, "engine", "%s", k->container.spec);
+	else
+		keeper_note(k, "container: when both keepers are killed, no janitor removes it, "
+			       "because an option of the engine may name a program");
+}
+
 /* The janitor needs these lines before the first process starts; keeper_describe writes lines that
  * only `killick ps` needs. */
 static void begin_record(struct keeper *k)
@@ -326,6 +339,8 @@ static void begin_record(struct keeper *k)
 			    strerror(-r));
 	else
 		k->record_fd = k->tree.cg.diary = r;
+	if (k->container.spec)
+		record_container(k);
 }
 
 /* The start time tells a process from a later one with the same pid. The /proc of another pid
@@ -392,7 +407,9 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
 	k->stop_us = clock_us();
 	k->why = why;
 	record_add(k->record_fd, "stopping", "%lld %lld %s", now_ms,
-		   now_ms + budget_ms + KILL_BUDGET_MS, report_why(why));
+		   now_ms + budget_ms + KILL_BUDGET_MS +
+			   container_budget_ms(&k->container, k->opt.recipe.grace_ms),
+		   report_why(why));
 	keeper_log(k, "event=stop why=%s", report_why(why));
 }
 
@@ -405,18 +422,53 @@ int keeper_kill(struct keeper *k)
 	return survivors;
 }
 
+/* Once the owner or a keeper is dead the grace is short, as for the tree. */
+static unsigned container_grace_ms(const struct keeper *k)
+{
+	unsigned grace_ms = k->opt.recipe.grace_ms;
+	bool is_brief = k->why == WHY_OWNER || k->why == WHY_WATCH || k->why == WHY_HOLD;
+
+	return is_brief && grace_ms > ORPHAN_GRACE_MS ? ORPHAN_GRACE_MS : grace_ms;
+}
+
+int keeper_end_container(struct keeper *k, int survivors)
+{
+	const struct container_call call = { .grace_ms = container_grace_ms(k),
+					     .envp = k->envp,
+					     .cwd = k->opt.recipe.cwd,
+					     .own_proc = k->tree.pidns };
+	int killed = k->tree.killed;
+
+	if (!k->container.spec || k->why == WHY_FAILED)
+		return survivors;
+	assert(k->stop_us); /* no container is removed while its server runs */
+	container_end(&k->container, &call);
+	if (k->container.fate != CONTAINER_GONE)
+		keeper_note(k, "container: %s", container_reason(k->container.fate));
+	keeper_log(k, "event=container engine=%s id=%s gone=%s", k->container.engine,
+		   k->container.id, k->container.fate == CONTAINER_GONE ? "yes" : "no");
+	survivors = keeper_kill(k);
+	k->tree.killed = killed; /* the engine's processes were not part of the tree */
+	return survivors;
+}
+
 void keeper_clean(struct keeper *k)
 {
 	int r = cgroup_remove(&k->tree.cg);
+	bool is_left = container_is_recorded(&k->container) &&
+		       k->container.fate != CONTAINER_GONE &&
+		       k->container.fate != CONTAINER_UNTRIED;
 
 	if (r < 0) /* the record stays, so that the next start can retry */
 		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path,
 			   strerror(-r));
+	if (!is_left)
+		container_forget(&k->container);
 	if (k->record_fd < 0)
 		return;
 	/* The scan for the mark failed: leave it to the next janitor. Without /proc the janitor
 	 * could not scan either. */
-	if (r == 0 && (!k->tree.mark_error || k->tree.mark_error == ENODEV))
+	if (r == 0 && !is_left && (!k->tree.mark_error || k->tree.mark_error == ENODEV))
 		record_remove(k->record_dirfd, k->id);
 	close(k->record_fd);
 	close(k->record_dirfd);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "container.h"
 #include "control.h"
 #include "namespace.h"
 #include "options.h"
@@ -40,7 +41,8 @@ enum msg_kind {
 	MSG_FORKED,   /* to watch, by the server's process before exec; a: its pid */
 	MSG_STARTED,  /* to watch; a: the server's pid in the watch's namespace */
 	MSG_FAILED,   /* to watch; a: enum failure, b: errno */
-	MSG_STOPPING, /* to watch; a: milliseconds until killing begins, at most */
+	MSG_STOPPING, /* to watch; a: milliseconds until killing begins, at most;
+			 b: those that the engine of a container has afterwards */
 	MSG_DONE,     /* to watch; a: wait status or -1, b: survivors */
 };
 struct msg {
@@ -75,12 +77,13 @@ struct keeper {
 	char id[TREE_ID_LEN + 1];
 	char mark[sizeof(TREE_ENV) + 1 + TREE_ID_LEN]; /* "KILLICK_TREE=ID" */
 	struct tree tree;
-	struct namespace ns; /* the user outside of the namespace, for level namespace */
-	unsigned long nproc; /* RLIMIT_NPROC to set on the server; 0: none */
-	pid_t owner;         /* 0: only stdin */
-	int owner_fd;        /* pidfd, or -1 */
-	pid_t parent;        /* the parent, when it is the owner; -1: the owner is not the parent */
-	int watch_fd;        /* pidfd of the watch, or -1 */
+	struct container container; /* spec NULL: none */
+	struct namespace ns;        /* the user outside of the namespace, for level namespace */
+	unsigned long nproc;        /* RLIMIT_NPROC to set on the server; 0: none */
+	pid_t owner;                /* 0: only stdin */
+	int owner_fd;               /* pidfd, or -1 */
+	pid_t parent; /* the parent, when it is the owner; -1: the owner is not the parent */
+	int watch_fd; /* pidfd of the watch, or -1 */
 	int stdin_fd; /* poller, shared by both keepers, for the hang-up of stdin; -1: none */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
 	int control_fd;                                 /* -1: none */
@@ -132,7 +135,12 @@ void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms);
  * not be done becomes a note. */
 int keeper_kill(struct keeper *k);
 
-/* Remove cgroup and record; only for a tree that is proved empty or was never started. */
+/* The tree is empty or has survivors: have its container removed, if it has one, and end the
+ * processes that the engine's command left. Returns the survivors. */
+int keeper_end_container(struct keeper *k, int survivors);
+
+/* Remove cgroup and record; only for a tree that is proved empty or was never started. The record
+ * of a container that is not gone stays, for the janitor. */
 void keeper_clean(struct keeper *k);
 
 /* One line on stderr, with "killick: " in front; the owner's socket gets the text, too. */

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "exits.h"
 #include "keeper.h"
 #include "line.h"
@@ -57,6 +58,7 @@ static const char run_usage[] =
 	"  --session TAG      a tag that 'killick ps' shows\n"
 	"  --log FILE         append one line for each event\n"
 	"  --report FILE|FD   append one JSON line at the end: the result and its proof\n"
+	"  --no-container     leave the container of docker, podman, nerdctl alone\n"
 	"  --cwd, --linger, --arg0, --terminal, --sweep, --control: see 'man killick'\n"
 	"\n"
 	"With --on PLACE, CMD runs on another machine: see 'killick help run-on'.\n"
@@ -99,12 +101,25 @@ static bool is_elsewhere(char **words)
 	return false;
 }
 
+/* `run -- docker run ...` and the like are for killick-more first: it adds options to the command,
+ * and executes this program again with --container (container.h). */
+static bool is_for_engine(char **words)
+{
+	for (; *words && strcmp(*words, "--") != 0; words++) {
+		if (strcmp(*words, "--no-container") == 0 ||
+		    strncmp(*words, "--container", strlen("--container")) == 0)
+			return false;
+	}
+	return *words && words[1] && container_engine(words[1]);
+}
+
 /* The second program is in the directory of this one in a build tree. When installed it is in
- * KILLICK_LIBEXEC, which is relative to that directory or absolute. */
-static int dispatch(char **argv)
+ * KILLICK_LIBEXEC, which is relative to that directory or absolute. `otherwise` ends the sentence
+ * when the second program cannot be executed. */
+static int dispatch(char **argv, const char *otherwise)
 {
 	static const char *const places[] = { ".", KILLICK_LIBEXEC };
-	char self[PATH_MAX], path[2 * PATH_MAX];
+	char self[PATH_MAX], copy[PATH_MAX], path[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *dir;
 
@@ -112,7 +127,9 @@ static int dispatch(char **argv)
 		self[n] = '\0';
 	else /* no /proc here: the name by which this program was executed */
 		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
-	dir = dirname(self);
+	memcpy(copy, self, sizeof(copy));
+	dir = dirname(copy);
+	argv[0] = self; /* killick-more executes this program again for container engines */
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (places[i][0] == '/')
 			snprintf(path, sizeof(path), "%s/killick-more", places[i]);
@@ -121,8 +138,8 @@ static int dispatch(char **argv)
 		execv(path, argv);
 	}
 	keeper_say("%s: cannot start the program 'killick-more' for this verb: %s; reinstall "
-		   "killick",
-		   argv[1], strerror(errno));
+		   "killick%s",
+		   argv[1], strerror(errno), otherwise);
 	return EXIT_UNAVAILABLE;
 }
 
@@ -134,16 +151,18 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "run") == 0 && is_elsewhere(argv + 2))
-		return dispatch(argv);
+		return dispatch(argv, "");
+	if (strcmp(argv[1], "run") == 0 && is_for_engine(argv + 2))
+		return dispatch(argv, ", or use --no-container");
 	if (strcmp(argv[1], "run") == 0)
 		return killick_main_run(argc - 2, argv + 2);
 	if (strcmp(argv[1], "help") == 0 && argc > 2)
-		return strcmp(argv[2], "run") == 0 ? print(run_usage) : dispatch(argv);
+		return strcmp(argv[2], "run") == 0 ? print(run_usage) : dispatch(argv, "");
 	if (killick_main_is_help(argv[1]) || strcmp(argv[1], "help") == 0)
 		return print(usage);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
 		return argc > 2 && strcmp(argv[2], "--json") == 0
-			       ? dispatch(argv)
+			       ? dispatch(argv, "")
 			       : print("killick " KILLICK_VERSION "\n");
 #ifdef KILLICK_STEPS
 	if (strcmp(argv[1], "steps") == 0) {
@@ -156,6 +175,6 @@ int main(int argc, char **argv)
 			   argv[1]);
 		return EXIT_USAGE;
 	}
-	return dispatch(
-		argv); /* killick-more also says which verb may be meant by an unknown one */
+	/* killick-more also says which verb may be meant by an unknown one */
+	return dispatch(argv, "");
 }

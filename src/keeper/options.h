@@ -24,6 +24,8 @@ struct options { /* strings are borrowed from argv */
 	pid_t owner_pid;          /* for OWNER_PID */
 	const char *log, *report; /* NULL: not given */
 	int control;              /* descriptor of the owner's socket (control.h); -1: none */
+	const char *container, *cidfile; /* spec and cidfile (container.h); NULL: not given */
+	bool no_container; /* only for main: do not recognise the commands of container engines */
 };
 
 /* Parse argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the sentence.

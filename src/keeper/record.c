@@ -69,6 +69,13 @@ int record_open_dir(const char *path)
 	return fd;
 }
 
+int record_make_dir(const char *path)
+{
+	int fd = record_open_dir(path);
+
+	return fd == -ENOENT && mkdir(path, 0700) == 0 ? record_open_dir(path) : fd;
+}
+
 /* The lines that must be written before a process starts; record_add writes the others. */
 static void first_text(const struct record *rec, struct line *l)
 {
@@ -98,9 +105,7 @@ static int open_in(const char *dir, const struct record *rec, int *out_dirfd)
 	int fd, r, dirfd;
 
 	assert(rec->tree[0] && rec->watch.pid > 0);
-	dirfd = record_open_dir(dir);
-	if (dirfd == -ENOENT && mkdir(dir, 0700) == 0)
-		dirfd = record_open_dir(dir);
+	dirfd = record_make_dir(dir);
 	if (dirfd < 0)
 		return dirfd;
 	fd = openat(dirfd, rec->tree, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -176,6 +181,8 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		{ "session", r->session, sizeof(r->session) },
 		{ "level", r->level, sizeof(r->level) },
 		{ "command", r->command, sizeof(r->command) },
+		{ "cidfile", r->cidfile, sizeof(r->cidfile) },
+		{ "engine", r->engine, sizeof(r->engine) },
 	};
 	const struct {
 		const char *key;
@@ -225,6 +232,8 @@ static void take_line(struct record *r, const char *key, const char *value, size
 		sscanf(text, "%lld %lld %23s", &r->stopping_ms, &r->deadline_ms, r->why);
 	else if (strcmp(key, "survivors") == 0)
 		sscanf(text, "%d", &r->survivors);
+	else if (strcmp(key, "swept") == 0)
+		r->swept = true;
 	else if (strcmp(key, "orphaned") == 0 && !r->orphaned_ms) /* the first line is kept */
 		sscanf(text, "%lld", &r->orphaned_ms);
 }
@@ -291,15 +300,23 @@ bool record_read(int fd, const char *tree, struct record *out)
 	return ours;
 }
 
-int record_add_orphaned(int dirfd, const char *tree, long long now_ms)
+int record_note(int dirfd, const char *tree, const char *key, const char *value)
 {
 	int r, fd = openat(dirfd, tree, O_WRONLY | O_APPEND | RECORD_OPEN);
 
 	if (fd < 0)
 		return -errno;
-	r = record_add(fd, "orphaned", "%lld", now_ms);
+	r = record_add(fd, key, "%s", value);
 	close(fd);
 	return r;
+}
+
+int record_add_orphaned(int dirfd, const char *tree, long long now_ms)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", now_ms);
+	return record_note(dirfd, tree, "orphaned", text);
 }
 
 struct each {

@@ -35,6 +35,8 @@ struct record { /* what a record says; strings are empty when it does not say */
 	char level[16];                    /* namespace, cgroup, keeper or group */
 	char cgroups[RECORD_CGROUPS][512]; /* directories made for it, perhaps; "" after the last */
 	char command[512];                 /* argv joined by spaces, cut */
+	char cidfile[512], engine[512];    /* of its container: cidfile and spec (container.h) */
+	bool swept;                        /* a janitor ended everything but the container */
 	struct who owner, server;
 	struct who watch, hold;   /* start 0: not known */
 	unsigned long long pidns; /* the pid namespace of all these pids; 0: not known */
@@ -65,6 +67,9 @@ int record_open(const struct record *rec, int *out_dirfd);
  */
 int record_add(int fd, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Open a directory for records, and make it first when it does not exist. -errno. */
+int record_make_dir(const char *path);
+
 /* Remove the record; closing the descriptor releases the lock. */
 void record_remove(int dirfd, const char *tree);
 
@@ -79,6 +84,9 @@ int record_open_dir(const char *path);
  * the end of a large file are read. False when the text is not that of a record: then only the tree
  * is set. */
 bool record_read(int fd, const char *tree, struct record *out);
+
+/* Append a line to the record of a tree without a keeper: for janitors. -errno. */
+int record_note(int dirfd, const char *tree, const char *key, const char *value);
 
 /* Write into the record that its tree is orphaned since now_ms. -errno. */
 int record_add_orphaned(int dirfd, const char *tree, long long now_ms);

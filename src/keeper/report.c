@@ -125,6 +125,21 @@ static void add_survivors(struct line *l, const struct tree *t)
 		line_add(l, "null");
 }
 
+/* No member when the server's command is not an engine's, or when it never ran. */
+static void add_container(struct line *l, const struct container *c)
+{
+	bool gone = c->fate == CONTAINER_GONE;
+
+	if (!c->spec || c->fate == CONTAINER_UNTRIED)
+		return;
+	line_add(l, ",\"container\":{\"engine\":");
+	line_json(l, c->engine);
+	line_add(l, ",\"id\":");
+	line_json(l, c->id[0] ? c->id : NULL);
+	line_add(l, ",\"gone\":%s,\"proof\":%s}", gone ? "true" : "false",
+		 gone ? "\"engine\"" : "null");
+}
+
 static void add_json(struct line *l, const struct keeper *k, int survivors, long long now)
 {
 	const struct tree *t = &k->tree;
@@ -151,7 +166,9 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 	line_add(l, ",\"survivors\":[");
 	if (survivors)
 		add_survivors(l, t);
-	line_add(l, "],\"notes\":[");
+	line_add(l, "]");
+	add_container(l, &k->container);
+	line_add(l, ",\"notes\":[");
 	for (int i = 0; i < k->note_count; i++) {
 		if (i)
 			line_add(l, ",");

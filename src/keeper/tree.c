@@ -77,7 +77,7 @@ static int pid_in_proc(void)
 	return atoi(text);
 }
 
-static int mount_own_proc(void)
+int tree_mount_proc(void)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
@@ -88,7 +88,7 @@ static int mount_own_proc(void)
 /* Ignored signals and the blocked mask survive exec: a server that inherits SIGTERM blocked never
  * gets it. Raw system calls are used, because a libc hides some signals; for the kernel, all zeros
  * mean "default" and "none blocked". */
-static void tree_default_signals(void)
+void tree_default_signals(void)
 {
 	static const uint64_t zeros[8];
 	const size_t set_size = sizeof(uint64_t);
@@ -141,7 +141,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 		if (setrlimit(RLIMIT_NPROC, &lim) < 0)
 			tree_give_up(fd, NEWS_FAILED_LIMIT, errno);
 	}
-	if (spec->own_proc && (r = mount_own_proc()) < 0)
+	if (spec->own_proc && (r = tree_mount_proc()) < 0)
 		tree_say(fd, NEWS_PROC, -r);
 	/* done by the server's own process: a file system that does not answer blocks only this
 	 * process */

@@ -98,5 +98,10 @@ bool tree_reap(struct tree *t);
  * were done. Otherwise the number of survivors after budget_ms, at least 1; may be called again. */
 int tree_kill(struct tree *t, unsigned budget_ms);
 
+/* For a new process before exec: all signals at their defaults, and none blocked. */
+void tree_default_signals(void);
+/* For a new process before exec: its own mounts, with the /proc of its pid namespace. -errno. */
+int tree_mount_proc(void);
+
 /* The pids of the remaining children, from /proc; at most max. */
 int tree_survivors(const struct tree *t, pid_t *pids, int max);

@@ -31,8 +31,10 @@
 
 #define HOLD_EXTENSIONS 4 /* of HOLD_ANSWER_MS, for a runnable hold that gets no CPU */
 
-#define SWEEP_MS       250 /* time limit of the janitor */
-#define SWEEP_DELAY_MS 100 /* delay after the start: servers that start together need one sweep */
+#define SWEEP_MS       250   /* time limit of the janitor */
+#define CONTAINERS_MS  60000 /* for the containers of lost trees, while the server runs */
+#define GIVE_UP_MS     100   /* for the janitor to give up the removal of a container */
+#define SWEEP_DELAY_MS 100   /* delay after the start: servers that start together need one sweep */
 
 enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_COUNT };
 _Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
@@ -178,7 +180,8 @@ static void watch_sweep(struct watch *w)
 			_exit(0);
 		stdio_only(false);
 		stdio_drop(STDIN_FILENO);
-		janitor_sweep(&(struct janitor){ .budget_ms = SWEEP_MS });
+		janitor_sweep(&(struct janitor){
+			.budget_ms = SWEEP_MS, .containers_ms = CONTAINERS_MS, .is_child = true });
 		_exit(0);
 	}
 	if (w->janitor < 0)
@@ -192,12 +195,20 @@ static bool watch_end_janitor(struct watch *w)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
 	long long now = clock_us(), kill_us = w->janitor_us > now ? w->janitor_us : now;
+	bool asked = !w->janitor_us;
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	while (w->janitor && waitpid(w->janitor, NULL, WNOHANG | __WALL) == 0) {
 		now = clock_us();
+		if (!asked && now >= kill_us) {
+			/* when it removes a container, it first ends the engine's processes, which
+			 * would become children of the watch */
+			kill(w->janitor, SIGTERM);
+			kill_us = now + GIVE_UP_MS * 1000LL;
+			asked = true;
+		}
 		if (now >= kill_us)
 			kill(w->janitor, SIGKILL);
 		if (now >= kill_us + SWEEP_MS * 1000LL)
@@ -246,7 +257,7 @@ static bool watch_on_ctl(struct watch *w)
 		case MSG_STOPPING:
 			w->killing = m.a == 0;
 			w->deadline_us =
-				clock_us() + (m.a + KILL_BUDGET_MS + HOLD_LATE_MS) * 1000LL;
+				clock_us() + (m.a + m.b + KILL_BUDGET_MS + HOLD_LATE_MS) * 1000LL;
 			break;
 		case MSG_DONE:
 			w->done = true;
@@ -370,6 +381,8 @@ static void adopt(struct watch *w)
 	assert(k->stop_us);
 	k->tree.pidns = false; /* the pid namespace was the hold's, and ended with it */
 	w->survivors = keeper_kill(k);
+	if (!w->done)
+		w->survivors = keeper_end_container(k, w->survivors);
 	report_end(k, w->survivors);
 	if (!w->survivors)
 		keeper_clean(k);

@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		       IS_TEXT(rec.session));
 		assert(IS_TEXT(rec.level) && IS_TEXT(rec.cgroups[0]) && IS_TEXT(rec.cgroups[3]) &&
 		       IS_TEXT(rec.command) && IS_TEXT(rec.why));
+		assert(IS_TEXT(rec.cidfile) && IS_TEXT(rec.engine));
 	} else {
 		assert(memcmp(&rec, &before, sizeof(rec)) == 0);
 	}

@@ -1,0 +1,124 @@
+/* container_end.c - `killick container-end`: removes the container of a tree that has ended. For
+ * keepers and janitors only (keeper/container.h).
+ *
+ * Asks the engine for the containers with the label of that tree, stops and removes each by its id,
+ * and asks again. Only containers with the label are touched: a file with an id may be forged, or
+ * be that of another container. The exit status is an enum container_fate.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "cli.h"
+#include "engine_call.h"
+#include "engine_spec.h"
+#include "keeper/clock.h"
+#include "keeper/container.h"
+
+enum { OUTPUT_MAX = 16384 }; /* bytes of an answer; an id takes 65 */
+
+const char container_end_help[] =
+	"usage: killick container-end --spec TEXT --grace TIME --time TIME --lost yes|no\n"
+	"\n"
+	"For killick itself: removes the container of a tree that has ended.\n";
+
+struct container_end {
+	struct engine_spec spec;
+	unsigned grace_ms;
+	long long deadline_us;
+};
+
+/* Run the engine with these words. CONTAINER_GONE: the command succeeded; CONTAINER_UNKNOWN: the
+ * command failed; or CONTAINER_LATE. */
+static enum container_fate container_end_call(const struct container_end *e,
+					      const char *const *words, struct buf *out)
+{
+	int r;
+
+	buf_reset(out, OUTPUT_MAX);
+	r = engine_call(e->spec.words, words, e->deadline_us, out);
+	return r == 0 ? CONTAINER_GONE : r == -ETIMEDOUT ? CONTAINER_LATE : CONTAINER_UNKNOWN;
+}
+#define CALL(e, out, ...) container_end_call(e, (const char *const[]){ __VA_ARGS__, NULL }, out)
+
+/* Ask for the ids of the containers with the label. CONTAINER_GONE: there is none. */
+static enum container_fate container_end_ask(const struct container_end *e, struct buf *out_ids)
+{
+	char filter[64];
+	enum container_fate fate;
+
+	snprintf(filter, sizeof(filter), "label=" ENGINE_LABEL "=%s", e->spec.label);
+	fate = CALL(e, out_ids, "ps", "-a", "-q", "--no-trunc", "--filter", filter);
+	if (fate != CONTAINER_GONE || !out_ids->len)
+		return fate;
+	return out_ids->data[strspn(out_ids->data, " \t\r\n")] ? CONTAINER_THERE : CONTAINER_GONE;
+}
+
+/* Stop and remove one container. The results do not matter, because the engine is asked again: a
+ * container may end and be removed by itself at any moment. */
+static enum container_fate container_end_one(const struct container_end *e, const char *id)
+{
+	AUTO(buf_done) struct buf out = BUF_INIT(OUTPUT_MAX);
+	char seconds[16];
+
+	snprintf(seconds, sizeof(seconds), "%u", (e->grace_ms + 999) / 1000);
+	if (CALL(e, &out, "stop", "-t", seconds, id) == CONTAINER_LATE)
+		return CONTAINER_LATE;
+	return CALL(e, &out, "rm", "-f", id);
+}
+
+static bool is_container_id(const char *text, size_t len)
+{
+	return len > 0 && len <= CONTAINER_ID_MAX && strspn(text, "0123456789abcdef") >= len;
+}
+
+static enum container_fate container_end_all(const struct container_end *e)
+{
+	AUTO(buf_done) struct buf ids = BUF_INIT(OUTPUT_MAX);
+	enum container_fate fate = container_end_ask(e, &ids);
+
+	if (fate != CONTAINER_THERE)
+		return fate;
+	for (const char *p = ids.data; *(p += strspn(p, " \t\r\n"));) {
+		size_t len = strcspn(p, " \t\r\n");
+		char id[CONTAINER_ID_MAX + 1];
+
+		if (is_container_id(p, len)) {
+			memcpy(id, p, len);
+			id[len] = '\0';
+			fate = container_end_one(e, id);
+			if (fate == CONTAINER_LATE)
+				return fate;
+		}
+		p += len;
+	}
+	return container_end_ask(e, &ids);
+}
+
+int verb_container_end(int argc, char **argv)
+{
+	struct container_end e = { .grace_ms = 0 };
+	const char *spec = NULL;
+	unsigned time_ms = CONTAINER_BUDGET_MS;
+	bool lost = true;
+	const struct option options[] = {
+		{ "spec", OPTION_TEXT, "a text of killick", .text = &spec },
+		{ "grace", OPTION_TIME, "a time", .ms = &e.grace_ms },
+		{ "time", OPTION_TIME, "a time", .ms = &time_ms },
+		{ "lost", OPTION_YES_NO, "yes or no", .flag = &lost },
+		{ NULL },
+	};
+	int status;
+
+	if (!cli_options(argc, argv, container_end_help, options, &status))
+		return status;
+	if (!spec || engine_spec_read(spec, lost, &e.spec) < 0)
+		return CONTAINER_UNKNOWN;
+	e.deadline_us = clock_us() + time_ms * 1000LL;
+	for (char **entry = e.spec.env; entry && *entry; entry++)
+		putenv(*entry); /* used until the program ends */
+	return container_end_all(&e);
+}

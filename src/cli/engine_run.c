@@ -1,0 +1,238 @@
+/* engine_run.c - see engine_run.h */
+#include "engine_run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/strings.h"
+#include "cli.h"
+#include "engine.h"
+#include "engine_call.h"
+#include "engine_spec.h"
+#include "keeper/clock.h"
+#include "keeper/container.h"
+#include "keeper/record.h"
+#include "on.h"
+
+#define VERB           "run"
+#define PAUSE_START_MS 5000
+
+bool engine_run_is_meant(char **argv)
+{
+	for (; *argv && strcmp(*argv, "--") != 0; argv++)
+		if (strcmp(*argv, "--on") == 0 || strncmp(*argv, "--on=", 5) == 0)
+			return false;
+	return *argv && argv[1];
+}
+
+/* Does this machine have the init that the engine puts into the container? docker's daemon has its
+ * own; podman and nerdctl refuse --init when there is none. */
+static bool has_init(const struct engine_command *c)
+{
+	static const char *const places[] = {
+		"/usr/libexec/podman/catatonit",
+		"/usr/local/libexec/podman/catatonit",
+		"/usr/lib/podman/catatonit",
+		"/usr/local/lib/podman/catatonit",
+		"/usr/bin/catatonit",
+	};
+
+	if (strcmp(c->engine, "docker") == 0)
+		return true;
+	if (strcmp(c->engine, "nerdctl") == 0)
+		return access("/usr/local/bin/tini", X_OK) == 0 ||
+		       access("/usr/bin/tini", X_OK) == 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], X_OK) == 0)
+			return true;
+	return false;
+}
+
+/* A new file in the first directory for records that can be used. The engine makes the file, and
+ * refuses a file that exists. NULL: no directory can be used. */
+static char *new_cidfile(const char *label)
+{
+	for (const char *const *dir = record_dirs(); *dir; dir++) {
+		struct buf b = BUF_INIT(BUF_ANY_SIZE);
+		char cwd[PATH_MAX] = "";
+		int fd = record_make_dir(*dir);
+
+		if (fd < 0)
+			continue;
+		close(fd);
+		if (**dir != '/' && !getcwd(cwd, sizeof(cwd)))
+			continue;
+		buf_addf(&b, "%s%s%s/%s%s", cwd, *cwd ? "/" : "", *dir, CONTAINER_FILE, label);
+		return buf_take(&b);
+	}
+	return NULL;
+}
+
+/* The working directory of the engine's command: that of --cwd, or ours. */
+static char *engine_cwd(int argc, char **argv)
+{
+	struct option_reader r = { .argc = argc, .argv = argv, .at = 1 };
+	const char *cwd = NULL;
+	const struct option ours[] = { { "cwd", OPTION_WORD, .text = &cwd }, { NULL } };
+	char here[PATH_MAX] = "";
+	struct buf b = BUF_INIT(BUF_ANY_SIZE);
+
+	for (; r.at < argc && strcmp(argv[r.at], "--") != 0; r.at++)
+		option_read(&r, ours);
+	if ((!cwd || *cwd != '/') && !getcwd(here, sizeof(here)))
+		here[0] = '\0';
+	buf_addf(&b, "%s%s%s", here, *here && cwd ? "/" : "", cwd ? cwd : "");
+	return buf_take(&b);
+}
+
+/* The user's own cidfile, absolute. A file that exists already is not the file of this container:
+ * the engine will refuse it. NULL: then the report has no id. */
+static char *given_cidfile(const struct engine_command *c, int argc, char **argv)
+{
+	AUTO(mem_drop) char *cwd = engine_cwd(argc, argv);
+	struct buf b = BUF_INIT(BUF_ANY_SIZE);
+
+	if (c->cidfile[0] == '/')
+		buf_adds(&b, c->cidfile);
+	else
+		buf_addf(&b, "%s/%s", cwd, c->cidfile);
+	if (b.len <= CONTAINER_TEXT_MAX && access(b.data, F_OK) < 0)
+		return buf_take(&b);
+	buf_done(&b);
+	return NULL;
+}
+
+/* The words of the new command line: options of killick, "--", the command. */
+struct words {
+	char **list;
+	int count;
+};
+
+static void add(struct words *w, const char *word)
+{
+	w->list[w->count++] = (char *)word;
+}
+
+static void addf(struct words *w, const char *option, const char *value)
+{
+	struct buf b = BUF_INIT(BUF_ANY_SIZE);
+
+	buf_addf(&b, "%s=%s", option, value);
+	add(w, buf_take(&b)); /* the program ends, or is replaced, with this word in use */
+}
+
+/* Without a label the command stays as it is. */
+static void add_command(struct words *w, char **command, const struct engine_command *c,
+			const char *label, const char *cidfile)
+{
+	for (int i = 0; command[i]; i++) {
+		add(w, command[i]);
+		if (i != c->run || !label)
+			continue;
+		if (!c->rm && !c->no_rm)
+			add(w, "--rm");
+		if (!c->init && !c->no_init && has_init(c))
+			add(w, "--init");
+		addf(w, "--label=" ENGINE_LABEL, label);
+		if (!c->cidfile)
+			addf(w, "--cidfile", cidfile);
+	}
+}
+
+/* Is the command one that killick can hold together with its container? */
+static bool engine_is_held(char **command, struct engine_command *c)
+{
+	engine_parse(command, c);
+	if (c->unknown && strings_have(command, "run"))
+		cli_say(VERB,
+			"the container of '%s' is not held, because the option '%s' before "
+			"'run' is not known; to hide this line, use --no-container",
+			c->engine, c->unknown);
+	return c->run && !c->detach;
+}
+
+/* The `killick` that executed this program, unless this program was started by hand. */
+static char *engine_keeper(void)
+{
+	const char *slash = strrchr(cli_program, '/');
+
+	if (slash && strcmp(slash, "/killick-more") != 0 && access(cli_program, X_OK) == 0)
+		return mem_dup(cli_program);
+	return on_keeper(VERB);
+}
+
+/* Rootless podman keeps one process for each user that holds the user's namespace for all
+ * containers. The first podman command starts the process. When that command is a server, the
+ * process would be part of the tree and end with it; then podman refuses every command until
+ * `podman system migrate`. So another command starts the process now, outside of every tree. */
+static void start_pause_process(char *const *command, const struct engine_command *c)
+{
+	AUTO(buf_done) struct buf out = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(mem_drop) char **engine = NULL;
+
+	if (strcmp(c->engine, "podman") != 0 || geteuid() == 0 || getenv("CONTAINER_HOST"))
+		return;
+	engine = mem_grow(NULL, (size_t)c->globals + 1, sizeof(char *));
+	memcpy(engine, command, (size_t)c->globals * sizeof(char *));
+	engine[c->globals] = NULL;
+	ENGINE_CALL(engine, clock_us() + PAUSE_START_MS * 1000LL, &out, "unshare", "true");
+}
+
+/* The options of killick for a command that is held. False: no directory for the cidfile. */
+static bool add_container(struct words *w, char **command, const struct engine_command *c,
+			  const char *label, const char *cidfile)
+{
+	AUTO(mem_drop) char *spec = engine_spec_write(label, command, c->globals);
+
+	addf(w, "--container", spec);
+	if (cidfile)
+		addf(w, "--cidfile", cidfile);
+	return cidfile || c->cidfile;
+}
+
+int engine_run(int argc, char **argv)
+{
+	AUTO(mem_drop) char *keeper = engine_keeper();
+	AUTO(mem_drop) char *cidfile = NULL;
+	char label[ENGINE_LABEL_LEN + 1];
+	struct words w = { .list = mem_grow(NULL, (size_t)argc + 16, sizeof(char *)) };
+	struct engine_command c;
+	char **command;
+	bool held;
+	int i = 1;
+
+	if (!keeper)
+		return EXIT_UNAVAILABLE;
+	add(&w, "killick");
+	add(&w, VERB);
+	for (; strcmp(argv[i], "--") != 0; i++)
+		add(&w, argv[i]);
+	command = argv + i + 1;
+	random_hex(label, ENGINE_LABEL_LEN);
+	held = engine_is_held(command, &c);
+	if (held)
+		cidfile = c.cidfile ? given_cidfile(&c, argc, argv) : new_cidfile(label);
+	if (!held) {
+		add(&w, "--no-container");
+	} else if (!add_container(&w, command, &c, label, cidfile)) {
+		cli_say(VERB, "no directory for the file with the container's id; set "
+			      "KILLICK_RUNTIME_DIR to a directory, or use --no-container");
+		return EXIT_UNAVAILABLE;
+	}
+	add(&w, "--");
+	add_command(&w, command, &c, held ? label : NULL, cidfile);
+	add(&w, NULL);
+	if (held)
+		start_pause_process(command, &c);
+	execv(keeper, w.list);
+	cli_say(VERB, "cannot execute '%s': %s; reinstall killick", keeper, strerror(errno));
+	return EXIT_UNAVAILABLE;
+}

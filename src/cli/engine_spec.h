@@ -1,0 +1,32 @@
+/* engine_spec.h - the text by which a keeper or a janitor calls a container engine (container.h).
+ *
+ * The text is one line: a label, variables, and the engine with its global options, with a space
+ * between two words; spaces, percent signs and control characters in a word are written as %20, an
+ * empty word as %-.
+ *
+ *   5e0c1f2a9b7d4e63 DOCKER_HOST=unix:///run/d.sock docker --log-level error
+ *
+ * Threads: any.  Blocking: engine_spec_read looks at the engine's file.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#define ENGINE_LABEL     "killick.run" /* the name of the label that killick gives to containers */
+#define ENGINE_LABEL_LEN 16            /* hex digits of its value */
+
+struct engine_spec {
+	char label[ENGINE_LABEL_LEN + 1];
+	char **env;   /* NAME=VALUE */
+	char **words; /* the engine and its global options; not empty */
+};
+
+/* The text for `count` words, to be given to free(). The text begins with CONTAINER_PRIVATE when it
+ * must not be written into a record. */
+char *engine_spec_write(const char *label, char *const *words, int count);
+
+/* Read a text. With `lost` the text is from a record that may be forged: then only an engine and
+ * options are accepted that engine_spec_write would have put into a record, and the engine is the
+ * one in PATH, unless the text has the path of a program of root. 0, -EINVAL, or -EPERM. */
+int engine_spec_read(const char *text, bool lost, struct engine_spec *out);
+void engine_spec_done(struct engine_spec *s);
