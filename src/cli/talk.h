@@ -25,8 +25,8 @@ enum { EXIT_REFUSED = 1, EXIT_CONFIG = 65 };
 /* The options every client verb has, and their part of its help. */
 #define TALK_USAGE "[OPTION]... [-- CMD [ARG]...]"
 #define TALK_HELP(json_)                                                                           \
-	"  --config FILE   file that names the servers; else $KILLICK_CONFIG, .mcp.json,\n"        \
-	"                  mcp.json or .vscode/mcp.json in this directory\n"                       \
+	"  --config FILE   config of any MCP client; else $KILLICK_CONFIG, .mcp.json,\n"           \
+	"                  mcp.json or .vscode/mcp.json here, or that of a client\n"               \
 	"  --server NAME   start and use only this server\n"                                       \
 	"  --timeout TIME  give up a start or a request after this time: 500ms, 30s, 5m\n"         \
 	"  --json          " json_ "\n"                                                            \

@@ -176,6 +176,20 @@ TEST(a_wrapped_server_is_started_without_the_second_killick, .timeout_ms = TEST_
 	PRINTS("echo");
 }
 
+TEST(a_qualified_tool_starts_only_its_server, .timeout_ms = TEST_MS)
+{
+	char format[2048];
+
+	begin();
+	/* the second one cannot be started, and need not */
+	snprintf(format, sizeof(format), "%s[mcp_servers.other]\ncommand = '/no/such/program'\n",
+		 shapes[3].format);
+	write_shape("config.toml", format, " = ");
+	RUN(0, "call", "s__echo", "--config", "config.toml", "--args", "{\"text\":\"hi\"}");
+	PRINTS("hi");
+	STREQ(err, "");
+}
+
 TEST(errors_in_other_shapes_name_file_and_line, .timeout_ms = TEST_MS)
 {
 	begin();
