@@ -52,29 +52,34 @@ static bool talk_config_given(struct talk *t, const char *path)
 	return good;
 }
 
+/* Use this file, if it has a server. */
+static void talk_config_try(struct talk *t, const struct client_file *f)
+{
+	char dir[PATH_MAX], shown[512];
+	struct configfile c;
+
+	talk_config_dir(dir);
+	configfile_open(&c, f);
+	if (!*c.fault && translate_count(&c, dir) > 0 && talk_config_take(t, &c)) {
+		t->source = t->config_path = mem_dup(f->path);
+		wrap_show_path(f->path, shown, sizeof(shown));
+		talk_say(t, "no .mcp.json here: the config is %s, of %s", shown, f->client->title);
+	}
+	configfile_done(&c);
+}
+
 /* Use the first file with a server: files of the project before those of the user. */
 static bool talk_config_search(struct talk *t)
 {
 	AUTO(clients_done) struct client_files found = { .count = 0 };
-	char dir[PATH_MAX], shown[512];
 
 	clients_find(NULL, &found);
-	talk_config_dir(dir);
-	for (size_t k = 0; k < 2 * found.count && !t->source; k++) {
-		const struct client_file *f = &found.list[k % found.count];
-		struct configfile c;
-
-		if (f->project != (k < found.count))
-			continue;
-		configfile_open(&c, f);
-		if (!*c.fault && translate_count(&c, dir) > 0 && talk_config_take(t, &c)) {
-			t->source = t->config_path = mem_dup(f->path);
-			wrap_show_path(f->path, shown, sizeof(shown));
-			talk_say(t, "no .mcp.json here: the config is %s, of %s", shown,
-				 f->client->title);
-		}
-		configfile_done(&c);
-	}
+	for (size_t i = 0; i < found.count && !t->source; i++)
+		if (found.list[i].project)
+			talk_config_try(t, &found.list[i]);
+	for (size_t i = 0; i < found.count && !t->source; i++)
+		if (!found.list[i].project)
+			talk_config_try(t, &found.list[i]);
 	return t->source != NULL;
 }
 

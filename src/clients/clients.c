@@ -189,7 +189,7 @@ static bool clients_user_path(const struct client *c, const char *pattern, char 
 	const char *moved = clients_variable(c->home_var);
 	size_t n = c->home_dir ? strlen(c->home_dir) : 0;
 
-	if (moved && strncmp(pattern, c->home_dir, n) == 0 && pattern[n] == '/')
+	if (moved && c->home_dir && strncmp(pattern, c->home_dir, n) == 0 && pattern[n] == '/')
 		return snprintf(out, size, "%s%s", moved, pattern + n) < (int)size;
 	if (*pattern == '+' && config)
 		return snprintf(out, size, "%s%s", config, pattern + 1) < (int)size;

@@ -230,7 +230,7 @@ void edits_diff(const struct edits *e, const char *text, size_t len, const char 
 		FILE *f = open_memstream(&body, &size);
 
 		if (!f)
-			mem_exhausted();
+			abort(); /* no memory */
 		edits_block(e, text, len, i, &block);
 		line = fault_line(text, edits_back(text, block.at, floor, CONTEXT));
 		i = edits_print_hunk(e, text, len, i, &floor, f, &count);

@@ -51,7 +51,8 @@ static void toml_key_done(struct toml_key *k)
 
 static int toml_fault(struct toml_reader *r, const char *at, const char *reason)
 {
-	return fault_set(r->fault, r->text, (size_t)(at - r->text), "%s", reason);
+	fault_set(r->fault, r->text, (size_t)(at - r->text), "%s", reason);
+	return -EBADMSG;
 }
 
 static size_t toml_at(const struct toml_reader *r)
@@ -464,7 +465,7 @@ static int toml_descend(struct toml_reader *r, struct node **table, const struct
 static int toml_member(struct toml_reader *r, struct node *table, unsigned depth)
 {
 	AUTO(toml_key_done) struct toml_key k = { .count = 0 };
-	struct node *value;
+	struct node *value = NULL;
 
 	if (toml_key(r, &k))
 		return -EBADMSG;

@@ -44,7 +44,8 @@ static size_t yaml_tree_byte(struct yaml_reader *r, const yaml_mark_t *m)
 
 static int yaml_tree_refuse(struct yaml_reader *r, const yaml_event_t *ev, const char *reason)
 {
-	return fault_set(r->fault, r->text, yaml_tree_byte(r, &ev->start_mark), "%s", reason);
+	fault_set(r->fault, r->text, yaml_tree_byte(r, &ev->start_mark), "%s", reason);
+	return -EBADMSG;
 }
 
 static int yaml_tree_next(struct yaml_reader *r, yaml_event_t *ev)
