@@ -44,6 +44,9 @@ static void version_add_linked(struct emit *j)
 	}
 }
 #else
+/* NULL in a program without libyaml */
+const char *yaml_get_version_string(void) __attribute__((weak));
+
 static bool version_is_static(void)
 {
 	return false;
@@ -54,6 +57,8 @@ static void version_add_linked(struct emit *j)
 #ifdef __GLIBC__
 	version_add(j, "killick-more", "glibc", gnu_get_libc_version(), "shared");
 #endif
+	if (yaml_get_version_string)
+		version_add(j, "killick-more", "libyaml", yaml_get_version_string(), "shared");
 	version_add(j, "killick-more", "openssl", tls_version(), "loaded for wss://");
 }
 #endif

@@ -99,6 +99,17 @@ static bool has(const char *text)
 	return strstr(out, text) != NULL;
 }
 
+TEST(version_prints_what_is_linked)
+{
+	EQ(run("--version", NULL), 0);
+	OK(strncmp(out, "killick ", 8) == 0 && strchr(out, '\n') == strrchr(out, '\n'));
+	EQ(run("--version", "--json", NULL), 0);
+	OK(strncmp(out, "{\"killick\":\"", 12) == 0);
+	OK(has("\"linked\":[{\"program\":\"killick") && has("\"name\":\"openssl\""));
+	EQ(run("version", "--json", NULL), 0);
+	OK(has("\"linked\":["));
+}
+
 /* A held server that has answered initialize, and whose record is complete: the keepers finish it
  * while the server begins. */
 struct server {
