@@ -148,7 +148,8 @@ static void lookup_sort(struct lookup *l)
 		else
 			without[bad++] = l->list[i];
 	}
-	memcpy(l->list + good, without, bad * sizeof(*without));
+	for (unsigned i = 0; i < bad; i++)
+		l->list[good + i] = without[i];
 }
 
 void lookup_host(const char *host, unsigned port, struct lookup *out)
