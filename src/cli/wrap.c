@@ -26,8 +26,9 @@ enum { WRAP_DECLINED = 1, WRAP_FAULT = 65 };
 #define WRAP_EXITS                                                                                 \
 	"\n"                                                                                       \
 	"Exit status: 0 done, or nothing to do; 1 you declined, or there was no terminal\n"        \
-	"to ask on; 64 usage; 65 a file could not be read and was left alone; 75 a file\n"         \
-	"could not be written, or another program changed it meanwhile.\n"
+	"to ask on; 64 usage; 65 a file could not be read and was left alone; 69 no\n"             \
+	"killick to write; 75 a file could not be written, or another program changed it\n"        \
+	"meanwhile.\n"
 
 const char wrap_help[] =
 	"usage: killick wrap [OPTION]... [FILE]...\n"
@@ -87,6 +88,15 @@ void wrap_files_done(struct wrap_files *f)
 	f->count = 0;
 }
 
+/* Is this a directory that npx or npm puts into the PATH of the programs they start? */
+static bool wrap_is_passing(const char *dir, size_t len)
+{
+	static const char bin[] = "/node_modules/.bin";
+	size_t n = sizeof(bin) - 1;
+
+	return memmem(dir, len, "/_npx/", 6) || (len >= n && memcmp(dir + len - n, bin, n) == 0);
+}
+
 /* killick in an absolute directory of PATH. */
 static bool wrap_find_in_path(char *out, size_t size)
 {
@@ -96,7 +106,8 @@ static bool wrap_find_in_path(char *out, size_t size)
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
 
-		if (*path == '/' && snprintf(out, size, "%.*s/killick", (int)n, path) < (int)size &&
+		if (*path == '/' && !wrap_is_passing(path, n) &&
+		    snprintf(out, size, "%.*s/killick", (int)n, path) < (int)size &&
 		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
 			return true;
 		path += n + (path[n] == ':');
@@ -104,7 +115,7 @@ static bool wrap_find_in_path(char *out, size_t size)
 	return false;
 }
 
-bool wrap_find_killick(struct wrap_killick *out)
+bool wrap_find_killick(const char *verb, struct wrap_killick *out)
 {
 	char found[PATH_MAX + 32], real[PATH_MAX];
 
@@ -113,8 +124,17 @@ bool wrap_find_killick(struct wrap_killick *out)
 		out->name = "killick";
 		return true;
 	}
-	if (!cli_find_keeper(found, sizeof(found)) || !realpath(found, real))
+	if (!cli_find_keeper(found, sizeof(found)) || !realpath(found, real)) {
+		cli_say(verb, "the program 'killick' was not found: it is neither in PATH nor "
+			      "beside this program; reinstall killick");
 		return false;
+	}
+	if (strstr(real, "/_npx/")) {
+		cli_say(verb,
+			"killick runs from the cache of npx, which npm may delete; install it "
+			"with 'npm install -g killick' and try again");
+		return false;
+	}
 	snprintf(out->absolute, sizeof(out->absolute), "%s", real);
 	return true;
 }
@@ -277,11 +297,8 @@ static void wrap_print_json(const struct wrap *w)
 /* Everything behind the options. */
 static int wrap_do(struct wrap *w, const struct cli_words *words)
 {
-	if (!wrap_find_killick(&w->killick) && w->action == ACTION_WRAP) {
-		cli_say(w->verb, "the program 'killick' was not found: it is neither in PATH nor "
-				 "beside this program; reinstall killick");
+	if (w->action == ACTION_WRAP && !wrap_find_killick(w->verb, &w->killick))
 		return EXIT_UNAVAILABLE;
-	}
 	wrap_files_open(&w->files, words->list, (size_t)words->count, w->only);
 	w->written = mem_grow(NULL, w->files.count + 1, sizeof(*w->written));
 	memset(w->written, 0, w->files.count + 1);

@@ -19,12 +19,13 @@ struct wrap_files {
 void wrap_files_open(struct wrap_files *f, char *const *paths, size_t count, const char *only);
 void wrap_files_done(struct wrap_files *f);
 
-/* Where killick is: in PATH, or this installation. False: not found. */
+/* Where killick is: in PATH, or this installation. The directories that npx and npm put into PATH
+ * while they run do not count, because clients do not have them. False: an error was printed. */
 struct wrap_killick {
 	const char *name; /* "killick", if PATH has it; else NULL */
 	char absolute[4200];
 };
-bool wrap_find_killick(struct wrap_killick *out);
+bool wrap_find_killick(const char *verb, struct wrap_killick *out);
 
 /* One word for the state of a server, before the plan is carried out. */
 const char *wrap_state(const struct configfile *c, size_t i, enum action action);

@@ -179,6 +179,38 @@ TEST(desktop_clients_get_the_full_path_and_others_the_name, .timeout_ms = TEST_M
 	check_unchanged();
 }
 
+static void copy(const char *from, const char *to)
+{
+	char *argv[] = { (char *)"cp", (char *)from, (char *)to, NULL };
+
+	EQ(t_wait_child(t_spawn(argv, (int[]){ -1, -1, -1 }), RUN_MS), 0);
+}
+
+TEST(killick_in_the_cache_of_npx_is_not_written, .timeout_ms = TEST_MS)
+{
+	static const char cache[] = "home/.npm/_npx/1/node_modules/.bin";
+	char path[600], program[300], *argv[] = { program, (char *)"wrap", (char *)"--yes", NULL };
+	struct child c;
+
+	begin_home();
+	make_dirs("home/.npm/_npx/1/node_modules/.bin/x");
+	write_file("home/.claude.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
+	snprintf(path, sizeof(path), "%s/killick-more", cache);
+	snprintf(program, sizeof(program), "%s-more", killick());
+	copy(program, path);
+	snprintf(program, sizeof(program), "%s/%s/killick", t_audit.dir, cache);
+	copy(killick(), program);
+	snprintf(path, sizeof(path), "%s/%s:/usr/bin:/bin", t_audit.dir, cache);
+	setenv("PATH", path, 1);
+	c = start(argv, -1);
+	EQ(finish(&c), 69);
+	SAYS("install it with 'npm install -g killick' and try again");
+	OK(!file_has("home/.claude.json", "killick"));
+	RUN(0, "wrap", "--yes"); /* another killick, which is not in PATH */
+	PRINTS("killick is not in your PATH, so its full path is written");
+	OK(!file_has("home/.claude.json", "_npx"));
+}
+
 TEST(only_server_and_file_choose_what_is_wrapped, .timeout_ms = TEST_MS)
 {
 	write_clients();
