@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/table.h"
@@ -30,6 +31,25 @@ static void doctor_clients_rows(const struct configfile *c, struct table *table)
 	}
 }
 
+/* Name the servers whose killick was moved or removed: their clients cannot start them. */
+static void doctor_clients_print_lost(const struct configfile *c)
+{
+	for (size_t i = 0; i < c->entries.count; i++) {
+		const struct entry *e = &c->entries.list[i];
+		const char *command = node_string(entry_word(e, 0));
+		char name[300], path[1024];
+
+		if (e->state != ENTRY_WRAPPED || !command || *command != '/' ||
+		    access(command, X_OK) == 0)
+			continue;
+		text_clean(e->name, strlen(e->name), name, sizeof(name));
+		text_clean(command, strlen(command), path, sizeof(path));
+		printf("  %s cannot start %s: no program %s\n    to mend it: killick unwrap, then "
+		       "killick wrap\n",
+		       c->client->name, name, path);
+	}
+}
+
 static size_t doctor_clients_held(const struct wrap_files *f)
 {
 	size_t held = 0;
@@ -53,9 +73,10 @@ static void doctor_clients_print_files(const struct wrap_files *f)
 	char text[512];
 
 	for (size_t i = 0; i < f->count; i++) {
-		if (!*f->list[i].fault)
+		if (!*f->list[i].fault) {
 			doctor_clients_rows(&f->list[i], &table);
-		else {
+			doctor_clients_print_lost(&f->list[i]);
+		} else {
 			text_clean(f->list[i].fault, strlen(f->list[i].fault), text, sizeof(text));
 			printf("  not understood: %s\n", text);
 		}

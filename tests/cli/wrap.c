@@ -186,6 +186,20 @@ static void copy(const char *from, const char *to)
 	EQ(t_wait_child(t_spawn(argv, (int[]){ -1, -1, -1 }), RUN_MS), 0);
 }
 
+TEST(doctor_names_servers_whose_killick_is_gone, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	write_file("home/.claude.json",
+		   "{\"mcpServers\": {\"a\": {\"command\": \"/gone/killick\", \"args\": "
+		   "[\"run\", \"--\", \"x\"]}}}");
+	RUN(0, "doctor");
+	PRINTS("claude-code cannot start a: no program /gone/killick");
+	PRINTS("to mend it: killick unwrap, then killick wrap");
+	RUN(0, "unwrap", "--yes");
+	STREQ(contents("home/.claude.json"),
+	      "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": []}}}");
+}
+
 TEST(killick_in_the_cache_of_npx_is_not_written, .timeout_ms = TEST_MS)
 {
 	static const char cache[] = "home/.npm/_npx/1/node_modules/.bin";
