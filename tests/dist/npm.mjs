@@ -8,9 +8,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { TAG, Tree, look, lookUntilEmpty, scrub, show } from "../interop/auditor.mjs";
@@ -77,6 +77,16 @@ function checkCommands() {
 	result(exe?.endsWith(`/@killick/linux-${process.arch}/bin/killick`), "the server's parent is killick", said(parent));
 }
 
+// As the README has it: from the files, without any registry (the one above is closed).
+function checkFiles(packages) {
+	const prefix = join(project, "global");
+	const files = readdirSync(packages).filter((file) => /^killick-(linux-x64-)?[0-9.]+tgz$/.test(file)).map((file) => join(packages, file));
+	const npm = run("npm", "install", "-g", "--prefix", prefix, ...files);
+	const killick = run(join(prefix, "bin/killick"), "--version");
+
+	result(npm.status === 0 && killick.status === 0, "npm install -g of the files, without a registry", said(npm) + said(killick));
+}
+
 async function nextLine(lines) {
 	const late = new Promise((_, fail) => setTimeout(() => fail(new Error("no answer in time")), READY_MS).unref());
 	const { value, done } = await Promise.race([lines.next(), late]);
@@ -128,6 +138,8 @@ if (spawnSync("npm", ["--version"]).status !== 0)
 	skipAll("npm is not installed");
 checkInstalled(await install(process.argv[2]));
 checkCommands();
+if (process.arch === "x64")
+	checkFiles(resolve(process.argv[2]));
 for (const how of ENDINGS) {
 	if (existsSync(join(interop, "node_modules/@modelcontextprotocol/sdk")))
 		await expectNobody(how);
