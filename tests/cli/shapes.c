@@ -1,20 +1,9 @@
 /* shapes.c - the client verbs with the configs of other MCP clients, in every shape. */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shell.h"
-
-static void make_dirs(const char *path)
-{
-	char dir[200];
-
-	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
-		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
-		OK(mkdir(dir, 0755) == 0 || errno == EEXIST);
-	}
-}
 
 /* The variables that a zoo server needs: '{' and '}' around them for JSON, TOML and flow YAML. */
 static const char *zoo_env(const char *equals)
@@ -92,12 +81,6 @@ static const struct {
 	  "Continue" },
 };
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
-
-static void need_yaml(void)
-{
-	if (strcmp(t_program("KILLICK_YAML", "yes"), "yes") != 0)
-		SKIP("built without libyaml: apt-get install libyaml-dev");
-}
 
 TEST(config_takes_every_shape, .timeout_ms = TEST_MS)
 {

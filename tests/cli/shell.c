@@ -1,6 +1,7 @@
 /* shell.c - see shell.h */
 #include "shell.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -51,6 +52,22 @@ void write_file(const char *name, const char *text)
 	OK(f);
 	fputs(text, f);
 	OK(fclose(f) == 0);
+}
+
+void make_dirs(const char *path)
+{
+	char dir[200];
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+		OK(mkdir(dir, 0755) == 0 || errno == EEXIST);
+	}
+}
+
+void need_yaml(void)
+{
+	if (strcmp(t_program("KILLICK_YAML", "yes"), "yes") != 0)
+		SKIP("built without libyaml: apt-get install libyaml-dev");
 }
 
 bool file_has(const char *name, const char *text)

@@ -22,6 +22,10 @@ const char *zoo(void);
 /* A directory to be in, with records of its own and no config but ours. */
 void begin(void);
 void write_file(const char *name, const char *text);
+/* Make the directories of a path; what is behind its last slash is a file. */
+void make_dirs(const char *path);
+/* Skip the test in a build without libyaml. */
+void need_yaml(void);
 bool file_has(const char *name, const char *text);
 /* A config: pairs of a server's name and the way of `killick-zoo mcp`. */
 void write_config(const char *file, const char *const *pairs);

@@ -1,6 +1,5 @@
 /* wrap.c - `killick wrap` and `killick unwrap` as a user calls them, in a home directory with the
  * configs of eight clients. */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -48,16 +47,6 @@ static const struct {
 };
 enum { FILES = sizeof(files) / sizeof(files[0]), SERVERS = 10 };
 
-static void make_dirs(const char *path)
-{
-	char dir[200];
-
-	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
-		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
-		OK(mkdir(dir, 0755) == 0 || errno == EEXIST);
-	}
-}
-
 /* A home directory, and a directory with killick that is not in PATH yet. */
 static void begin_home(void)
 {
@@ -82,16 +71,9 @@ static void killick_in_path(void)
 	setenv("PATH", path, 1);
 }
 
-/* The home directory has a YAML file, and so have the numbers in the texts. */
-static void need_yaml(void)
-{
-	if (strcmp(t_program("KILLICK_YAML", "yes"), "yes") != 0)
-		SKIP("built without libyaml: apt-get install libyaml-dev");
-}
-
 static void write_clients(void)
 {
-	need_yaml();
+	need_yaml(); /* the home directory has a YAML file */
 	begin_home();
 	killick_in_path();
 	for (size_t i = 0; i < FILES; i++) {
