@@ -356,18 +356,19 @@ TEST(half_closed_socket_is_a_hang_up)
 TEST(each_step_is_taken_when_the_one_before_was_not_enough)
 {
 	static const struct {
-		const char *script, *step;
+		const char *script, *grace, *step;
 	} cases[] = {
-		{ "echo up; cat", "eof" },
-		{ "echo up; sleep 600", "term" },
-		{ "trap '' TERM; echo up; while :; do sleep 600; done", "kill" },
+		/* long enough for a busy machine, where the step is to be enough */
+		{ "echo up; cat", "10s", "eof" },
+		{ "echo up; sleep 600", "1s", "term" },
+		{ "trap '' TERM; echo up; while :; do sleep 600; done", "60ms", "kill" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct held h;
 		char want[64];
 
-		HELD(&h, "--grace", "60ms", "--", "sh", "-c", cases[i].script);
+		HELD(&h, "--grace", cases[i].grace, "--", "sh", "-c", cases[i].script);
 		held_expect(&h, "up");
 		held_eof(&h);
 		held_status(&h);
