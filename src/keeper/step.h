@@ -28,7 +28,9 @@
 	X(HOLD_CLEAN, "hold:clean")       /* record and cgroup removed, the watch not told */      \
 	X(HOLD_DONE, "hold:done")         /* the watch told */                                     \
 	X(CHILD_BOTH, "both:child")       /* in the server's process before PDEATHSIG is set:      \
-					     both keepers die here, the child goes on */
+					     both keepers die here, the child goes on */           \
+	X(JANITOR_BEGIN, "janitor")       /* first instruction of the janitor's process: it stops  \
+					     itself here; no place to die, so without a colon */
 
 enum step {
 #define X(id, name) id,

@@ -175,6 +175,7 @@ static void watch_sweep(struct watch *w)
 	w->janitor_us = clock_us() + SWEEP_MS * 1000LL;
 	w->janitor = fork();
 	if (w->janitor == 0) {
+		STEP(JANITOR_BEGIN);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != watch) /* the watch died before the prctl above */
 			_exit(0);

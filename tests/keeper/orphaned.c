@@ -1,6 +1,7 @@
 /* orphaned.c - keepers that exist and do not work: frozen ones, and a lock that somebody else
  * holds.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,32 @@ TEST(the_next_run_ends_keepers_whose_time_is_over, .timeout_ms = 90000)
 	lost_kill(f.owner);
 	lost_append("orphaned=%lld\n", boot_ms() - 9000);
 	lost_run_until_clean();
+	frozen_ended(&f);
+	lost_all_gone();
+}
+
+/* The watch's own janitor was stopped before it asked for its death signal. */
+TEST(a_stopped_janitor_ends_with_its_watch, .timeout_ms = 90000)
+{
+	const char *killick = t_program("KILLICK", "build/killick");
+	struct frozen f;
+	char mark[160];
+
+	lost_dir();
+	snprintf(mark, sizeof(mark), "%s/mark", t_audit.dir);
+	setenv("KILLICK", t_program("KILLICK_STEPS", "build/tests/killick-steps"), 1);
+	setenv("KILLICK_DIE_AT", "janitor", 1);
+	setenv("KILLICK_DIE_MARK", mark, 1);
+	frozen_start(&f);
+	for (double end = t_now_ms() + HELD_MS; access(mark, F_OK) && t_now_ms() < end;)
+		poll(NULL, 0, 1);
+	EQ(access(mark, F_OK), 0);
+	frozen_stop(&f);
+	setenv("KILLICK", killick, 1);
+	unsetenv("KILLICK_DIE_AT");
+	lost_kill(f.owner);
+	lost_append("orphaned=%lld\n", boot_ms() - 9000);
+	EQ(KILLICK("reap"), 0);
 	frozen_ended(&f);
 	lost_all_gone();
 }
