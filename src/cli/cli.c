@@ -112,8 +112,8 @@ int cli_refuse_option(const char *verb, const struct option_reader *r, enum opti
 		const struct option *near = option_near(r->table, word);
 
 		return cli_usage(verb, "unknown option '%.*s'%s%s%s", len, word,
-				 near ? "; did you mean '--" : "", near ? near->name : "",
-				 near ? "'?" : "");
+				 near ? " (did you mean '--" : "", near ? near->name : "",
+				 near ? "'?)" : "");
 	}
 	if (result == OPTION_REFUSED)
 		return cli_usage(verb, "--%s '%s' is not %s", r->found->name, r->value,

@@ -90,7 +90,7 @@ static bool fit_unknown(struct talk *t, const struct tool *tool, struct json arg
 		fit_name(it.key, name);
 		fit_near(properties, name, near);
 		snprintf(text, sizeof(text), "has no argument '%s'%s%s%s", name,
-			 *near ? "; did you mean '" : "", near, *near ? "'?" : "");
+			 *near ? " (did you mean '" : "", near, *near ? "'?)" : "");
 		return fit_refuse(t, tool, text);
 	}
 	return true;

@@ -90,7 +90,7 @@ static int refuse_verb(const char *name)
 		}
 	}
 	cli_error("killick: unknown verb '%.60s'%s%s%s; 'killick --help' lists the verbs", name,
-		  best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+		  best ? " (did you mean '" : "", best ? best : "", best ? "'?)" : "");
 	return EXIT_USAGE;
 }
 

@@ -136,7 +136,7 @@ static void not_found(struct talk *t, const char *name, const struct named *clos
 {
 	talk_missing_all(t); /* a server that failed may have the tool */
 	talk_say(t, "no tool '%.80s'%s%s%s; 'killick tools' lists the tools", name,
-		 close->count ? "; did you mean " : "", close->text, close->count ? "?" : "");
+		 close->count ? " (did you mean " : "", close->text, close->count ? "?)" : "");
 	talk_fail(t, EXIT_USAGE);
 }
 

@@ -59,8 +59,8 @@ static int refuse_option(struct line *why, const struct option_reader *r, enum o
 		return options_refuse(why,
 				      "unknown option '%s'%s%s%s; 'killick run --help' lists the "
 				      "options",
-				      word, near ? "; did you mean '--" : "",
-				      near ? near->name : "", near ? "'?" : "");
+				      word, near ? " (did you mean '--" : "",
+				      near ? near->name : "", near ? "'?)" : "");
 	if (result == OPTION_UNKNOWN)
 		return options_refuse(
 			why, "missing '--' before '%s'; write: killick run [options] -- %s ...",

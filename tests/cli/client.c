@@ -142,7 +142,7 @@ TEST(tools_are_listed, .timeout_ms = TEST_MS)
 	OK(strncmp(out, "{\"name\":\"echo\"", 14) == 0 ||
 	   strncmp(out, "{\"name\":\"one__", 14) == 0);
 	RUN(64, "tools", "ecko");
-	SAYS("no tool 'ecko'; did you mean echo?; 'killick tools' lists the tools");
+	SAYS("no tool 'ecko' (did you mean echo?); 'killick tools' lists the tools");
 	CONFIG("mcp.json", "one", "good", "two", "good");
 	RUN(0, "tools");
 	PRINTS("\none__echo");

@@ -176,7 +176,7 @@ TEST(mistyped_words_get_a_suggestion, .timeout_ms = TEST_MS)
 	begin();
 	RUN(64, "toosl");
 	STREQ(err,
-	      "killick: unknown verb 'toosl'; did you mean 'tools'?; 'killick --help' lists the "
+	      "killick: unknown verb 'toosl' (did you mean 'tools'?); 'killick --help' lists the "
 	      "verbs\n");
 	RUN(64, "xyzzy");
 	STREQ(err, "killick: unknown verb 'xyzzy'; 'killick --help' lists the verbs\n");
@@ -185,11 +185,11 @@ TEST(mistyped_words_get_a_suggestion, .timeout_ms = TEST_MS)
 	RUN(64, "help", "statsu");
 	SAYS("did you mean 'status'?");
 	RUN(64, "tools", "--sevrer", "x");
-	SAYS("unknown option '--sevrer'; did you mean '--server'?; try 'killick tools --help'");
+	SAYS("unknown option '--sevrer' (did you mean '--server'?); try 'killick tools --help'");
 	RUN(64, "tools", "--verb");
 	SAYS("did you mean '--verbose'?");
 	RUN(64, "run", "--grcae=1s", "--", "true");
-	SAYS("unknown option '--grcae=1s'; did you mean '--grace'?; 'killick run --help'");
+	SAYS("unknown option '--grcae=1s' (did you mean '--grace'?); 'killick run --help'");
 	RUN(64, "-x");
 	STREQ(err, "killick: unknown option '-x'; 'killick --help' lists the verbs and options\n");
 	RUN(64, "tools", "-x");
@@ -212,7 +212,7 @@ TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
 {
 	begin();
 	RUN(64, "call", "echo", "txt=1", "--", zoo(), "plain");
-	SAYS("tool 'echo' has no argument 'txt'; did you mean 'text'?; 'killick tools echo' shows "
+	SAYS("tool 'echo' has no argument 'txt' (did you mean 'text'?); 'killick tools echo' shows "
 	     "its arguments, and '--no-check' calls the tool anyway");
 	RUN(0, "call", "echo", "txt=1", "--no-check", "--", zoo(), "plain");
 	RUN(64, "call", "echo", "--args", "{\"text\":\"a\",\"deep\":1}", "--", zoo(), "plain");
