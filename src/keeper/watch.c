@@ -389,10 +389,52 @@ static void adopt(struct watch *w)
 		keeper_clean(k);
 }
 
+/* Do these bytes name a program: by a path, or in PATH? */
+static bool watch_is_program(const char *word, size_t len)
+{
+	bool is_path = memchr(word, '/', len) != NULL;
+	const char *dir = is_path ? "" : getenv("PATH");
+	char file[4096];
+
+	while (dir) {
+		size_t n = strcspn(dir, ":");
+
+		if (n + len + 2 <= sizeof(file)) {
+			memcpy(file, dir, n);
+			file[n] = '/';
+			memcpy(file + n + 1, word, len);
+			file[n + 1 + len] = '\0';
+			if (access(is_path ? file + 1 : file, X_OK) == 0)
+				return true;
+		}
+		dir = dir[n] ? dir + n + 1 : NULL;
+	}
+	return false;
+}
+
+/* The sentence for a command that does not exist. */
+static void watch_explain_missing(const char *cmd)
+{
+	const char *path = getenv("PATH");
+	size_t first = strcspn(cmd, " ");
+
+	if (cmd[first] && watch_is_program(cmd, first))
+		keeper_say("cannot run '%s': no program has this name; give each argument as a "
+			   "word of its own: -- %s",
+			   cmd, cmd);
+	else if (strchr(cmd, '/'))
+		keeper_say("cannot run '%s': no such file, or its interpreter is missing; check "
+			   "the path",
+			   cmd);
+	else
+		keeper_say(
+			"cannot run '%s': not found; install it or give its full path (PATH is %s)",
+			cmd, path ? path : "unset");
+}
+
 static int watch_explain(const struct watch *w)
 {
-	const char *cmd = w->k->opt.recipe.argv[0], *reason = strerror(w->error),
-		   *path = getenv("PATH");
+	const char *cmd = w->k->opt.recipe.argv[0], *reason = strerror(w->error);
 
 	switch (w->failure) {
 	case FAILURE_FORK:
@@ -432,14 +474,7 @@ static int watch_explain(const struct watch *w)
 			   cmd, reason);
 		return EXIT_CANNOT_RUN;
 	}
-	if (strchr(cmd, '/'))
-		keeper_say("cannot run '%s': no such file, or its interpreter is missing; check "
-			   "the path",
-			   cmd);
-	else
-		keeper_say(
-			"cannot run '%s': not found; install it or give its full path (PATH is %s)",
-			cmd, path ? path : "unset");
+	watch_explain_missing(cmd);
 	return EXIT_NOT_FOUND;
 }
 

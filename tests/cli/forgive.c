@@ -203,9 +203,25 @@ TEST(mistyped_words_get_a_suggestion, .timeout_ms = TEST_MS)
 	RUN(0, "help", "zoo");
 	OK(strncmp(out, "usage: killick zoo MODE\n", 24) == 0);
 	RUN(64, "zoo");
+	RUN(64, "zoo", "nosuch");
+	STREQ(err, "killick: zoo: unknown mode 'nosuch'; 'killick zoo --list' lists the modes\n");
 	write_file("mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"npx -y foo\"}}}");
 	RUN(65, "tools");
 	SAYS("arguments go into 'args': write \"command\": \"npx\", \"args\": [\"-y\", \"foo\"]");
+}
+
+TEST(a_command_in_one_word_is_explained, .timeout_ms = TEST_MS)
+{
+	begin();
+	RUN(127, "run", "--", "sh -c true");
+	SAYS("cannot run 'sh -c true': no program has this name; give each argument as a word of "
+	     "its own: -- sh -c true");
+	RUN(127, "run", "--", "/bin/sh -c true");
+	SAYS("word of its own: -- /bin/sh -c true");
+	RUN(127, "run", "--", "no-such-program -c true");
+	SAYS("not found; install it or give its full path");
+	RUN(127, "run", "--", "/no/such/program -c true");
+	SAYS("no such file, or its interpreter is missing");
 }
 
 TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
