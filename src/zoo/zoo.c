@@ -333,7 +333,8 @@ int zoo_main(int argc, char **argv)
 		list_modes(zoo_more);
 		return 0;
 	}
-	fprintf(stderr, "killick-zoo: unknown mode '%s'; `killick-zoo --list` names them\n",
-		argc >= 2 ? argv[1] : "");
+	fprintf(stderr, "%s: unknown mode '%s'; '%s --list' lists the modes\n",
+		zoo_verb ? "killick: zoo" : "killick-zoo", argc >= 2 ? argv[1] : "",
+		zoo_verb ? "killick zoo" : "killick-zoo");
 	return 64;
 }
