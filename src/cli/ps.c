@@ -328,8 +328,9 @@ int verb_ps(int argc, char **argv)
 		ps_print_json(&ts);
 	else if (ts.count == 0)
 		show_block(stdout,
-			   "no trees: killick holds no server for this user. Put `killick run --` "
-			   "in front of a server's command to hold it; `killick demo` shows the "
+			   "no trees: killick holds no server for this user. `killick wrap` puts "
+			   "`killick run --` in front of the servers of your MCP clients; a client "
+			   "that runs already must be restarted after it. `killick demo` shows the "
 			   "effect.",
 			   0, cli_width() ? cli_width() : 79);
 	else if (as_tree)

@@ -306,6 +306,7 @@ TEST(ps_without_trees)
 	own_records();
 	EQ(run("ps", NULL), 0);
 	OK(strncmp(out, "no trees", 8) == 0);
+	OK(has("`killick wrap`") && has("must be restarted"));
 	EQ(run("ps", "--json", NULL), 0);
 	STREQ(out, "[]\n");
 	EQ(run("reap", NULL), 0);
