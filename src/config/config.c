@@ -328,6 +328,21 @@ static struct config config_new(void)
 	return c;
 }
 
+/* The text is not JSON. */
+static int refuse_syntax(struct config_job *j, const char *text, size_t len,
+			 const struct json_fault *fault)
+{
+	size_t blank = 0;
+
+	while (blank < len && strchr(" \t\r\n", text[blank]))
+		blank++;
+	if (blank == len)
+		return config_refuse(j, text,
+				     "the config is empty; it must be JSON: {\"mcpServers\": {}}");
+	return config_refuse(j, text + fault->offset,
+			     "the config is not JSON: %s; correct this line", fault->reason);
+}
+
 int config_parse(const char *text, size_t len, const struct config_source *src, struct config *out,
 		 struct err *e)
 {
@@ -347,7 +362,7 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 	if (len > CONFIG_FILE_MAX)
 		r = config_refuse(&j, NULL, "the config has more than %u bytes", CONFIG_FILE_MAX);
 	else if (json_check(text, len, JSON_RELAXED, &top, &fault) < 0)
-		r = config_refuse(&j, text + fault.offset, "%s", fault.reason);
+		r = refuse_syntax(&j, text, len, &fault);
 	else
 		r = read_top(&j, top);
 	if (r < 0)

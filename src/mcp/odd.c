@@ -58,9 +58,16 @@ static void odd_broken(struct client *c, const struct rpc_odd *odd)
 	struct rpc_request *rq = NULL;
 	uint64_t id;
 
-	odd_warn(c, odd->error == -EBADMSG ? ODD_NOT_JSON : ODD_NOT_RPC,
-		 "the server wrote a line that is no message (%s): %s", odd->reason,
-		 excerpt(odd->text, shown));
+	excerpt(odd->text, shown);
+	if (odd->error == -EBADMSG && shown[0] != '{')
+		odd_warn(c, ODD_NOT_JSON,
+			 "the server wrote a line on stdout that is not JSON: logs must go to "
+			 "stderr: %s",
+			 shown);
+	else
+		odd_warn(c, odd->error == -EBADMSG ? ODD_NOT_JSON : ODD_NOT_RPC,
+			 "the server wrote a line on stdout that is no message (%s): %s",
+			 odd->reason, shown);
 	if (lines_guess(odd->text, &id))
 		rq = rpc_find(&c->rpc, id);
 	snprintf(why, sizeof(why), "its answer cannot be read: %s", odd->reason);

@@ -108,7 +108,10 @@ TEST(a_bad_config_is_refused, .timeout_ms = TEST_MS)
 	STREQ(out, "");
 	write_file("mcp.json", "{\"mcpServers\": ");
 	RUN(65, "tools");
-	SAYS("mcp.json:1");
+	SAYS("mcp.json:1: the config is not JSON: ");
+	write_file("mcp.json", " \n");
+	RUN(65, "tools");
+	SAYS("the config is empty; it must be JSON: ");
 	RUN(65, "tools", "--config", "none.json");
 	SAYS("none.json");
 	write_file("mcp.json", "{\"mcpServers\": {}}");

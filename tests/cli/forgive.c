@@ -224,6 +224,13 @@ TEST(a_command_in_one_word_is_explained, .timeout_ms = TEST_MS)
 	SAYS("no such file, or its interpreter is missing");
 }
 
+TEST(logs_on_stdout_are_explained, .timeout_ms = TEST_MS)
+{
+	begin();
+	RUN(0, "inspect", "--", zoo(), "mcp", "chatty");
+	SAYS("the server wrote a line on stdout that is not JSON: logs must go to stderr: ");
+}
+
 TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
 {
 	begin();

@@ -451,7 +451,11 @@ TEST(config_refuses_texts_that_are_not_json)
 		struct config c;
 
 		EQ(parse("", &c), -EINVAL);
-		EQ(strncmp(e.text, "mcp.json:1: ", 12), 0);
+		STREQ(e.text, "mcp.json:1: the config is empty; it must be JSON: {\"mcpServers\": "
+			      "{}}");
+		EQ(parse("hello", &c), -EINVAL);
+		STREQ(e.text, "mcp.json:1: the config is not JSON: a value is expected; correct "
+			      "this line");
 		EQ(parse("{\n'mcpServers': {\n'a\n", &c), -EINVAL);
 		EQ(strncmp(e.text, "mcp.json:3: ", 12), 0);
 	}
