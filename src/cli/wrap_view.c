@@ -18,7 +18,7 @@ const char *wrap_state(const struct configfile *c, size_t i, enum action action)
 	case ENTRY_BARE:
 		return "not wrapped";
 	case ENTRY_WRAPPED:
-		return "wrapped";
+		return action == ACTION_UNWRAP && !e->inner ? "left alone" : "wrapped";
 	case ENTRY_REMOTE:
 		return "remote";
 	case ENTRY_DISABLED:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -137,10 +138,40 @@ static size_t entry_skip_shell(const struct entry *e, size_t i)
 	return entry_shell[n] || !entry_word(e, i + n) ? i : i + n;
 }
 
+/* Why the map of a server cannot be edited: other maps of YAML take members from it, or it takes
+ * members from others, which an edit would hide. NULL: it can. */
+static const char *entry_map_obstacle(const struct entry *e)
+{
+	return e->server->fixed ? e->server->fixed : e->home->fixed;
+}
+
+/* Name the options between the words `run` and `--`, without their values, which may be secret.
+ * wrap writes no options, so unwrap would lose them. */
+static void entry_name_options(struct entry *e, size_t from, size_t to)
+{
+	struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	const char *comma = "it has options of its own: ";
+
+	for (; from < to; from++) {
+		const char *word = node_string(entry_word(e, from));
+		char clean[64];
+
+		if (!word || *word != '-')
+			continue;
+		text_clean(word, strcspn(word, "="), clean, sizeof(clean));
+		buf_adds(&text, comma);
+		buf_adds(&text, clean);
+		comma = ", ";
+	}
+	buf_adds(&text,
+		 text.len ? "; edit it by hand" : "it has words of its own: edit it by hand");
+	e->why = e->options_text = buf_take(&text);
+}
+
 /* Is the command `killick ...`? Sets the state then. */
 static bool entry_check_wrapped(struct entry *e)
 {
-	size_t i = entry_behind_killick(e), count = entry_word_count(e);
+	size_t i = entry_behind_killick(e), count = entry_word_count(e), run;
 
 	if (!i && entry_is_wrapped_string(e)) {
 		e->state = ENTRY_WRAPPED;
@@ -151,6 +182,7 @@ static bool entry_check_wrapped(struct entry *e)
 		return false;
 	e->state = ENTRY_OTHER;
 	e->why = "the command is killick itself";
+	run = i;
 	if (!node_is(entry_word(e, i), "run"))
 		return true;
 	while (i < count && !node_is(entry_word(e, i), "--"))
@@ -158,7 +190,11 @@ static bool entry_check_wrapped(struct entry *e)
 	if (i + 1 >= count)
 		return true;
 	e->state = ENTRY_WRAPPED;
-	e->why = NULL;
+	e->why = entry_map_obstacle(e);
+	if (i > run + 1)
+		entry_name_options(e, run + 1, i);
+	if (e->why)
+		return true;
 	i = entry_skip_shell(e, i + 1);
 	if (!node_string(entry_word(e, i)) || entry_word(e, i)->fixed)
 		e->why = "its own command cannot be moved back: edit it by hand";
@@ -230,6 +266,10 @@ static const char *entry_find_command(struct entry *e)
 /* Why the bytes of the command cannot become an argument; NULL: they can. */
 static const char *entry_obstacle(const struct entry *e)
 {
+	const char *why = entry_map_obstacle(e);
+
+	if (why)
+		return why;
 	if (e->command->fixed)
 		return e->command->fixed;
 	if (e->args && e->args->fixed)
@@ -243,7 +283,7 @@ static void entry_judge(struct entry *e)
 		      node_is_bool(node_get(e->server, "enabled"), false);
 	e->state = ENTRY_OTHER;
 	if (e->server->kind != NODE_MAP) {
-		e->why = "it is no object";
+		e->why = e->server->fixed ? e->server->fixed : "it is no object";
 		return;
 	}
 	if (entry_is_remote(e)) {
@@ -413,6 +453,7 @@ void entries_done(struct entries *e)
 			node_free(e->list[i].server);
 		free(e->list[i].name);
 		free(e->list[i].scope);
+		free(e->list[i].options_text);
 	}
 	mem_drop(&e->list);
 	e->count = 0;

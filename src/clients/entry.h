@@ -47,9 +47,12 @@ struct entry {
 	struct node *args;    /* NULL: none */
 	enum entry_state state;
 	bool disabled;
-	const char
-		*why; /* static; for ENTRY_OTHER, and for a wrapped one that cannot be unwrapped */
-	/* of ENTRY_WRAPPED: the first word of the server's own command; 0: cannot be unwrapped */
+	/* for ENTRY_OTHER, and for a wrapped one that cannot be unwrapped; lives as long as the
+	 * list */
+	const char *why;
+	char *options_text; /* `why` that names options; NULL: none */
+	/* of ENTRY_WRAPPED: the first word of the server's own command; 0: cannot be unwrapped,
+	 * because killick has options of its own or the bytes cannot be moved */
 	size_t inner;
 	unsigned line;
 };

@@ -135,6 +135,8 @@ static int yaml_tree_items(struct yaml_reader *r, struct node *n, unsigned depth
 			value->key_last = key->span.at;
 			value->name = key->text;
 			key->text = NULL;
+			if (strcmp(value->name ? value->name : "", "<<") == 0)
+				n->fixed = "a map with a merge key (<<) has members from elsewhere";
 		}
 		node_add(n, value);
 	}

@@ -450,3 +450,22 @@ TEST(a_config_of_60_mb_is_wrapped_in_bounded_time_and_memory, .timeout_ms = 1200
 #endif
 	OK(cpu_ms < 15000 * T_PATIENCE); /* the time of the clock depends on the machine */
 }
+
+TEST(unwrap_leaves_servers_with_options_of_their_own_alone, .timeout_ms = TEST_MS)
+{
+	static const char text[] = "{\"mcpServers\": {\"a\": {\"command\": \"killick\", \"args\": "
+				   "[\"run\",\"--on\",\"ssh://host\",\"--\",\"node\",\"s.js\"]}}}";
+
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", text);
+	RUN(0, "unwrap", "--yes");
+	PRINTS("left alone");
+	PRINTS("it has options of its own: --on; edit it by hand");
+	PRINTS("Nothing to unwrap.");
+	STREQ(contents("home/.claude.json"), text);
+	RUN(0, "wrap", "--yes");
+	PRINTS("wrapped");
+	PRINTS("Nothing to wrap.");
+	STREQ(contents("home/.claude.json"), text);
+}

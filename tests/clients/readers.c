@@ -244,7 +244,7 @@ TEST(states_of_servers_are_told_apart)
 		{ "{\"command\":\"npx\",\"enabled\":false}", ENTRY_DISABLED, 0 },
 		{ "{\"command\":\"killick\",\"args\":[\"run\",\"--\",\"x\"]}", ENTRY_WRAPPED, 3 },
 		{ "{\"command\":\"/o/killick\",\"args\":[\"run\",\"--grace\",\"1s\",\"--\",\"x\"]}",
-		  ENTRY_WRAPPED, 5 },
+		  ENTRY_WRAPPED, 0 },
 		{ "{\"command\":\"npx\",\"args\":[\"-y\",\"killick@1\",\"run\",\"--\",\"x\"]}",
 		  ENTRY_WRAPPED, 5 },
 		{ "{\"command\":[\"killick\",\"run\",\"--\",\"x\"]}", ENTRY_WRAPPED, 3 },
@@ -270,6 +270,52 @@ TEST(states_of_servers_are_told_apart)
 			FAIL("%s: state %d, inner %zu", rows[i].server, e.list[0].state,
 			     e.list[0].inner);
 		OK((e.list[0].state == ENTRY_OTHER) <= (e.list[0].why != NULL));
+	}
+}
+
+TEST(a_wrapped_server_with_options_of_its_own_names_them)
+{
+	AUTO(entries_done) struct entries e = { .count = 0 };
+
+	find("{\"mcpServers\":{\"a\":{\"command\":\"killick\",\"args\":[\"run\",\"--on\",\"ssh://"
+	     "host\","
+	     "\"--token=secret\",\"--\",\"node\",\"s.js\"]}}}",
+	     FORMAT_JSON, &e);
+	EQ(e.count, 1);
+	EQ(e.list[0].state, ENTRY_WRAPPED);
+	EQ(e.list[0].inner, 0);
+	STREQ(e.list[0].why, "it has options of its own: --on, --token; edit it by hand");
+}
+
+TEST(yaml_servers_with_merge_keys_anchors_or_aliases_are_left_alone)
+{
+	static const struct {
+		const char *text, *why[3];
+	} rows[] = {
+		{ "base: &b\n  args: [foo, --secret]\nextensions:\n  s:\n    <<: *b\n    type: "
+		  "stdio\n    cmd: npx\n",
+		  { "a merge key" } },
+		{ "mcpServers:\n  - &b\n    name: a\n    command: npx\n    args: [foo]\n  - <<: "
+		  "*b\n    name: c\n    args: [bar]\n    command: npx\n  - *b\n",
+		  { "an anchor", "a merge key", "an alias" } },
+		{ "extensions:\n  s: &b {cmd: killick, args: [run, --, npx]}\n", { "an anchor" } },
+		{ "extensions:\n  s: {cmd: &b {path: npx, args: [x]}}\n", { "an anchor" } },
+	};
+
+	need_yaml();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		AUTO(entries_done) struct entries e = { .count = 0 };
+
+		find(rows[i].text, FORMAT_YAML, &e);
+		for (size_t k = 0; k < e.count; k++) {
+			const struct entry *s = &e.list[k];
+
+			if (s->state == ENTRY_BARE || s->inner || !s->why ||
+			    !strstr(s->why, rows[i].why[k]))
+				FAIL("row %zu, server %zu: state %d, %s", i, k, s->state,
+				     s->why ? s->why : "no reason");
+		}
+		EQ(e.count, i == 1 ? 3 : 1);
 	}
 }
 
@@ -380,8 +426,9 @@ TEST(files_that_a_client_wrote_again_are_unwrapped)
 		"{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"npx\",\n      "
 		"\"args\": [\n        \"-y\"\n      ]\n    }\n  }\n}\n");
 	unwraps(FORMAT_JSON,
-		"{\"mcpServers\":{\"a\":{\"command\":\"/o/killick\",\"args\":[\"run\",\"--name\","
-		"\"n\",\"--\",\"npx\",\"-y\"]}}}",
+		"{\"mcpServers\":{\"a\":{\"command\":\"/o/"
+		"killick\",\"args\":[\"run\",\"--\",\"npx\","
+		"\"-y\"]}}}",
 		"{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"]}}}");
 	unwraps(FORMAT_JSON,
 		"{\"mcpServers\":{\"a\":{\"args\":[\"run\",\"--\",\"npx\"],\"command\":\"killick\"}"
