@@ -21,8 +21,8 @@ const char call_help[] =
 	"the tool's schema says so; KEY:=JSON is always JSON.\n"
 	"\n"
 	"  --args ARGS     the arguments: a JSON object, @FILE, or - for stdin\n"
-	"  --no-check      do not compare the arguments with the schema of the tool\n" TALK_HELP(
-		"print the result as the server wrote it") CALL_ENDS TALK_EXITS;
+	"  --no-check      skip the check of argument names, numbers, booleans and "
+	"enums\n" TALK_HELP("print the result as the server wrote it") CALL_ENDS TALK_EXITS;
 
 static void print_content(FILE *out, struct json result)
 {
@@ -52,7 +52,7 @@ static void print_result(struct talk *t, const struct tool *tool, struct json re
 	print_content(failed ? stderr : stdout, result);
 }
 
-/* Are the names of the arguments those of the schema? */
+/* Do the arguments fit the schema? */
 static bool verb_call_check(struct talk *t, const struct tool *tool, const struct buf *args)
 {
 	struct json_fault fault;

@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/mem.h"
 #include "base/text.h"
+#include "schema.h"
 
-enum { FIT_NAME = 128 };
+enum { FIT_NAME = 128, FIT_TYPE = 160 };
 
 static void fit_name(struct json key, char out[FIT_NAME])
 {
@@ -67,12 +71,50 @@ static bool fit_has(struct json object, struct json key)
 	return false;
 }
 
-static bool fit_refuse(struct talk *t, const struct tool *tool, const char *what)
+/* Append a word of a command line, quoted for a shell where that is necessary. */
+static void fit_add_word(struct buf *b, const char *word)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:=@%+,";
+	bool quoted = !*word || word[strspn(word, plain)];
+
+	buf_adds(b, quoted ? " '" : " ");
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_adds(b, "'\\'");
+		buf_add(b, word, 1);
+	}
+	buf_adds(b, quoted ? "'" : "");
+}
+
+/* The words that let `killick tools` show the same tool of the same server. */
+static void fit_add_words(const struct talk *t, struct buf *b)
+{
+	fit_add_word(b, t->words.list[0]);
+	if (t->server && t->server != t->chosen) {
+		buf_adds(b, " --server");
+		fit_add_word(b, t->server);
+	}
+	if (t->config) {
+		buf_adds(b, " --config");
+		fit_add_word(b, t->config);
+	}
+	if (t->words.command)
+		buf_adds(b, " --");
+	for (char **word = t->words.command; word && *word; word++)
+		fit_add_word(b, *word);
+}
+
+/* Print what is wrong, which is the rest of a sentence about the tool. */
+static bool fit_refuse(struct talk *t, const struct tool *tool, const char *wrong)
+{
+	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
+
+	fit_add_words(t, &words);
 	talk_say(t,
-		 "tool '%.80s' %s; 'killick tools %.80s' shows its arguments, and '--no-check' "
+		 "tool '%.80s'%s; 'killick tools%.2000s' shows its arguments, and '--no-check' "
 		 "calls the tool anyway",
-		 tool->name, what, tool->name);
+		 tool->name, wrong, words.data);
 	talk_fail(t, EXIT_USAGE);
 	return false;
 }
@@ -89,7 +131,7 @@ static bool fit_unknown(struct talk *t, const struct tool *tool, struct json arg
 			continue;
 		fit_name(it.key, name);
 		fit_near(properties, name, near);
-		snprintf(text, sizeof(text), "has no argument '%s'%s%s%s", name,
+		snprintf(text, sizeof(text), " has no argument '%s'%s%s%s", name,
 			 *near ? " (did you mean '" : "", near, *near ? "'?)" : "");
 		return fit_refuse(t, tool, text);
 	}
@@ -111,10 +153,103 @@ static bool fit_missing(struct talk *t, const struct tool *tool, struct json arg
 		fit_name(it.value, name);
 		if (len + strlen(name) + 8 < sizeof(text))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s'%s'",
-						count ? ", " : "needs ", name);
+						count ? ", " : " needs ", name);
 		count++;
 	}
 	return count == 0 || fit_refuse(t, tool, text);
+}
+
+static bool fit_is_integer(struct json value)
+{
+	const double exact = 9007199254740992.0; /* 2^53: larger numbers have no fraction */
+	double d;
+
+	return json_double(value, &d) && (d >= exact || d <= -exact || d == (double)(int64_t)d);
+}
+
+/* Is this an array of strings only? */
+static bool fit_is_choice(struct json values)
+{
+	struct json_iter it = json_iter(values);
+
+	while (json_each(&it))
+		if (json_type(it.value) != JSON_STRING)
+			return false;
+	return json_type(values) == JSON_ARRAY && json_count(values) > 0;
+}
+
+static bool fit_is_chosen(struct json values, struct json value)
+{
+	struct json_iter it = json_iter(values);
+	AUTO(mem_drop) char *text = NULL;
+
+	if (!json_string(value, &text))
+		return false;
+	while (json_each(&it))
+		if (json_is(it.value, text))
+			return true;
+	return false;
+}
+
+/* What the schema of one argument demands of a value that is not so; NULL: the value fits, or the
+ * schema does not tell plainly. */
+static const char *fit_demand(struct json schema, struct json value, char out[FIT_TYPE])
+{
+	struct json type = json_get(schema, "type"), values = json_get(schema, "enum");
+	enum json_type is = json_type(value);
+	double number;
+
+	/* many servers take null for an argument that is not given */
+	if (json_get(schema, "$ref").at || is == JSON_NULL)
+		return NULL;
+	if (json_is(type, "integer"))
+		return fit_is_integer(value) ? NULL : "an integer";
+	if (json_is(type, "number"))
+		return json_double(value, &number) ? NULL : "a number";
+	if (json_is(type, "boolean"))
+		return is == JSON_BOOL ? NULL : "true or false";
+	if (!fit_is_choice(values) || fit_is_chosen(values, value))
+		return NULL;
+	schema_type(schema, out, FIT_TYPE);
+	return out;
+}
+
+/* A value for a message; a string that looks like a number is called a string. */
+static void fit_show(struct json value, char out[FIT_NAME])
+{
+	char raw[FIT_NAME / 2], clean[FIT_NAME / 2];
+	struct json_fault fault;
+	struct json inner;
+
+	if (json_type(value) != JSON_STRING) {
+		text_clean(value.at, value.len, out, FIT_NAME);
+		return;
+	}
+	json_string_into(value, raw, sizeof(raw));
+	text_clean(raw, strlen(raw), clean, sizeof(clean));
+	snprintf(out, FIT_NAME, "%s'%s'",
+		 json_check(raw, strlen(raw), 0, &inner, &fault) == 0 ? "the string " : "", clean);
+}
+
+static bool fit_values(struct talk *t, const struct tool *tool, struct json args,
+		       struct json properties)
+{
+	struct json_iter it = json_iter(args);
+
+	while (json_each(&it)) {
+		char name[FIT_NAME], shown[FIT_NAME], type[FIT_TYPE], text[4 * FIT_NAME];
+		const char *demand;
+
+		json_string_into(it.key, name, sizeof(name));
+		demand = fit_demand(json_get(properties, name), it.value, type);
+		if (!demand)
+			continue;
+		fit_name(it.key, name);
+		fit_show(it.value, shown);
+		snprintf(text, sizeof(text), ": '%s' must be %s, not %s", name, demand, shown);
+		return fit_refuse(t, tool, text);
+	}
+	return true;
 }
 
 bool fit_check(struct talk *t, const struct tool *tool, struct json args)
@@ -123,5 +258,6 @@ bool fit_check(struct talk *t, const struct tool *tool, struct json args)
 
 	if (!fit_is_open(schema) && !fit_unknown(t, tool, args, json_get(schema, "properties")))
 		return false;
-	return fit_missing(t, tool, args, json_get(schema, "required"));
+	return fit_missing(t, tool, args, json_get(schema, "required")) &&
+	       fit_values(t, tool, args, json_get(schema, "properties"));
 }

@@ -235,8 +235,8 @@ TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
 {
 	begin();
 	RUN(64, "call", "echo", "txt=1", "--", zoo(), "plain");
-	SAYS("tool 'echo' has no argument 'txt' (did you mean 'text'?); 'killick tools echo' shows "
-	     "its arguments, and '--no-check' calls the tool anyway");
+	SAYS("tool 'echo' has no argument 'txt' (did you mean 'text'?); 'killick tools echo -- ");
+	SAYS(" plain' shows its arguments, and '--no-check' calls the tool anyway");
 	RUN(0, "call", "echo", "txt=1", "--no-check", "--", zoo(), "plain");
 	RUN(64, "call", "echo", "--args", "{\"text\":\"a\",\"deep\":1}", "--", zoo(), "plain");
 	SAYS("has no argument 'deep'; 'killick");
@@ -247,6 +247,43 @@ TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
 	SAYS("tool 'breaks' has no argument 'x'");
 	CONFIG("mcp.json", "one", "good"); /* its schemas say nothing of names */
 	RUN(0, "call", "echo", "text=a", "other=b");
+}
+
+TEST(values_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
+{
+	begin();
+	CONFIG("mcp.json", "one", "tasks");
+	RUN(64, "call", "work", "text=a", "limit=abc");
+	SAYS("tool 'work': 'limit' must be an integer, not 'abc'; 'killick tools work' shows ");
+	RUN(64, "call", "work", "text=a", "limit=1.5");
+	SAYS("'limit' must be an integer, not 1.5; ");
+	RUN(64, "call", "work", "--args", "{\"text\":\"a\",\"limit\":\"5\"}");
+	SAYS("'limit' must be an integer, not the string '5'; ");
+	RUN(64, "call", "work", "text=a", "polls=many");
+	SAYS("'polls' must be a number, not 'many'; ");
+	RUN(64, "call", "work", "text=a", "deep=yes");
+	SAYS("'deep' must be true or false, not 'yes'; ");
+	RUN(64, "call", "work", "text=a", "mode=foo");
+	SAYS("'mode' must be one of r, w, not 'foo'; ");
+	RUN(0, "call", "work", "text=a", "limit=2.0", "polls=0", "deep=true", "mode=w");
+	STREQ(out, "a\n");
+	RUN(0, "call", "work", "text=a", "limit:=null", "polls=0");
+	RUN(0, "call", "work", "text=a", "limit=abc", "polls=0", "--no-check");
+	RUN(0, "help", "call");
+	PRINTS("skip the check of argument names, numbers, booleans and enums");
+}
+
+TEST(the_hint_after_wrong_arguments_names_the_same_tool, .timeout_ms = TEST_MS)
+{
+	begin();
+	CONFIG("two of them.json", "a", "tasks", "b", "tasks");
+	RUN(64, "call", "a__work", "txt=1", "--config", "two of them.json");
+	SAYS("'killick tools a__work --config 'two of them.json'' shows its arguments");
+	RUN(0, "tools", "a__work", "--config", "two of them.json");
+	RUN(64, "call", "work", "txt=1", "--server", "b", "--config", "two of them.json");
+	SAYS("'killick tools work --server b --config 'two of them.json'' shows");
+	RUN(64, "call", "work", "txt=1", "--", zoo(), "mcp", "tasks");
+	SAYS(" mcp tasks' shows its arguments");
 }
 
 TEST(tools_that_demand_it_are_called_as_tasks, .timeout_ms = 2 * TEST_MS)

@@ -1,8 +1,9 @@
 /* protocol_tasks.c - a server whose tools demand to be called as tasks, as of 2025-11-25, or that
  * answers calls with tasks, as of 2026-07-28.
  *
- * Tools: work {text, polls} is working for so many looks and then answers with text; forever is
- * never done; asks wants input; breaks fails; gone cancels itself. There is one task at a time.
+ * Tools: work {text, polls; limit, mode and deep have no effect} is working for so many looks and
+ * then answers with text; forever is never done; asks wants input; breaks fails; gone cancels
+ * itself. There is one task at a time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,7 +160,10 @@ bool before_tasks(const struct request *rq)
 			"\"tools\":[" TOOL(
 				"work",
 				"{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
-				"\"string\"},\"polls\":{\"type\":\"number\"}},"
+				"\"string\"},\"polls\":{\"type\":\"number\"},"
+				"\"limit\":{\"type\":\"integer\"},"
+				"\"mode\":{\"type\":\"string\",\"enum\":[\"r\",\"w\"]},"
+				"\"deep\":{\"type\":\"boolean\"}},"
 				"\"required\":[\"text\"]}") "," TOOL("forever",
 								     NOTHING) "," TOOL("asks",
 										       NOTHING) "," TOOL("breaks",
