@@ -42,31 +42,43 @@ static bool toolbox_resolve(struct talk *t, const struct toolbox *b, const char 
 	return true;
 }
 
-void toolbox_choose(struct talk *t, const char *name)
+/* The only server that qualifies the name of a tool; NULL: none, or several. */
+static const char *toolbox_qualifier(const struct config *c, const char *name)
 {
-	AUTO(config_done) struct config c = { .count = 0 };
 	struct names names = NAMES_INIT;
 	const char *found = NULL;
 	size_t count = 0;
 
-	if (t->server || t->words.command || !strstr(name, "__") || !talk_has_config(t) ||
-	    !talk_config_read(t, &c))
-		return;
-	for (size_t i = 0; i < c.count; i++)
-		names_add(&names, c.servers[i].name, "x");
+	for (size_t i = 0; i < c->count; i++)
+		names_add(&names, c->servers[i].name, "x");
 	names_settle(&names);
-	for (size_t i = 0; i < c.count; i++) {
-		const char *mine = names_of(&names, c.servers[i].name, "x");
+	for (size_t i = 0; i < c->count; i++) {
+		const char *mine = names_of(&names, c->servers[i].name, "x");
 		size_t len = strlen(mine) - 1; /* with "__" */
 
 		if (strncmp(name, mine, len) != 0 || !name[len])
 			continue;
-		found = c.servers[i].name;
+		found = c->servers[i].name;
 		count++;
 	}
-	if (count == 1)
-		t->server = t->chosen = mem_dup(found);
 	names_done(&names);
+	return count == 1 ? found : NULL;
+}
+
+void toolbox_choose(struct talk *t, const char *name)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+	const char *found = NULL;
+
+	if (t->server || t->words.command || !talk_has_config(t) || !talk_config_read(t, &c))
+		return;
+	for (size_t i = 0; i < c.count && !found; i++)
+		if (strcmp(c.servers[i].name, name) == 0 && !c.servers[i].disabled)
+			found = c.servers[i].name;
+	if (!found)
+		found = toolbox_qualifier(&c, name);
+	if (found)
+		t->server = t->chosen = mem_dup(found);
 }
 
 /* Remember the names for the completion of shells. */
@@ -134,6 +146,14 @@ static void add_name(struct named *n, const char *name)
 
 static void not_found(struct talk *t, const char *name, const struct named *close)
 {
+	if (t->chosen && strcmp(t->chosen, name) == 0) {
+		talk_say(t,
+			 "'%.80s' is a server, and it has no tool of this name; 'killick tools "
+			 "--server %.80s' lists its tools",
+			 name, name);
+		talk_fail(t, EXIT_USAGE);
+		return;
+	}
 	talk_missing_all(t); /* a server that failed may have the tool */
 	talk_say(t, "no tool '%.80s'%s%s%s; 'killick tools' lists the tools", name,
 		 close->count ? " (did you mean " : "", close->text, close->count ? "?)" : "");

@@ -22,8 +22,8 @@ struct tool { /* tool_done frees both strings */
 	struct json item; /* as listed */
 };
 
-/* Before talk_open: when `name` is qualified by the name of one server in the config, start only
- * that server. */
+/* Before talk_open: when `name` is qualified by the name of one server in the config, or is the name
+ * of a server that is not disabled, start only that server. */
 void toolbox_choose(struct talk *t, const char *name);
 
 /* List the tools. False: an error was printed. */

@@ -126,6 +126,17 @@ TEST(a_qualified_name_starts_one_server, .timeout_ms = TEST_MS)
 	RUN(64, "call", "one__nothing");
 	SAYS("no tool 'one__nothing'");
 	EQ(started(), 4);
+	RUN(64, "tools", "one");
+	SAYS("'one' is a server, and it has no tool of this name; 'killick tools --server one' "
+	     "lists its tools");
+	EQ(started(), 5);
+	RUN(64, "call", "one", "text=x");
+	SAYS("'one' is a server");
+	EQ(started(), 6);
+	CONFIG("mcp.json", "echo", "good", "three", "mute"); /* a server and its tool */
+	RUN(0, "call", "echo", "text=z");
+	STREQ(out, "z\n");
+	EQ(started(), 7);
 }
 
 TEST(configs_of_other_clients_are_served_in_the_same_way, .timeout_ms = TEST_MS)
