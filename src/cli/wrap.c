@@ -38,8 +38,10 @@ const char wrap_help[] =
 	"project. Print a table of all servers and the changes, then ask once.\n"
 	"\n" WRAP_OPTIONS "\n"
 	"Only the command and its arguments change; comments, order and spaces stay. The\n"
-	"old file is kept as FILE" REPLACE_BACKUP ". Servers that are wrapped already, remote\n"
-	"or disabled are left alone. `killick unwrap` restores the commands.\n"
+	"old file is kept as FILE" BACKUP_SUFFIX " until all its servers are unwrapped; in a\n"
+	"git work tree, in ~/.local/state/killick/backups. Servers that are wrapped\n"
+	"already, remote or disabled are left alone. `killick unwrap` restores the\n"
+	"commands.\n"
 	"\n"
 	"Clients that the desktop starts get the full path of killick, because their\n"
 	"PATH is not that of your shell.\n" WRAP_EXITS;
@@ -239,17 +241,41 @@ static bool wrap_ask(struct wrap *w)
 	return false;
 }
 
+/* Name the copies: those that wrap keeps, or those that unwrap did not remove. */
+static void wrap_print_backups(const struct wrap *w)
+{
+	size_t count = 0;
+	char path[1024];
+
+	for (size_t i = 0; i < w->files.count; i++)
+		count += w->files.list[i].backup != NULL;
+	if (!count)
+		return;
+	if (w->action == ACTION_WRAP)
+		puts(count == 1 ? "The file as it was before:" : "The files as they were before:");
+	else
+		puts(count == 1 ? "This copy differs from the restored file and was not removed:"
+				: "These copies differ from the restored files and were not "
+				  "removed:");
+	for (size_t i = 0; i < w->files.count; i++) {
+		if (!w->files.list[i].backup)
+			continue;
+		wrap_show_path(w->files.list[i].backup, path, sizeof(path));
+		printf("  %s\n", path);
+	}
+}
+
 static void wrap_write(struct wrap *w)
 {
 	size_t servers = 0, files = 0;
 
 	for (size_t i = 0; i < w->files.count; i++) {
-		const struct configfile *c = &w->files.list[i];
+		struct configfile *c = &w->files.list[i];
 		struct err e = ERR_INIT;
 
 		if (!c->change_count)
 			continue;
-		if (configfile_write(c, &e) < 0) {
+		if (configfile_write(c, w->action, &e) < 0) {
 			cli_say(w->verb, "%s", e.text);
 			w->status = EXIT_TRY_AGAIN;
 			continue;
@@ -260,10 +286,10 @@ static void wrap_write(struct wrap *w)
 	}
 	if (w->json || !files)
 		return;
-	printf("%s %zu server%s in %zu file%s. The old files are beside them: "
-	       "FILE" REPLACE_BACKUP ".\nClients that are running must be restarted.\n",
+	printf("%s %zu server%s in %zu file%s. Clients that are running must be restarted.\n",
 	       w->action == ACTION_WRAP ? "Wrapped" : "Unwrapped", servers, wrap_plural(servers),
 	       files, wrap_plural(files));
+	wrap_print_backups(w);
 }
 
 static void wrap_print_nothing(const struct wrap *w)

@@ -126,6 +126,7 @@ void wrap_emit(struct emit *j, const struct wrap_files *f, enum action action, c
 		emit_str(j, "client", c->client ? c->client->name : NULL);
 		emit_str(j, "fault", c->fault);
 		emit_bool(j, "written", done && done[i]);
+		emit_str(j, "backup", c->backup);
 		emit_str(j, "killick", c->change_count ? c->killick : NULL);
 		emit_open(j, "servers", '[');
 		for (size_t k = 0; k < c->entries.count; k++)

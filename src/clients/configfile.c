@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -217,12 +218,38 @@ void configfile_diff(const struct configfile *c, FILE *out)
 	edits_diff(&c->edits, c->file.text.data, c->file.text.len, c->path, out);
 }
 
-int configfile_write(const struct configfile *c, struct err *e)
+/* How many servers of the text that was read are wrapped? */
+static size_t configfile_count_wrapped(const struct configfile *c)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->entries.count; i++)
+		count += c->entries.list[i].state == ENTRY_WRAPPED;
+	return count;
+}
+
+int configfile_write(struct configfile *c, enum action action, struct err *e)
 {
 	AUTO(mem_drop) struct iovec *pieces = NULL;
 	size_t n = edits_pieces(&c->edits, c->file.text.data, c->file.text.len, &pieces);
+	size_t wrapped = configfile_count_wrapped(c);
+	struct backup copy = { .fresh = false };
+	int error = replace_check(&c->file, e);
 
-	return replace_write(&c->file, pieces, n, e);
+	if (!error && action == ACTION_WRAP)
+		error = backup_keep(&c->file, wrapped > 0, &copy, e);
+	if (error)
+		return error;
+	error = replace_write(&c->file, pieces, n, e);
+	if (error && copy.fresh)
+		unlink(copy.path);
+	if (error)
+		return error;
+	if (action == ACTION_UNWRAP && c->change_count == wrapped)
+		backup_drop(&c->file, pieces, n, &copy);
+	if (*copy.path)
+		c->backup = mem_dup(copy.path);
+	return 0;
 }
 
 void configfile_done(struct configfile *c)
@@ -231,5 +258,6 @@ void configfile_done(struct configfile *c)
 	entries_done(&c->entries);
 	mem_drop(&c->planned);
 	mem_drop(&c->path);
+	mem_drop(&c->backup);
 	replace_done(&c->file);
 }

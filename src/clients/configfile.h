@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "backup.h"
 #include "clients.h"
 #include "edit.h"
 #include "entry.h"
@@ -33,6 +34,7 @@ struct configfile {
 	size_t change_count; /* how many will be */
 	struct edits edits;
 	const char *killick; /* the command that wrap writes; borrowed */
+	char *backup;        /* after configfile_write: the copy of the old file; NULL: none */
 	char fault[320];     /* "PATH:LINE: reason"; "": none */
 };
 
@@ -51,6 +53,8 @@ void configfile_parse(struct configfile *c);
 /* Decide which servers to change, and how. */
 void configfile_plan(struct configfile *c, const struct configfile_plan *p);
 void configfile_diff(const struct configfile *c, FILE *out);
-/* Write the changes. 0, or -errno with a sentence: nothing was written. */
-int configfile_write(const struct configfile *c, struct err *e);
+/* Write the changes. 0, or -errno with a sentence: nothing was written. wrap keeps a copy of the
+ * file as it was before its first server was wrapped; unwrap of the last server removes the copy,
+ * unless its bytes are not those of the restored file (backup.h). */
+int configfile_write(struct configfile *c, enum action action, struct err *e);
 void configfile_done(struct configfile *c);

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 static int replace_read_all(struct replace *r, int fd)
 {
@@ -30,15 +32,39 @@ static int replace_read_all(struct replace *r, int fd)
 	return n < 0 ? -errno : 0;
 }
 
+/* The name of the file in its directory. */
+static const char *replace_name(const struct replace *r)
+{
+	return strrchr(r->path, '/') + 1;
+}
+
+static int replace_open_dir(const char *path)
+{
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path + (slash == path)), path);
+	return open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int replace_open(const struct replace *r)
+{
+	return openat(r->dir, replace_name(r),
+		      O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 int replace_read(struct replace *r, const char *path, struct err *e)
 {
 	AUTO(fd_drop) int fd = -1;
 	int error;
 
+	r->dir = -1;
 	r->path = realpath(path, NULL);
 	if (!r->path)
 		return err_set(e, -errno, "cannot read %.180s: %s", path, strerror(errno));
-	fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	r->dir = replace_open_dir(r->path);
+	if (r->dir >= 0)
+		fd = replace_open(r);
 	if (fd < 0 || fstat(fd, &r->st) < 0)
 		return err_set(e, -errno, "cannot read %.180s: %s", path, strerror(errno));
 	if (!S_ISREG(r->st.st_mode))
@@ -52,7 +78,7 @@ int replace_read(struct replace *r, const char *path, struct err *e)
 	return 0;
 }
 
-static int replace_write_all(int fd, const struct iovec *pieces, size_t count)
+int replace_write_pieces(int fd, const struct iovec *pieces, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *p = pieces[i].iov_base;
@@ -72,26 +98,98 @@ static int replace_write_all(int fd, const struct iovec *pieces, size_t count)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* A new file beside the old one, with its owner and mode; *temp is its path. */
-static int replace_temp(const struct replace *r, char *temp, size_t size)
+bool replace_has_bytes(int fd, const struct iovec *pieces, size_t count)
 {
-	const char *slash = strrchr(r->path, '/');
-	int fd, error = 0;
+	char bytes[65536];
+	ssize_t n;
 
-	if (snprintf(temp, size, "%.*s.%s.killick-XXXXXX", (int)(slash + 1 - r->path), r->path,
-		     slash + 1) >= (int)size)
-		return -ENAMETOOLONG;
-	fd = mkostemp(temp, O_CLOEXEC);
-	if (fd < 0)
+	for (size_t i = 0; i < count; i++) {
+		const char *p = pieces[i].iov_base;
+		size_t left = pieces[i].iov_len;
+
+		while (left > 0) {
+			n = read(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+			if (n <= 0 || memcmp(bytes, p, (size_t)n) != 0)
+				return false;
+			p += n;
+			left -= (size_t)n;
+		}
+	}
+	return read(fd, bytes, 1) == 0;
+}
+
+/* One extended attribute. The kernel or a policy may have given the new file the same value; a
+ * value that cannot be set is then no failure. */
+static int replace_copy_attribute(int from, int to, const char *name)
+{
+	AUTO(mem_drop) char *value = NULL, *has = NULL;
+	ssize_t n = fgetxattr(from, name, NULL, 0);
+	size_t size = n > 0 ? (size_t)n : 0;
+
+	if (n < 0)
+		return errno == ENODATA ? 0 : -errno;
+	value = mem_grow(NULL, size + 1, 1);
+	has = mem_grow(NULL, size + 1, 1);
+	if (fgetxattr(from, name, value, size) != n)
+		return -ESTALE;
+	if (fsetxattr(to, name, value, size, 0) == 0)
+		return 0;
+	n = -errno;
+	if (fgetxattr(to, name, has, size + 1) == (ssize_t)size && memcmp(has, value, size) == 0)
+		return 0;
+	return (int)n;
+}
+
+/* All extended attributes, except for the kernel's own hashes of the contents. */
+static int replace_copy_attributes(int from, int to)
+{
+	AUTO(mem_drop) char *names = NULL;
+	ssize_t n = flistxattr(from, NULL, 0);
+	int error = 0;
+
+	if (n <= 0)
+		return n == 0 || errno == ENOTSUP ? 0 : -errno;
+	names = mem_grow(NULL, (size_t)n + 1, 1);
+	n = flistxattr(from, names, (size_t)n);
+	if (n < 0)
+		return -errno;
+	names[n] = '\0';
+	for (const char *name = names; !error && name < names + n; name += strlen(name) + 1)
+		if (strcmp(name, "security.ima") != 0 && strcmp(name, "security.evm") != 0)
+			error = replace_copy_attribute(from, to, name);
+	return error;
+}
+
+int replace_copy_owner(const struct replace *r, int fd)
+{
+	AUTO(fd_drop) int from = replace_open(r);
+
+	if (from < 0)
 		return -errno;
 	if ((r->st.st_uid != geteuid() || r->st.st_gid != getegid()) &&
 	    fchown(fd, r->st.st_uid, r->st.st_gid) < 0)
-		error = -errno;
-	if (!error && fchmod(fd, r->st.st_mode & 07777) < 0)
-		error = -errno;
+		return -errno;
+	if (fchmod(fd, r->st.st_mode & 07777) < 0)
+		return -errno;
+	return replace_copy_attributes(from, fd);
+}
+
+/* A new file beside the old one, with its owner and mode; its name is in `temp`. */
+static int replace_temp(const struct replace *r, char *temp, size_t size)
+{
+	char tail[17];
+	int fd, error;
+
+	random_hex(tail, 16);
+	if (snprintf(temp, size, ".%.200s.killick-%s", replace_name(r), tail) >= (int)size)
+		return -ENAMETOOLONG;
+	fd = openat(r->dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	error = replace_copy_owner(r, fd);
 	if (error) {
 		close(fd);
-		unlink(temp);
+		unlinkat(r->dir, temp, 0);
 		return error;
 	}
 	return fd;
@@ -101,80 +199,72 @@ static int replace_temp(const struct replace *r, char *temp, size_t size)
  * file are no finer than a tick of the kernel. */
 static bool replace_is_stale(const struct replace *r)
 {
-	AUTO(fd_drop) int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char bytes[65536];
+	AUTO(fd_drop) int fd = replace_open(r);
+	struct iovec old = { r->text.data, r->text.len };
 	struct stat st;
-	size_t at = 0;
-	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != r->st.st_dev ||
-	    st.st_ino != r->st.st_ino || st.st_size != r->st.st_size ||
-	    st.st_mtim.tv_sec != r->st.st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != r->st.st_mtim.tv_nsec)
-		return true;
-	while ((n = read(fd, bytes, sizeof(bytes))) > 0) {
-		if ((size_t)n > r->text.len - at ||
-		    memcmp(bytes, r->text.data + at, (size_t)n) != 0)
-			return true;
-		at += (size_t)n;
-	}
-	return n < 0 || at != r->text.len;
+	return fd < 0 || fstat(fd, &st) < 0 || st.st_dev != r->st.st_dev ||
+	       st.st_ino != r->st.st_ino || st.st_size != r->st.st_size ||
+	       st.st_mtim.tv_sec != r->st.st_mtim.tv_sec ||
+	       st.st_mtim.tv_nsec != r->st.st_mtim.tv_nsec || !replace_has_bytes(fd, &old, 1);
 }
 
-/* Write a new file and rename it to `to`. `last_look`: not if the old file has changed. */
-static int replace_put(const struct replace *r, const char *to, const struct iovec *pieces,
-		       size_t count, bool last_look)
+/* Write a new file and rename it, unless the old file has changed. */
+static int replace_put(const struct replace *r, const struct iovec *pieces, size_t count)
 {
-	char temp[PATH_MAX + 32];
+	char temp[NAME_MAX + 1];
 	int fd = replace_temp(r, temp, sizeof(temp));
 	int error;
 
 	if (fd < 0)
 		return fd;
-	error = replace_write_all(fd, pieces, count);
+	error = replace_write_pieces(fd, pieces, count);
 	close(fd);
-	if (!error && last_look && replace_is_stale(r))
+	if (!error && replace_is_stale(r))
 		error = -ESTALE;
-	if (!error && rename(temp, to) < 0)
+	if (!error && renameat(r->dir, temp, r->dir, replace_name(r)) < 0)
 		error = -errno;
 	if (error)
-		unlink(temp);
+		unlinkat(r->dir, temp, 0);
 	return error;
 }
 
 /* Make the rename last, too. A file system that cannot do this has done what it can. */
 static void replace_sync_dir(const struct replace *r)
 {
-	char dir[PATH_MAX];
-	const char *slash = strrchr(r->path, '/');
-	AUTO(fd_drop) int fd = -1;
+	AUTO(fd_drop) int fd = openat(r->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - r->path + (slash == r->path)), r->path);
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
 		fsync(fd);
 }
 
+static int replace_say_stale(const struct replace *r, struct err *e)
+{
+	return err_set(e, -ESTALE,
+		       "%.150s was changed by another program meanwhile; nothing was written, try "
+		       "again",
+		       r->path);
+}
+
+int replace_check(const struct replace *r, struct err *e)
+{
+	if (r->st.st_nlink > 1)
+		return err_set(e, -EMLINK,
+			       "%.120s has another name (a hard link), under which the old file "
+			       "would stay: edit it by hand",
+			       r->path);
+	return replace_is_stale(r) ? replace_say_stale(r, e) : 0;
+}
+
 int replace_write(const struct replace *r, const struct iovec *pieces, size_t count, struct err *e)
 {
-	struct iovec old = { r->text.data, r->text.len };
-	char backup[PATH_MAX + 32];
-	int error;
+	int error = replace_check(r, e);
 
-	snprintf(backup, sizeof(backup), "%s" REPLACE_BACKUP, r->path);
-	if (replace_is_stale(r))
-		error = -ESTALE;
-	else
-		error = replace_put(r, backup, &old, 1, false);
-	if (error && error != -ESTALE)
-		return err_set(e, error, "cannot write %.180s: %s", backup, strerror(-error));
-	if (!error)
-		error = replace_put(r, r->path, pieces, count, true);
+	if (error)
+		return error;
+	error = replace_put(r, pieces, count);
 	if (error == -ESTALE)
-		return err_set(e, error,
-			       "%.150s was changed by another program meanwhile; nothing was "
-			       "written, try again",
-			       r->path);
+		return replace_say_stale(r, e);
 	if (error)
 		return err_set(e, error, "cannot write %.180s: %s", r->path, strerror(-error));
 	replace_sync_dir(r);
@@ -183,6 +273,8 @@ int replace_write(const struct replace *r, const struct iovec *pieces, size_t co
 
 void replace_done(struct replace *r)
 {
+	if (r->path)
+		fd_drop(&r->dir);
 	mem_drop(&r->path);
 	buf_done(&r->text);
 }

@@ -2,12 +2,15 @@
  * changed the file.
  *
  * Life: replace_read -> look at the bytes -> replace_write -> replace_done. The new file has the
- * mode and the owner of the old one. Symbolic links are followed, so a link stays a link.
+ * mode, the owner and the extended attributes (with them the ACL) of the old one. Symbolic links
+ * are followed by replace_read, once: from then on the directory is held open and only names in it
+ * are used, so that a directory or a link that is exchanged meanwhile leads nowhere else.
  *
  * Threads: any.  Blocking: on the file system.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -15,24 +18,33 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define REPLACE_MAX    (1u << 30)
-#define REPLACE_BACKUP ".before-killick"
+#define REPLACE_MAX (1u << 30)
 
 struct replace {
-	char *path; /* without symbolic links */
+	char *path; /* without symbolic links; NULL: nothing was read */
+	int dir;    /* the directory of the file, O_PATH; -1: none */
 	struct stat st;
 	struct buf text; /* NUL-terminated */
 };
 #define REPLACE_INIT                                                                               \
 	{                                                                                          \
-		.text = BUF_INIT(REPLACE_MAX)                                                      \
+		.dir = -1, .text = BUF_INIT(REPLACE_MAX)                                           \
 	}
 
 /* Read the file. -errno with a sentence; -EFBIG: longer than REPLACE_MAX; -EINVAL: no regular file.
  */
 int replace_read(struct replace *r, const char *path, struct err *e);
-/* Write a copy of the bytes that were read to PATH.before-killick (an older copy is replaced), then
- * put the pieces in place of the file. -ESTALE: the file was changed since replace_read. On failure
- * the file is as it was. */
+/* May the file be replaced? -EMLINK: it has other names, which would keep the old contents;
+ * -ESTALE: it was changed since replace_read. */
+int replace_check(const struct replace *r, struct err *e);
+/* Put the pieces in place of the file, if replace_check allows it. On failure the file is as it
+ * was. */
 int replace_write(const struct replace *r, const struct iovec *pieces, size_t count, struct err *e);
 void replace_done(struct replace *r);
+
+/* For copies of the file: write the pieces, and wait until the disk has them. */
+int replace_write_pieces(int fd, const struct iovec *pieces, size_t count);
+/* Give a new file the owner, the mode and the extended attributes of the old one. */
+int replace_copy_owner(const struct replace *r, int fd);
+/* Has the file these bytes, and no others? Reads from the place where fd is. */
+bool replace_has_bytes(int fd, const struct iovec *pieces, size_t count);

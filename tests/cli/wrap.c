@@ -469,3 +469,71 @@ TEST(unwrap_leaves_servers_with_options_of_their_own_alone, .timeout_ms = TEST_M
 	PRINTS("Nothing to wrap.");
 	STREQ(contents("home/.claude.json"), text);
 }
+
+static const char two_servers[] = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}, \"b\": "
+				  "{\"command\": \"y\"}}}";
+
+TEST(the_first_copy_is_kept_until_the_last_server_is_unwrapped, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", two_servers);
+	RUN(0, "wrap", "--yes", "--server", "a");
+	PRINTS("The file as it was before:\n  ~/.claude.json.before-killick\n");
+	RUN(0, "wrap", "--yes", "--server", "b");
+	PRINTS("  ~/.claude.json.before-killick\n");
+	STREQ(contents("home/.claude.json.before-killick"), two_servers);
+	OK(access("home/.claude.json.before-killick.1", F_OK) < 0);
+	RUN(0, "unwrap", "--yes", "--server", "a");
+	STREQ(contents("home/.claude.json.before-killick"), two_servers);
+	RUN(0, "unwrap", "--yes");
+	OK(!strstr(out, "before"));
+	STREQ(contents("home/.claude.json"), two_servers);
+	OK(access("home/.claude.json.before-killick", F_OK) < 0);
+}
+
+TEST(a_file_of_the_user_with_the_name_of_the_copy_stays, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", two_servers);
+	write_file("home/.claude.json.before-killick", "mine");
+	RUN(0, "wrap", "--yes");
+	PRINTS("  ~/.claude.json.before-killick.1\n");
+	STREQ(contents("home/.claude.json.before-killick"), "mine");
+	STREQ(contents("home/.claude.json.before-killick.1"), two_servers);
+	RUN(0, "unwrap", "--yes");
+	PRINTS("This copy differs from the restored file and was not removed:\n  "
+	       "~/.claude.json.before-killick\n");
+	STREQ(contents("home/.claude.json.before-killick"), "mine");
+	OK(access("home/.claude.json.before-killick.1", F_OK) < 0);
+}
+
+TEST(the_copy_of_a_file_in_a_git_work_tree_is_in_the_state_directory, .timeout_ms = TEST_MS)
+{
+	char copied[700];
+	struct stat st;
+
+	begin_home();
+	killick_in_path();
+	unsetenv("XDG_STATE_HOME");
+	make_dirs("work/.git/x");
+	write_file("work/.mcp.json", two_servers);
+	OK(chmod("work/.mcp.json", 0644) == 0 && chdir("work") == 0);
+	RUN(0, "wrap", "--yes");
+	PRINTS("~/.local/state/killick/backups/%2F");
+	OK(access(".mcp.json.before-killick", F_OK) < 0);
+	OK(sscanf(strstr(out, "backups/%2F"), "%600s", copied) == 1);
+	OK(chdir("../home/.local/state/killick") == 0);
+	OK(stat(copied, &st) == 0);
+	EQ(st.st_mode & 07777, 0600);
+	OK(stat("backups", &st) == 0);
+	EQ(st.st_mode & 07777, 0700);
+	STREQ(contents(copied), two_servers);
+	OK(chdir(t_audit.dir) == 0 && chdir("work") == 0);
+	RUN(0, "unwrap", "--yes");
+	STREQ(contents(".mcp.json"), two_servers);
+	OK(chdir("../home/.local/state/killick") == 0);
+	OK(access(copied, F_OK) < 0);
+	OK(chdir(t_audit.dir) == 0);
+}

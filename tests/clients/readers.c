@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -546,7 +547,7 @@ TEST(a_file_that_changed_meanwhile_is_not_replaced)
 	OK(access("f.before-killick", F_OK) < 0);
 }
 
-TEST(a_file_is_replaced_whole_with_a_copy_beside_it)
+TEST(a_file_is_replaced_whole_and_refused_if_it_has_two_names)
 {
 	struct iovec pieces[] = { { "a", 1 }, { "", 0 }, { "bc", 2 } };
 	struct replace r = REPLACE_INIT;
@@ -557,16 +558,60 @@ TEST(a_file_is_replaced_whole_with_a_copy_beside_it)
 	EQ(replace_read(&r, "f", &e), 0);
 	EQ(replace_write(&r, pieces, 3, &e), 0);
 	EQ(replace_write(&r, pieces, 3, &e), -ESTALE); /* it is another file now */
+	OK(access("f.before-killick", F_OK) < 0);
 	replace_done(&r);
 	EQ(replace_read(&r, "f", &e), 0);
 	STREQ(r.text.data, "abc");
 	replace_done(&r);
-	EQ(replace_read(&r, "f.before-killick", &e), 0);
-	STREQ(r.text.data, "old");
+	OK(link("f", "g") == 0);
+	EQ(replace_read(&r, "f", &e), 0);
+	EQ(replace_write(&r, pieces, 3, &e), -EMLINK);
+	OK(strstr(e.text, "a hard link"));
 	replace_done(&r);
 	OK(mkdir("d", 0700) == 0);
 	EQ(replace_read(&r, "d", &e), -EINVAL);
 	replace_done(&r);
 	EQ(replace_read(&r, "none", &e), -ENOENT);
+	replace_done(&r);
+}
+
+TEST(extended_attributes_stay)
+{
+	struct iovec fresh = { "new", 3 };
+	struct replace r = REPLACE_INIT;
+	struct err e = ERR_INIT;
+	char value[16] = "";
+
+	OK(chdir(t_audit.dir) == 0);
+	write_text("f", "old");
+	if (setxattr("f", "user.killick-test", "mine", 4, 0) < 0)
+		SKIP("the file system has no extended attributes for users");
+	EQ(replace_read(&r, "f", &e), 0);
+	EQ(replace_write(&r, &fresh, 1, &e), 0);
+	EQ(getxattr("f", "user.killick-test", value, sizeof(value)), 4);
+	STREQ(value, "mine");
+	replace_done(&r);
+}
+
+TEST(a_directory_that_is_exchanged_meanwhile_is_not_written)
+{
+	struct iovec fresh = { "new", 3 };
+	struct replace r = REPLACE_INIT;
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	OK(chdir(t_audit.dir) == 0 && mkdir("d", 0700) == 0 && mkdir("other", 0700) == 0);
+	write_text("d/f", "old");
+	write_text("other/f", "old");
+	EQ(replace_read(&r, "d/f", &e), 0);
+	OK(rename("d", "moved") == 0 && symlink("other", "d") == 0);
+	EQ(replace_write(&r, &fresh, 1, &e), 0);
+	OK(stat("moved/f", &st) == 0 && st.st_size == 3);
+	replace_done(&r);
+	EQ(replace_read(&r, "moved/f", &e), 0);
+	STREQ(r.text.data, "new");
+	replace_done(&r);
+	EQ(replace_read(&r, "other/f", &e), 0);
+	STREQ(r.text.data, "old");
 	replace_done(&r);
 }
