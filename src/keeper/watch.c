@@ -112,13 +112,14 @@ static void watch_ask(struct watch *w, enum why why)
 static void watch_hand_on(struct watch *w, const struct signalfd_siginfo *si)
 {
 	const int sig = (int)si->ssi_signo;
-	const uint64_t bit = 1ULL << (sig - 1);
+	uint64_t bit;
 	/* The terminal signals a whole group at once; a client that uses a pid means one process.
 	 * SIGCONT goes to the group, because a stop signal may have stopped the whole group. */
 	bool from_terminal = si->ssi_code == SI_KERNEL;
 	bool stops = sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 	assert(sig >= 1 && sig <= 64);
+	bit = 1ULL << (sig - 1);
 	STEP(WATCH_SIGNAL);
 	if (from_terminal && w->k->tree.shares_group) {
 		/* the server is in that group and got the signal already */

@@ -337,7 +337,7 @@ TEST(pid_1_of_a_container_leaves_the_orphans_of_others_alone, .timeout_ms = 4000
 {
 	struct held h;
 	int lives, ended;
-	pid_t pid1, watch;
+	pid_t pid1, watch = 0;
 
 	start_as_pid_1(&h, "echo up; read x; exit 7");
 	held_expect(&h, "up");

@@ -277,13 +277,12 @@ static void on_time(void)
 
 static void greet(int listener)
 {
-	int i = 0;
-
-	while (i < CLIENTS && clients[i] >= 0)
-		i++;
-	if (i == CLIENTS)
-		_exit(70);
-	clients[i] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	for (int i = 0; i < CLIENTS; i++)
+		if (clients[i] < 0) {
+			clients[i] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+			return;
+		}
+	_exit(70);
 }
 
 static int serve(void)

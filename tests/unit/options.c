@@ -144,7 +144,7 @@ static void round_trip(const struct recipe *r, size_t words, struct options *out
 
 	OK(size <= sizeof(text));
 	EQ(recipe_write(r, text, size), size);
-	for (char *p = text; p < text + size; p += strlen(p) + 1)
+	for (char *p = text; (size_t)(p - text) < size; p += strlen(p) + 1)
 		argv[n++] = p;
 	EQ(n, words);
 	argv[n++] = "--";
