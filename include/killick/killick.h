@@ -460,8 +460,8 @@ struct killick_status {
 KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
 /* The same as JSON text, to be given to free(); NULL for NULL. `killick status --json` prints this
  * text: an array of objects with the members of the struct under their names, except that `name` is
- * called `server`, and `code` is a word (killick_code_name) or null. Empty texts, and an unknown
- * number of tools, are null. */
+ * called `server`, `code` is a word (killick_code_name) or null, and the state of a server that is
+ * gone because of an error is "failed". Empty texts, and an unknown number of tools, are null. */
 KILLICK_API char *killick_status_json(const struct killick_status *st);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 

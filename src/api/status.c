@@ -98,7 +98,9 @@ static void emit_server(struct emit *j, const struct killick_server_status *sv)
 {
 	emit_open(j, NULL, '{');
 	emit_str(j, "server", sv->name);
-	emit_str(j, "state", killick_state_name(sv->state));
+	emit_str(j, "state",
+		 sv->state == KILLICK_GONE && *sv->error ? "failed"
+							 : killick_state_name(sv->state));
 	emit_bool(j, "required", sv->required);
 	emit_bool(j, "shared", sv->shared);
 	emit_str(j, "environment", sv->environment);

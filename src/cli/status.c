@@ -1,7 +1,9 @@
 /* status.c - `killick status`: starts the servers of a config and prints the state of each. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "lists.h"
@@ -40,7 +42,15 @@ static void status_reason(const struct killick_server_status *sv, char *out, siz
 	text_clean(error, strlen(error), out, size);
 }
 
-static void status_add_row(struct table *table, const struct killick_server_status *sv)
+/* Is the reason printed below the table, on the same terminal? */
+static bool status_is_explained(const struct talk *t, const struct killick_server_status *sv)
+{
+	return cli_is_tty() && isatty(STDERR_FILENO) && sv->settled && !talk_is_ready(sv) &&
+	       (!talk_is_off(sv) || t->server);
+}
+
+static void status_add_row(const struct talk *t, struct table *table,
+			   const struct killick_server_status *sv)
 {
 	char text[512];
 
@@ -63,7 +73,7 @@ static void status_add_row(struct table *table, const struct killick_server_stat
 	software(sv, text, sizeof(text));
 	table_add(table, text);
 	status_reason(sv, text, sizeof(text));
-	table_add(table, text);
+	table_add(table, status_is_explained(t, sv) ? "" : text);
 }
 
 static const char *status_colour(const char *state)
@@ -77,7 +87,7 @@ static const char *status_colour(const char *state)
 	return strcmp(state, "failed") == 0 ? "31" : "33";
 }
 
-static void status_print_table(const struct talk *t)
+static void status_print_table(const struct talk *t, const struct killick_status *st)
 {
 	static const struct table_col cols[] = {
 		{ .title = "SERVER", .min = 10 },
@@ -93,17 +103,44 @@ static void status_print_table(const struct talk *t)
 	};
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 
-	for (size_t i = 0; i < t->status->count; i++)
-		status_add_row(&table, t->status->servers[i]);
+	for (size_t i = 0; i < st->count; i++)
+		status_add_row(t, &table, st->servers[i]);
 	table_print(&table, stdout, 0, cli_width());
 	fflush(stdout);
 }
 
-static void status_print_json(const struct talk *t)
+static void status_print_json(const struct killick_status *st)
 {
-	AUTO(mem_drop) char *text = killick_status_json(t->status);
+	AUTO(mem_drop) char *text = killick_status_json(st);
 
 	show_json(stdout, (struct json){ text, strlen(text) });
+}
+
+/* Print the status. A server that did not answer in time has failed, although the library still
+ * waits for its answer. */
+static void status_print(const struct talk *t)
+{
+	size_t count = t->status->count;
+	AUTO(mem_drop) struct killick_server_status *list = mem_grow(NULL, count, sizeof(*list));
+	AUTO(mem_drop)
+	const struct killick_server_status **index = mem_grow(NULL, count, sizeof(*index));
+	struct killick_status shown = { .count = count, .servers = index };
+	char late[64], span[24];
+
+	snprintf(late, sizeof(late), "no answer within %s", text_span(t->timeout_ms, span));
+	for (size_t i = 0; i < count; i++) {
+		list[i] = *t->status->servers[i];
+		index[i] = &list[i];
+		if (list[i].settled)
+			continue;
+		list[i].state = KILLICK_GONE;
+		list[i].error = late;
+		list[i].code = KILLICK_ERR_TIMEOUT;
+	}
+	if (t->json)
+		status_print_json(&shown);
+	else
+		status_print_table(t, &shown);
 }
 
 int verb_status(int argc, char **argv)
@@ -119,10 +156,7 @@ int verb_status(int argc, char **argv)
 	if (!talk_open(&t) || !lists_get(&t, KILLICK_TOOLS, "tools", &tools))
 		return talk_close(&t);
 	talk_look(&t);
-	if (t.json)
-		status_print_json(&t);
-	else
-		status_print_table(&t);
+	status_print(&t);
 	talk_missing_all(&t);
 	return talk_close(&t);
 }

@@ -164,6 +164,19 @@ static bool talk_start_runtime(struct talk *t)
 	return killick_open(&runtime, &t->k, &t->error) == 0;
 }
 
+/* Does the open wait for a server? */
+static bool talk_requires(const struct talk *t)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+
+	if (t->words.command || !talk_config_read(t, &c))
+		return false;
+	for (size_t i = 0; i < c.count; i++)
+		if (c.servers[i].required && (!t->server || !strcmp(c.servers[i].name, t->server)))
+			return true;
+	return false;
+}
+
 /* Start to open the session, and wait for the required servers. The time of a start is ours to
  * watch, so the library has a little more. */
 static bool open_session(struct talk *t, long long until_us)
@@ -187,7 +200,9 @@ static bool open_session(struct talk *t, long long until_us)
 	if (!begun)
 		return open_failed(t);
 	bar_begin(&t->bar, t->server ? t->server : "starting");
-	if (!talk_pump(t, &t->opened, until_us)) {
+	/* without a required server the open does not wait for any: talk_wait keeps the time */
+	if (!talk_pump(t, &t->opened, until_us) &&
+	    (t->caught || talk_requires(t) || !talk_pump(t, &t->opened, 0))) {
 		bar_clear(&t->bar);
 		if (t->caught)
 			return false;

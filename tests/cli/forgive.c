@@ -182,6 +182,40 @@ TEST(timeout_is_for_the_start_too, .timeout_ms = 2 * TEST_MS)
 	SAYS("the handshake timed out after 2.0s: mute; give a longer '--timeout'");
 }
 
+TEST(status_of_servers_that_do_not_answer, .timeout_ms = TEST_MS)
+{
+	begin();
+	CONFIG("mcp.json", "good", "good", "mute", "mute");
+	RUN(75, "status", "--timeout", "2s");
+	PRINTS("\ngood    ready ");
+	PRINTS("\nmute    failed ");
+	PRINTS("no answer within 2.0s\n");
+	RUN(75, "status", "--timeout", "2s", "--json");
+	PRINTS("{\"server\":\"mute\",\"state\":\"failed\",");
+	PRINTS("\"error\":\"no answer within 2.0s\",\"code\":\"timeout\"");
+	RUN(75, "status", "--timeout", "1ms", "--json"); /* before the session is open */
+	PRINTS("{\"server\":\"good\",\"state\":\"failed\",");
+	OK(!strstr(err, "required"));
+	CONFIG("mcp.json", "bad", "dies");
+	RUN(69, "status", "--json");
+	PRINTS("{\"server\":\"bad\",\"state\":\"failed\",");
+}
+
+TEST(a_failure_is_explained_once_on_a_terminal, .timeout_ms = TEST_MS)
+{
+	struct child c;
+	const char *first;
+
+	begin();
+	write_beside("\"bad\": {\"command\": \"/no/such/program\"}");
+	columns = 240;
+	c = on_terminal("status", NULL);
+	EQ(finish(&c), 69);
+	nothing_left();
+	first = strstr(out, "/no/such/program");
+	OK(first && !strstr(first + 1, "/no/such/program"));
+}
+
 TEST(mistyped_words_get_a_suggestion, .timeout_ms = TEST_MS)
 {
 	begin();
