@@ -7,6 +7,7 @@
 #include "catalogue.h"
 #include "lists.h"
 #include "show.h"
+#include "talk_config.h"
 
 const char inspect_help[] =
 	"usage: killick inspect " TALK_USAGE "\n"
@@ -142,22 +143,45 @@ static void inspect_print_json(const struct killick_server_status *sv, size_t se
 	show_emitted(&j);
 }
 
+/* Before any server is started: is there only one, or one selected? */
+static bool inspect_is_of_one(struct talk *t)
+{
+	AUTO(config_done) struct config c = { .count = 0 };
+	char names[1024] = "";
+	size_t count = 0, len = 0;
+
+	if (t->server || t->words.command)
+		return true;
+	if (!talk_has_config(t))
+		return false;
+	if (!talk_config_read(t, &c))
+		return true; /* the library says why */
+	for (size_t i = 0; i < c.count; i++) {
+		if (c.servers[i].disabled)
+			continue;
+		if (len < sizeof(names))
+			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
+						len ? ", " : "", c.servers[i].name);
+		count++;
+	}
+	if (count < 2)
+		return true;
+	cli_usage(t->verb, "there are several servers: %s; give '--server NAME'", names);
+	talk_fail(t, EXIT_USAGE);
+	return false;
+}
+
 /* The index in the status of the selected server. */
-static bool choose(struct talk *t, size_t *out)
+static bool inspect_choose(struct talk *t, size_t *out)
 {
 	const struct killick_server_status *only = talk_only(t);
-	char names[1024] = "";
 
 	if (only) {
 		for (*out = 0; t->status->servers[*out] != only;)
 			++*out;
 		return true;
 	}
-	for (size_t i = 0, len = 0; i < t->status->count && len < sizeof(names); i++)
-		if (!talk_is_off(t->status->servers[i]))
-			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
-						len ? ", " : "", t->status->servers[i]->name);
-	cli_usage(t->verb, "there are several servers: %s; give '--server NAME'", names);
+	cli_usage(t->verb, "the config has changed and has several servers now; give '--server NAME'");
 	talk_fail(t, EXIT_USAGE);
 	return false;
 }
@@ -168,7 +192,7 @@ static void inspect(struct talk *t)
 	bool whole = true;
 	size_t server;
 
-	if (!choose(t, &server))
+	if (!inspect_choose(t, &server))
 		return;
 	for (size_t k = 0; k < KINDS && whole; k++)
 		whole = lists_get(t, kinds[k].list.op, kinds[k].list.capability, &lists[k]);
@@ -190,7 +214,7 @@ int verb_inspect(int argc, char **argv)
 	if (!talk_options(&t, argc, argv, inspect_help, NULL, 0, &status))
 		return status;
 	t.warnings = true;
-	if (talk_open(&t))
+	if (inspect_is_of_one(&t) && talk_open(&t))
 		inspect(&t);
 	return talk_close(&t);
 }

@@ -118,6 +118,25 @@ static void drop_others(struct config *c, size_t i)
 	config_done(&others);
 }
 
+/* Drop the warnings about servers other than this one, which begin "FILE:LINE: server 'NAME': ". */
+static void drop_warnings(struct config *c, const char *name)
+{
+	static const char about[] = ": server '";
+	size_t len = strlen(name), kept = 0;
+
+	for (size_t i = 0; c->warnings[i]; i++) {
+		const char *found = strstr(c->warnings[i], about);
+		const char *whose = found ? found + strlen(about) : NULL;
+
+		if (!whose ||
+		    (strncmp(whose, name, len) == 0 && strncmp(whose + len, "': ", 3) == 0))
+			c->warnings[kept++] = c->warnings[i];
+		else
+			free(c->warnings[i]);
+	}
+	c->warnings[kept] = NULL;
+}
+
 static int keep_only(struct config *c, const char *name, struct killick_error *e)
 {
 	AUTO(buf_done) struct buf names = BUF_INIT(300);
@@ -125,6 +144,7 @@ static int keep_only(struct config *c, const char *name, struct killick_error *e
 	for (size_t i = 0; i < c->count; i++) {
 		if (strcmp(c->servers[i].name, name) == 0) {
 			drop_others(c, i);
+			drop_warnings(c, name);
 			return 0;
 		}
 		buf_addf(&names, "%s'%s'", i ? ", " : "", c->servers[i].name);

@@ -194,11 +194,27 @@ TEST(status_of_servers_that_do_not_answer, .timeout_ms = TEST_MS)
 	PRINTS("{\"server\":\"mute\",\"state\":\"failed\",");
 	PRINTS("\"error\":\"no answer within 2.0s\",\"code\":\"timeout\"");
 	RUN(75, "status", "--timeout", "1ms", "--json"); /* before the session is open */
-	PRINTS("{\"server\":\"good\",\"state\":\"failed\",");
+	PRINTS("{\"server\":\"mute\",\"state\":\"failed\",");
 	OK(!strstr(err, "required"));
 	CONFIG("mcp.json", "bad", "dies");
 	RUN(69, "status", "--json");
 	PRINTS("{\"server\":\"bad\",\"state\":\"failed\",");
+}
+
+TEST(warnings_are_about_the_chosen_server, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_beside("\"other\": {\"command\": \"x\", \"colour\": 1}");
+	RUN(0, "inspect", "--server", "good");
+	STREQ(err, "");
+	RUN(0, "status", "--server", "good");
+	STREQ(err, "");
+	RUN(69, "status", "--server", "other");
+	SAYS("server 'other': key 'colour' is not known");
+	EQ(started(), 2);
+	RUN(64, "inspect");
+	SAYS("there are several servers: other, good; give '--server NAME'");
+	EQ(started(), 2);
 }
 
 TEST(a_failure_is_explained_once_on_a_terminal, .timeout_ms = TEST_MS)
