@@ -85,9 +85,11 @@ static void show_tail(const struct talk *t, const char *tail)
 	}
 }
 
-/* Print the next step for a server that does not work. */
-static void show_next(const struct talk *t, const char *server)
+/* Print the next step for a server that does not work, because of this error. */
+static void show_next(const struct talk *t, const char *server, const char *error)
 {
+	if (strstr(error, "startupTimeoutSec"))
+		fputs("  to wait longer: give '--timeout TIME', such as 5m\n", stderr);
 	if (t->verbose)
 		return;
 	if (t->source)
@@ -113,6 +115,25 @@ static const char *quoted_at(const char *sentence, const char *tail, const char 
 	return strstr(sentence, begin);
 }
 
+/* The name of a server for messages: a command has no name in a config. */
+static const char *talk_name(const struct talk *t, const char *server)
+{
+	const char *program = t->words.command ? t->words.command[0] : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	return !program || !*server ? server : slash && slash[1] ? slash + 1 : program;
+}
+
+/* The rest of a sentence that begins with the server, as the library writes it; NULL: it does not.
+ */
+static const char *talk_after_name(const char *sentence, const char *server)
+{
+	char begin[256];
+
+	snprintf(begin, sizeof(begin), "server '%.200s' ", server);
+	return strncmp(sentence, begin, strlen(begin)) == 0 ? sentence + strlen(begin) : NULL;
+}
+
 /* Print a sentence of the library about a server, and the last lines of its stderr. The server's
  * name is put in front if the sentence does not have it. */
 static void say_about(struct talk *t, const char *server, const char *sentence, const char *tail)
@@ -123,14 +144,18 @@ static void say_about(struct talk *t, const char *server, const char *sentence, 
 	const char *cut = quote ? quote : ending;
 	size_t len = cut && !t->verbose ? (size_t)(cut - sentence) : strlen(sentence);
 	char text[4096], quoted[256];
+	const char *rest;
 	AUTO(mem_drop) char *whole = NULL;
 
 	if (asprintf(&whole, "%.*s%s", (int)len, sentence, quote && !t->verbose ? uncut : "") < 0)
 		abort();
 	text_clean(whole, strlen(whole), text, sizeof(text));
 	snprintf(quoted, sizeof(quoted), "'%.200s'", server);
-	if (*server && !strstr(text, quoted))
-		talk_say(t, "%s: %s", server, text);
+	rest = talk_after_name(text, server);
+	if (t->words.command && rest)
+		talk_say(t, "'%.200s' %s", talk_name(t, server), rest);
+	else if (*server && !strstr(text, quoted))
+		talk_say(t, "%s: %s", talk_name(t, server), text);
 	else
 		talk_say(t, "%s", text);
 	if (!quote)
@@ -150,7 +175,7 @@ void talk_missing(struct talk *t, const struct killick_server_status *sv)
 	error = talk_config_say(t, error, named, sizeof(named));
 	say_about(t, sv->name, error, sv->stderr_tail);
 	if (sv->state != KILLICK_REMOTE && sv->code != KILLICK_ERR_CONFIG)
-		show_next(t, sv->name);
+		show_next(t, sv->name, error);
 }
 
 /* May the server's stderr explain this failure? */
@@ -176,7 +201,7 @@ void talk_refused(struct talk *t, const struct killick_result *r)
 	say_about(t, server, killick_result_error(r), tail);
 	killick_status_free(now);
 	if (is_servers_fault(code) && *server)
-		show_next(t, server);
+		show_next(t, server, killick_result_error(r));
 }
 
 static void show_endings(struct talk *t, const struct killick_report *r)

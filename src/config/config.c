@@ -119,6 +119,7 @@ void config_unknown_add(struct config_unknown *u, struct json key)
 	if (u->count == 0)
 		u->at = key.at;
 	config_show(key, shown);
+	u->command = u->command || option_is_near(shown, "command");
 	if (len + strlen(shown) + sizeof(", ''") <= sizeof(u->text))
 		snprintf(u->text + len, sizeof(u->text) - len, "%s'%s'", len ? ", " : "", shown);
 	else

@@ -35,6 +35,7 @@ struct config_unknown { /* unknown keys, for one message */
 	const char *at; /* the first key */
 	size_t count;
 	size_t left_off; /* keys that did not fit into text */
+	bool command;    /* one of the keys is probably 'command', mistyped */
 	char text[200];
 };
 

@@ -519,8 +519,9 @@ static int read_kind(struct config_job *j, struct json key, const struct fields 
 	if (type->v.at ? !stdio : !command && f->of[URL].v.at)
 		return read_remote(j, key, f, s);
 	if (!command && !s->disabled)
-		return config_refuse(j, key.at, "'command' is missing%s%s",
-				     f->unknown.count ? "; not known: " : "", f->unknown.text);
+		return config_refuse(j, key.at, "'command' is missing%s%s%s",
+				     f->unknown.count ? "; not known: " : "", f->unknown.text,
+				     f->unknown.command ? " (did you mean 'command'?)" : "");
 	j->plain = s->disabled;
 	warn(j, f);
 	return read_rest(j, f, s);

@@ -221,7 +221,7 @@ static void server_too_quiet(struct server *sv)
 	error_set(&sv->error, KILLICK_ERR_START,
 		  "server '%s' showed no sign of life for %.3g s while it started: no output, no "
 		  "CPU time, no input or output of its processes; run its command by hand, or set "
-		  "startupTimeoutSec if it needs longer",
+		  "startupTimeoutSec in its config if it needs longer",
 		  sv->recipe.name, (double)sv->idle_ms / 1000);
 	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
@@ -230,7 +230,7 @@ static void server_too_slow(struct server *sv)
 {
 	error_set(&sv->error, KILLICK_ERR_START,
 		  "server '%s' did not complete its handshake within %.3g s; "
-		  "raise startupTimeoutSec if it needs longer",
+		  "raise startupTimeoutSec in its config if it needs longer",
 		  sv->recipe.name, (double)sv->startup_ms / 1000);
 	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }

@@ -173,7 +173,8 @@ TEST(timeout_is_for_the_start_too, .timeout_ms = 2 * TEST_MS)
 		 zoo());
 	write_file("mcp.json", text);
 	RUN(69, "tools");
-	SAYS("did not complete its handshake within 0.3 s");
+	SAYS("did not complete its handshake within 0.3 s; raise startupTimeoutSec in its config");
+	SAYS("  to wait longer: give '--timeout TIME'");
 	RUN(0, "tools", "--timeout", "30s");
 	PRINTS("\necho");
 	CONFIG("mcp.json", "good", "good", "mute", "mute");
@@ -269,6 +270,15 @@ TEST(mistyped_words_get_a_suggestion, .timeout_ms = TEST_MS)
 	write_file("mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"npx -y foo\"}}}");
 	RUN(65, "tools");
 	SAYS("arguments go into 'args': write \"command\": \"npx\", \"args\": [\"-y\", \"foo\"]");
+}
+
+TEST(errors_about_a_command_name_its_program, .timeout_ms = TEST_MS)
+{
+	begin();
+	RUN(69, "tools", "--", "/no/such/program");
+	SAYS("killick: tools: 'program' could not be started: cannot run '/no/such/program'");
+	RUN(69, "tools", "--", zoo(), "mcp", "dies");
+	SAYS("killick: tools: 'killick-zoo' ");
 }
 
 TEST(a_command_in_one_word_is_explained, .timeout_ms = TEST_MS)

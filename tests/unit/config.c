@@ -298,7 +298,8 @@ TEST(config_names_the_file_the_line_and_the_key)
 	      "mcp.json:1: server 'x': 'command' is empty");
 	FAILS("{'mcpServers': {\n\n'x': {}}}", "mcp.json:3: server 'x': 'command' is missing");
 	FAILS("{'mcpServers': {'x': {'comand': 'y', 'agrs': []}}}",
-	      "mcp.json:1: server 'x': 'command' is missing; not known: 'comand', 'agrs'");
+	      "mcp.json:1: server 'x': 'command' is missing; not known: 'comand', 'agrs' (did you "
+	      "mean 'command'?)");
 	FAILS("{'mcpServers': {'x': 'npx'}}",
 	      "mcp.json:1: server 'x': a server must be an object, found a string");
 }
