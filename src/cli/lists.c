@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "lists.h"
 #include "show.h"
+#include "talk_config.h"
 
 enum { LIST_KINDS = 4 };
 
@@ -99,6 +100,7 @@ static void json_server(struct emit *j, const struct talk *t, size_t i, const st
 			const struct list_kind *kinds, size_t count)
 {
 	const struct killick_server_status *sv = t->status->servers[i];
+	char named[1024];
 
 	emit_open(j, NULL, '{');
 	emit_str(j, "server", sv->name);
@@ -111,7 +113,9 @@ static void json_server(struct emit *j, const struct talk *t, size_t i, const st
 			emit_raw(j, kinds[k].key, "[]", 2);
 	}
 	if (!talk_is_ready(sv))
-		emit_str(j, "error", *sv->error ? sv->error : killick_state_name(sv->state));
+		emit_str(j, "error",
+			 *sv->error ? talk_config_say(t, sv->error, named, sizeof(named))
+				    : killick_state_name(sv->state));
 	emit_close(j);
 }
 

@@ -117,10 +117,12 @@ static void status_print_json(const struct killick_status *st)
 }
 
 /* Print the status. A server that did not answer in time has failed, although the library still
- * waits for its answer. */
+ * waits for its answer. Errors of a translated config get the name of the file. */
 static void status_print(const struct talk *t)
 {
+	enum { ERROR_SIZE = 1024 };
 	size_t count = t->status->count;
+	AUTO(mem_drop) char *errors = mem_grow(NULL, count + 1, ERROR_SIZE);
 	AUTO(mem_drop) struct killick_server_status *list = mem_grow(NULL, count, sizeof(*list));
 	AUTO(mem_drop)
 	const struct killick_server_status **index = mem_grow(NULL, count, sizeof(*index));
@@ -131,6 +133,8 @@ static void status_print(const struct talk *t)
 	for (size_t i = 0; i < count; i++) {
 		list[i] = *t->status->servers[i];
 		index[i] = &list[i];
+		list[i].error =
+			talk_config_say(t, list[i].error, errors + i * ERROR_SIZE, ERROR_SIZE);
 		if (list[i].settled)
 			continue;
 		list[i].state = KILLICK_GONE;

@@ -52,15 +52,19 @@ static bool talk_config_given(struct talk *t, const char *path)
 	return good;
 }
 
-/* Use this file, if it has a server. */
-static void talk_config_try(struct talk *t, const struct client_file *f)
+/* Use this file, if it has a server. A file that is not understood is named: it may be the one that
+ * the user means. */
+static void talk_config_try(struct talk *t, const struct client_file *f, bool *faulty)
 {
 	char dir[PATH_MAX], shown[512];
 	struct configfile c;
 
 	talk_config_dir(dir);
 	configfile_open(&c, f);
-	if (!*c.fault && translate_count(&c, dir) > 0 && talk_config_take(t, &c)) {
+	if (*c.fault) {
+		*faulty = true;
+		talk_say(t, "%s; the file is not used", c.fault);
+	} else if (translate_count(&c, dir) > 0 && talk_config_take(t, &c)) {
 		t->source = t->config_path = mem_dup(f->path);
 		wrap_show_path(f->path, shown, sizeof(shown));
 		talk_say(t, "no .mcp.json here: the config is %s, of %s", shown, f->client->title);
@@ -68,24 +72,26 @@ static void talk_config_try(struct talk *t, const struct client_file *f)
 	configfile_done(&c);
 }
 
-/* Use the first file with a server: files of the project before those of the user. */
-static bool talk_config_search(struct talk *t)
+/* Use the first file with a server: files of the project before those of the user. `faulty`: was
+ * there a file that is not understood? */
+static bool talk_config_search(struct talk *t, bool *faulty)
 {
 	AUTO(clients_done) struct client_files found = { .count = 0 };
 
 	clients_find(NULL, &found);
 	for (size_t i = 0; i < found.count && !t->source; i++)
 		if (found.list[i].project)
-			talk_config_try(t, &found.list[i]);
+			talk_config_try(t, &found.list[i], faulty);
 	for (size_t i = 0; i < found.count && !t->source; i++)
 		if (!found.list[i].project)
-			talk_config_try(t, &found.list[i]);
+			talk_config_try(t, &found.list[i], faulty);
 	return t->source != NULL;
 }
 
 bool talk_config_find(struct talk *t)
 {
 	const char *path = cli_find_config(t->config);
+	bool faulty = false;
 
 	if (path) {
 		if (!talk_config_given(t, path))
@@ -94,8 +100,12 @@ bool talk_config_find(struct talk *t)
 			talk_say(t, "the config is %s", t->source);
 		return true;
 	}
-	if (talk_config_search(t))
+	if (talk_config_search(t, &faulty))
 		return true;
+	if (faulty) {
+		talk_fail(t, EXIT_CONFIG);
+		return false;
+	}
 	cli_usage(t->verb,
 		  "no config: .mcp.json, mcp.json and .vscode/mcp.json not found here, nor "
 		  "the config of another MCP client; give '--config FILE' or a command "

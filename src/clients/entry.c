@@ -195,6 +195,7 @@ static bool entry_check_wrapped(struct entry *e)
 		entry_name_options(e, run + 1, i);
 	if (e->why)
 		return true;
+	e->behind = i + 1;
 	i = entry_skip_shell(e, i + 1);
 	if (!node_string(entry_word(e, i)) || entry_word(e, i)->fixed)
 		e->why = "its own command cannot be moved back: edit it by hand";

@@ -54,6 +54,7 @@ struct entry {
 	/* of ENTRY_WRAPPED: the first word of the server's own command; 0: cannot be unwrapped,
 	 * because killick has options of its own or the bytes cannot be moved */
 	size_t inner;
+	size_t behind; /* of the same: the word behind `--`; before `inner` if a shell splits it */
 	unsigned line;
 };
 

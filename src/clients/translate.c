@@ -94,7 +94,8 @@ static void translate_text(struct emit *j, const char *key, const char *text, bo
 
 static void translate_words(struct emit *j, const struct entry *e, bool expands)
 {
-	size_t i = e->state == ENTRY_WRAPPED ? e->inner : 0;
+	/* without the second killick, but with the shell that splits a command of several words */
+	size_t i = e->state == ENTRY_WRAPPED && e->inner ? e->behind : 0;
 	const struct node *word = entry_word(e, i);
 
 	translate_text(j, "command", word->text ? word->text : "", expands);

@@ -203,3 +203,49 @@ TEST(dollars_that_the_client_does_not_expand_stay, .timeout_ms = TEST_MS)
 	RUN(69, "tools", "--config", "config.toml");
 	SAYS("/no/${NOT_SET}/x");
 }
+
+TEST(a_broken_config_of_another_client_is_named_with_its_fault, .timeout_ms = TEST_MS)
+{
+	begin();
+	make_dirs(".codex/x");
+	make_dirs("work/x");
+	write_file(".codex/config.toml", "a = 1\n[mcp_servers.x\n");
+	OK(chdir("work") == 0);
+	RUN(65, "tools");
+	SAYS("/.codex/config.toml:2: ] was expected behind the name of a table");
+	OK(!strstr(err, "no config:"));
+	OK(chdir(t_audit.dir) == 0);
+	write_shape(".cursor/mcp.json", shapes[1].format, ": ");
+	OK(chdir("work") == 0);
+	RUN(0, "tools");
+	SAYS("/.codex/config.toml:2: ] was expected behind the name of a table; the file is not "
+	     "used");
+	SAYS("the config is ~/.cursor/mcp.json, of Cursor");
+	OK(chdir(t_audit.dir) == 0);
+}
+
+TEST(status_and_json_name_the_file_of_an_error_in_other_shapes, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_file("config.toml",
+		   "a = 1\n\n[mcp_servers.x]\ncommand = 'x'\nstartup_timeout_sec = -1\n");
+	OK(run("status", "--config", "config.toml", NULL) != 0);
+	PRINTS("config.toml:3:");
+	OK(!strstr(out, "config:3:"));
+	OK(run("status", "--json", "--config", "config.toml", NULL) != 0);
+	PRINTS("config.toml:3:");
+	OK(!strstr(out, "\"config:3:"));
+}
+
+TEST(a_wrapped_command_of_several_words_keeps_its_shell, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_shape("config.toml",
+		    "[mcp_servers.s]\ncommand = '/no/killick'\nargs = ['run', '--', '/bin/sh', "
+		    "'-fc', \"eval \\\"$0\\\" '\\\"$@\\\"'\", '%s mcp', 'good']\nenv = %s\n",
+		    " = ");
+	RUN(0, "status", "--config", "config.toml");
+	PRINTS("ready");
+	RUN(0, "tools", "--config", "config.toml");
+	PRINTS("echo");
+}
