@@ -113,7 +113,8 @@ static void print_row(const struct table *t, FILE *out, size_t indent, const siz
 
 		if (!width[c])
 			continue;
-		text_cut(cells ? cells[c] : t->cols[c].title, width[c], text, sizeof(text));
+		(t->cols[c].path ? text_cut_middle : text_cut)(cells ? cells[c] : t->cols[c].title,
+							       width[c], text, sizeof(text));
 		w = text_width(text);
 		if (t->cols[c].right)
 			owed += width[c] - w;

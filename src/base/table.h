@@ -16,6 +16,7 @@ struct table_col {
 	bool right; /* numbers */
 	bool drop;  /* may be left out */
 	size_t min; /* may be cut to so many columns; 0: never cut */
+	bool path;  /* is cut in the middle, so that the name of a file stays */
 	/* the terminal's code for the colour of a cell, such as "32"; NULL: none */
 	const char *(*colour)(const char *cell);
 };

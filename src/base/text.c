@@ -117,6 +117,25 @@ void text_cut(const char *s, size_t columns, char *out, size_t size)
 	snprintf(out, size, "%.*s%s", (int)i, s, mark);
 }
 
+void text_cut_middle(const char *s, size_t columns, char *out, size_t size)
+{
+	const char *tail = s;
+	size_t head;
+
+	if (columns < 12 || (text_width(s) <= columns && strlen(s) < size)) {
+		text_cut(s, columns, out, size);
+		return;
+	}
+	text_cut(s, columns / 4 > 8 ? columns / 4 : 8, out, size / 2);
+	head = text_width(out);
+	while (*tail && (head + text_width(tail) > columns || strlen(tail) > size / 2 - 1)) {
+		do
+			tail++;
+		while ((*tail & 0xc0) == 0x80);
+	}
+	snprintf(out + strlen(out), size - strlen(out), "%s", tail);
+}
+
 const char *text_size(unsigned long long bytes, char out[16])
 {
 	static const char unit[] = "KMGTPE";

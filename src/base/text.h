@@ -24,6 +24,8 @@ size_t text_width(const char *s);
 
 /* Copy s cut to at most `columns`, with a mark at the end when it was cut. */
 void text_cut(const char *s, size_t columns, char *out, size_t size);
+/* The same with the mark behind the first quarter: the end of s stays. */
+void text_cut_middle(const char *s, size_t columns, char *out, size_t size);
 
 /* "512K", "1.2M", "120M", "3.4G": five characters at most. */
 const char *text_size(unsigned long long bytes, char out[16]);

@@ -2,6 +2,7 @@
  * config files of MCP clients, and take it away again. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli.h"
+#include "show.h"
 #include "wrap.h"
 
 enum { WRAP_DECLINED = 1, WRAP_FAULT = 65 };
@@ -186,13 +188,16 @@ static void wrap_print_path_note(const struct wrap *w)
 
 		desktop |= c->change_count && c->client && c->client->desktop;
 	}
-	if (!w->killick.name)
-		printf("\nkillick is not in your PATH, so its full path is written:\n  %s\n",
-		       w->killick.absolute);
-	else if (desktop)
-		printf("\nThe desktop starts some of these clients without the PATH of your shell, "
-		       "so they\nget the full path of killick:\n  %s\n",
-		       w->killick.absolute);
+	if (w->killick.name && !desktop)
+		return;
+	putchar('\n');
+	show_block(stdout,
+		   !w->killick.name
+			   ? "killick is not in your PATH, so its full path is written:"
+			   : "The desktop starts some of these clients without the PATH of your "
+			     "shell; these clients get the full path of killick:",
+		   0, cli_width());
+	printf("  %s\n", w->killick.absolute);
 }
 
 static void wrap_print_plan(const struct wrap *w)
@@ -202,10 +207,13 @@ static void wrap_print_plan(const struct wrap *w)
 		return;
 	wrap_print_path_note(w);
 	for (size_t i = 0; i < w->files.count; i++) {
+		char shown[1024];
+
 		if (!w->files.list[i].change_count)
 			continue;
 		putchar('\n');
-		configfile_diff(&w->files.list[i], stdout);
+		wrap_show_path(w->files.list[i].path, shown, sizeof(shown));
+		configfile_diff(&w->files.list[i], shown, stdout);
 	}
 	putchar('\n');
 }
@@ -215,16 +223,39 @@ static const char *wrap_plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
+static void wrap_on_interrupt(int sig)
+{
+	(void)sig;
+}
+
+/* Read the answer to a question. Ctrl-C and Ctrl-D are a no, on a line of its own: the terminal has
+ * not moved on then. */
+static bool wrap_read_yes(void)
+{
+	struct sigaction none = { .sa_handler = wrap_on_interrupt },
+			 old; /* reads are not resumed */
+	char answer[64] = "";
+	bool good;
+
+	sigaction(SIGINT, &none, &old);
+	good = fgets(answer, sizeof(answer), stdin) != NULL;
+	sigaction(SIGINT, &old, NULL);
+	if (!good)
+		putchar('\n');
+	return good && (*answer == 'y' || *answer == 'Y');
+}
+
 /* May the files be changed? */
 static bool wrap_ask(struct wrap *w)
 {
-	char answer[64] = "";
-
+	if (w->dry_run && !w->json)
+		printf("Nothing was changed; `killick %s` asks and writes.\n", w->verb);
+	if (w->dry_run)
+		return false;
 	if (w->yes)
 		return true;
-	if (w->dry_run || w->json) {
+	if (w->json)
 		return false;
-	}
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
 		cli_say(w->verb, "nothing was changed: no terminal to ask on; add '--yes'");
 		wrap_fail(w, WRAP_DECLINED);
@@ -234,7 +265,7 @@ static bool wrap_ask(struct wrap *w)
 	       w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
 	       w->changed_files, wrap_plural(w->changed_files));
 	fflush(stdout);
-	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
+	if (wrap_read_yes())
 		return true;
 	puts("Nothing was changed.");
 	wrap_fail(w, WRAP_DECLINED);
@@ -268,6 +299,7 @@ static void wrap_print_backups(const struct wrap *w)
 static void wrap_write(struct wrap *w)
 {
 	size_t servers = 0, files = 0;
+	char text[200];
 
 	for (size_t i = 0; i < w->files.count; i++) {
 		struct configfile *c = &w->files.list[i];
@@ -286,24 +318,32 @@ static void wrap_write(struct wrap *w)
 	}
 	if (w->json || !files)
 		return;
-	printf("%s %zu server%s in %zu file%s. Clients that are running must be restarted.\n",
-	       w->action == ACTION_WRAP ? "Wrapped" : "Unwrapped", servers, wrap_plural(servers),
-	       files, wrap_plural(files));
+	snprintf(text, sizeof(text),
+		 "%s %zu server%s in %zu file%s. Clients that are running must be restarted.",
+		 w->action == ACTION_WRAP ? "Wrapped" : "Unwrapped", servers, wrap_plural(servers),
+		 files, wrap_plural(files));
+	show_block(stdout, text, 0, cli_width());
 	wrap_print_backups(w);
 }
 
 static void wrap_print_nothing(const struct wrap *w)
 {
-	size_t entries = 0;
+	size_t entries = 0, faults = 0;
 
-	for (size_t i = 0; i < w->files.count; i++)
+	for (size_t i = 0; i < w->files.count; i++) {
 		entries += w->files.list[i].entries.count;
-	if (w->json)
+		faults += *w->files.list[i].fault != '\0';
+	}
+	if (w->json || (faults && !entries))
 		return;
 	if (!w->files.count)
-		puts("No config file of an MCP client was found here or in your home directory.");
+		show_block(stdout,
+			   "No config file of an MCP client was found here or in your home "
+			   "directory.",
+			   0, cli_width());
 	else if (!entries)
-		puts("The config files have no MCP servers.");
+		puts(w->files.count == 1 ? "The config file has no MCP servers."
+					 : "The config files have no MCP servers.");
 	else
 		printf("\nNothing to %s.\n", w->verb);
 }
@@ -320,6 +360,65 @@ static void wrap_print_json(const struct wrap *w)
 	emit_print(&j, stdout);
 }
 
+/* Is there a server with the name of --server? False: an error was printed. A file that is not
+ * understood may have it. */
+static bool wrap_has_server(struct wrap *w)
+{
+	AUTO(buf_done) struct buf names = BUF_INIT(BUF_ANY_SIZE);
+	char name[300];
+
+	for (size_t i = 0; w->server && i < w->files.count; i++) {
+		const struct entries *e = &w->files.list[i].entries;
+
+		for (size_t k = 0; k < e->count; k++) {
+			if (strcmp(e->list[k].name, w->server) == 0)
+				return true;
+			text_clean(e->list[k].name, strlen(e->list[k].name), name, sizeof(name));
+			buf_adds(&names, names.len ? ", " : "; there are ");
+			buf_adds(&names, name);
+		}
+	}
+	if (!w->server)
+		return true;
+	text_clean(w->server, strlen(w->server), name, sizeof(name));
+	wrap_print_faults(w);
+	w->status = cli_usage(w->verb, "no server '%s'%s", name, names.len ? names.data : "");
+	return false;
+}
+
+/* The name of a client in place of a file? */
+static int wrap_check_words(const struct wrap *w, const struct cli_words *words)
+{
+	for (int i = 0; i < words->count; i++)
+		if (clients_get(words->list[i]) && access(words->list[i], F_OK) < 0)
+			return cli_usage(w->verb,
+					 "there is no file '%s'; for the files of this client "
+					 "write '--only %s'",
+					 words->list[i], words->list[i]);
+	return 0;
+}
+
+/* The first name that begins with the word or is near it; NULL: none. */
+static const char *wrap_near_client(const char *word)
+{
+	const struct client *c;
+
+	for (size_t i = 0; *word && (c = clients_at(i)) != NULL; i++)
+		if (strncmp(c->name, word, strlen(word)) == 0 || option_is_near(word, c->name))
+			return c->name;
+	return NULL;
+}
+
+static int wrap_refuse_client(const struct wrap *w)
+{
+	const char *near = wrap_near_client(w->only);
+	char names[400];
+
+	clients_names(names, sizeof(names));
+	return cli_usage(w->verb, "unknown client '%.60s'%s%s%s; known are %s", w->only,
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", names);
+}
+
 /* Everything behind the options. */
 static int wrap_do(struct wrap *w, const struct cli_words *words)
 {
@@ -328,13 +427,15 @@ static int wrap_do(struct wrap *w, const struct cli_words *words)
 	wrap_files_open(&w->files, words->list, (size_t)words->count, w->only);
 	w->written = mem_grow(NULL, w->files.count + 1, sizeof(*w->written));
 	memset(w->written, 0, w->files.count + 1);
+	if (!wrap_has_server(w))
+		return w->status;
 	wrap_plan(w);
 	if (!w->json)
 		wrap_print_plan(w);
 	wrap_print_faults(w);
 	if (!w->servers)
 		wrap_print_nothing(w);
-	else if (!w->dry_run && wrap_ask(w))
+	else if (wrap_ask(w))
 		wrap_write(w);
 	if (w->json)
 		wrap_print_json(w);
@@ -353,16 +454,17 @@ static int wrap_verb(int argc, char **argv, enum action action, const char *help
 		{ NULL },
 	};
 	struct cli_words words;
-	char names[400];
 	int status;
 
 	if (!cli_words(argc, argv, help, options, &words, &status))
 		return status;
 	if (words.command)
 		return cli_usage(w.verb, "unexpected argument '--'");
-	clients_names(names, sizeof(names));
 	if (w.only && !clients_get(w.only))
-		return cli_usage(w.verb, "unknown client '%.60s'; known are %s", w.only, names);
+		return wrap_refuse_client(&w);
+	status = wrap_check_words(&w, &words);
+	if (status)
+		return status;
 	status = wrap_do(&w, &words);
 	wrap_files_done(&w.files);
 	mem_drop(&w.written);

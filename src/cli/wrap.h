@@ -31,7 +31,7 @@ bool wrap_find_killick(const char *verb, struct wrap_killick *out);
 const char *wrap_state(const struct configfile *c, size_t i, enum action action);
 /* A path with ~ for the home directory. */
 void wrap_show_path(const char *path, char *out, size_t size);
-/* The table of all servers; servers that no plan and no reason speaks of, too. */
+/* The table of all servers, and below it why some are left alone. */
 void wrap_print_table(const struct wrap_files *f, enum action action, const char *server);
 /* The same as members of an open JSON object. `done`: of each file, was it written? */
 void wrap_emit(struct emit *j, const struct wrap_files *f, enum action action, const bool *done);

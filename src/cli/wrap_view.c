@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
+#include "show.h"
 #include "wrap.h"
 
 const char *wrap_state(const struct configfile *c, size_t i, enum action action)
@@ -50,7 +51,6 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 
 	wrap_show_path(c->path, text, sizeof(text));
 	table_add(t, first ? text : "");
-	table_add(t, !first ? "" : c->client ? c->client->name : "-");
 	if (e->scope) {
 		char scope[700], name[300];
 
@@ -62,20 +62,45 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 	}
 	table_add(t, text);
 	table_add(t, wrap_state(c, i, action));
-	table_add(t, !c->planned[i] && e->why ? e->why : "");
 	entry_line(e, text, sizeof(text));
 	table_add(t, text);
+	table_add(t, !first ? "" : c->client ? c->client->name : "-");
+}
+
+/* Why servers are left alone, below the table, because a reason is longer than a column. */
+static void wrap_print_reasons(const struct wrap_files *f, enum action action, const char *server)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct configfile *c = &f->list[i];
+		char path[1024], name[300], text[1800];
+
+		for (size_t k = 0; k < c->entries.count; k++) {
+			const struct entry *e = &c->entries.list[k];
+
+			if ((server && strcmp(server, e->name) != 0) || !e->why ||
+			    strcmp(wrap_state(c, k, action), "left alone") != 0)
+				continue;
+			wrap_show_path(c->path, path, sizeof(path));
+			text_clean(e->name, strlen(e->name), name, sizeof(name));
+			snprintf(text, sizeof(text), "%s (%s:%u): %s", name, path, e->line, e->why);
+			if (first)
+				puts("\nLeft alone:");
+			first = false;
+			show_block(stdout, text, 2, cli_width());
+		}
+	}
 }
 
 void wrap_print_table(const struct wrap_files *f, enum action action, const char *server)
 {
 	static const struct table_col cols[] = {
-		{ .title = "FILE", .min = 16 },
-		{ .title = "CLIENT", .drop = true },
+		{ .title = "FILE", .min = 24, .path = true },
 		{ .title = "SERVER", .min = 8 },
 		{ .title = "STATE" },
-		{ .title = "WHY", .min = 18, .drop = true },
 		{ .title = "COMMAND", .min = 10, .drop = true },
+		{ .title = "CLIENT", .drop = true },
 	};
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 
@@ -92,6 +117,7 @@ void wrap_print_table(const struct wrap_files *f, enum action action, const char
 	}
 	if (table.count)
 		table_print(&table, stdout, 0, cli_width());
+	wrap_print_reasons(f, action, server);
 }
 
 static void wrap_emit_entry(struct emit *j, const struct configfile *c, size_t i,

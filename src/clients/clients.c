@@ -77,6 +77,11 @@ const struct client *clients_get(const char *name)
 	return NULL;
 }
 
+const struct client *clients_at(size_t i)
+{
+	return i < CLIENTS ? &clients[i] : NULL;
+}
+
 void clients_names(char *out, size_t size)
 {
 	size_t len = 0;

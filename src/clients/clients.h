@@ -44,6 +44,8 @@ void clients_done(struct client_files *f);
 
 /* The client with this name; NULL if there is none. */
 const struct client *clients_get(const char *name);
+/* Client i of the table; NULL behind the last one. */
+const struct client *clients_at(size_t i);
 /* The client of a file that the user names, by its path; NULL: not known. */
 const struct client *clients_of_path(const char *path);
 /* All names, with ", " between them. */

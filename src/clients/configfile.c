@@ -213,9 +213,9 @@ void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 		c->change_count += c->planned[i];
 }
 
-void configfile_diff(const struct configfile *c, FILE *out)
+void configfile_diff(const struct configfile *c, const char *shown, FILE *out)
 {
-	edits_diff(&c->edits, c->file.text.data, c->file.text.len, c->path, out);
+	edits_diff(&c->edits, c->file.text.data, c->file.text.len, shown, out);
 }
 
 /* How many servers of the text that was read are wrapped? */

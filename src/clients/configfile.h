@@ -52,7 +52,8 @@ void configfile_open(struct configfile *c, const struct client_file *f);
 void configfile_parse(struct configfile *c);
 /* Decide which servers to change, and how. */
 void configfile_plan(struct configfile *c, const struct configfile_plan *p);
-void configfile_diff(const struct configfile *c, FILE *out);
+/* Print the changes as a diff of the file called `shown`. */
+void configfile_diff(const struct configfile *c, const char *shown, FILE *out);
 /* Write the changes. 0, or -errno with a sentence: nothing was written. wrap keeps a copy of the
  * file as it was before its first server was wrapped; unwrap of the last server removes the copy,
  * unless its bytes are not those of the restored file (backup.h). */

@@ -109,7 +109,9 @@ TEST(wrap_holds_the_servers_of_eight_clients_and_unwrap_restores_the_files, .tim
 	PRINTS("db (/src/app)");
 	PRINTS("remote");
 	PRINTS("disabled");
-	PRINTS("left alone  part of the client");
+	PRINTS("\nLeft alone:\n  developer (~/.config/goose/config.yaml:10): part of the client\n");
+	PRINTS("--- ~/.claude.json\n");
+	PRINTS("\nNothing was changed; `killick wrap` asks and writes.\n");
 	PRINTS("+      \"command\": \"killick\",");
 	check_unchanged();
 	RUN(0, "doctor");
@@ -147,7 +149,7 @@ TEST(desktop_clients_get_the_full_path_and_others_the_name, .timeout_ms = TEST_M
 
 	write_clients();
 	RUN(0, "wrap", "--yes");
-	PRINTS("get the full path of killick");
+	PRINTS("these clients get the full path of killick:");
 	snprintf(want, sizeof(want), "\"command\" : \"%s/bin/killick\"", t_audit.dir);
 	OK(strstr(contents("home/.cursor/mcp.json"), want));
 	OK(strstr(contents("home/.claude.json"), "\"command\": \"killick\""));
@@ -327,18 +329,20 @@ TEST(wrap_asks_once_on_a_terminal, .timeout_ms = TEST_MS)
 	static const struct {
 		const char *answer;
 		int status;
-	} rows[] = { { "n\n", 1 }, { "\n", 1 }, { "\004", 1 }, { "y\n", 0 } };
+	} rows[] = { { "n\n", 1 }, { "\n", 1 }, { "\004", 1 }, { "\003", 1 }, { "y\n", 0 } };
 
 	write_clients();
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		struct child c = on_terminal("wrap", NULL);
 
 		listen_for(&c, "Wrap 10 servers in 8 files? [y/N] ");
 		OK(write(c.out, rows[i].answer, strlen(rows[i].answer)) > 0);
 		EQ(finish(&c), rows[i].status);
 		nothing_left();
-		if (rows[i].status)
+		if (rows[i].status) {
 			check_unchanged();
+			PRINTS("\nNothing was changed.");
+		}
 		for (char *rest = out, *line; (line = strsep(&rest, "\r\n"));)
 			if (strncmp(line, "FILE", 4) == 0 && strlen(line) > 80)
 				FAIL("%zu columns: %s", strlen(line), line);
@@ -382,7 +386,7 @@ TEST(without_configs_there_is_nothing_to_do, .timeout_ms = TEST_MS)
 	PRINTS("no config file was found here or in your home directory");
 	write_file("home/.claude.json", "");
 	RUN(0, "unwrap");
-	PRINTS("The config files have no MCP servers.");
+	PRINTS("The config file has no MCP servers.");
 	RUN(0, "wrap", "--help");
 	PRINTS("usage: killick wrap");
 	RUN(0, "help", "unwrap");
@@ -536,4 +540,47 @@ TEST(the_copy_of_a_file_in_a_git_work_tree_is_in_the_state_directory, .timeout_m
 	OK(chdir("../home/.local/state/killick") == 0);
 	OK(access(copied, F_OK) < 0);
 	OK(chdir(t_audit.dir) == 0);
+}
+
+TEST(wrong_names_are_answered_with_the_right_ones, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", two_servers);
+	write_file("a.json", "not JSON");
+	RUN(65, "wrap", "a.json");
+	STREQ(out, "");
+	RUN(65, "wrap", "none.json");
+	STREQ(out, "");
+	RUN(64, "wrap", "codex");
+	SAYS("there is no file 'codex'; for the files of this client write '--only codex'");
+	RUN(64, "wrap", "--server", "nope");
+	SAYS("no server 'nope'; there are a, b");
+	RUN(64, "wrap", "--only", "claude");
+	SAYS("unknown client 'claude'; did you mean 'claude-code'?; known are claude-code");
+	RUN(64, "wrap", "--only", "cursr");
+	SAYS("did you mean 'cursor'?");
+}
+
+TEST(the_table_has_commands_and_file_names_at_60_columns, .timeout_ms = TEST_MS)
+{
+	static const unsigned short widths[] = { 80, 60 };
+
+	write_clients();
+	for (size_t i = 0; i < 2; i++) {
+		struct child c;
+
+		columns = widths[i];
+		c = on_terminal("wrap", "--dry-run", NULL);
+		EQ(finish(&c), 0);
+		PRINTS("COMMAND");
+		PRINTS("mcp-server");
+		PRINTS("_config.json");
+		PRINTS("settings.json");
+		PRINTS("part of the");
+		*strstr(out, "--- ") = '\0';
+		for (char *rest = out, *line; (line = strsep(&rest, "\r\n"));)
+			if (strlen(line) > columns && !strstr(line, "/killick"))
+				FAIL("%zu columns: %s", strlen(line), line);
+	}
 }
