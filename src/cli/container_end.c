@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "cli.h"
+#include "engine.h"
 #include "engine_call.h"
 #include "engine_spec.h"
 #include "keeper/clock.h"
@@ -27,6 +28,7 @@ const char container_end_help[] =
 
 struct container_end {
 	struct engine_spec spec;
+	bool lost; /* the spec is from a record */
 	unsigned grace_ms;
 	long long deadline_us;
 };
@@ -39,7 +41,8 @@ static enum container_fate container_end_call(const struct container_end *e,
 	int r;
 
 	buf_reset(out, OUTPUT_MAX);
-	r = engine_call(e->spec.words, words, e->deadline_us, out);
+	r = engine_call(e->lost ? e->spec.program : NULL, e->spec.words, words, e->deadline_us,
+			out);
 	return r == 0 ? CONTAINER_GONE : r == -ETIMEDOUT ? CONTAINER_LATE : CONTAINER_UNKNOWN;
 }
 #define CALL(e, out, ...) container_end_call(e, (const char *const[]){ __VA_ARGS__, NULL }, out)
@@ -98,27 +101,36 @@ static enum container_fate container_end_all(const struct container_end *e)
 	return container_end_ask(e, &ids);
 }
 
+/* The keepers of a tree have the environment of its command. A janitor has another one, which must
+ * not choose another daemon or store: the engine gets only the variables of the spec. */
+static void container_end_set_places(const struct engine_spec *spec)
+{
+	for (int i = 0; engine_place(i); i++)
+		unsetenv(engine_place(i));
+	for (char **entry = spec->env; entry && *entry; entry++)
+		putenv(*entry); /* used until the program ends */
+}
+
 int verb_container_end(int argc, char **argv)
 {
-	struct container_end e = { .grace_ms = 0 };
+	struct container_end e = { .lost = true };
 	const char *spec = NULL;
 	unsigned time_ms = CONTAINER_BUDGET_MS;
-	bool lost = true;
 	const struct option options[] = {
 		{ "spec", OPTION_TEXT, "a text of killick", .text = &spec },
 		{ "grace", OPTION_TIME, "a time", .ms = &e.grace_ms },
 		{ "time", OPTION_TIME, "a time", .ms = &time_ms },
-		{ "lost", OPTION_YES_NO, "yes or no", .flag = &lost },
+		{ "lost", OPTION_YES_NO, "yes or no", .flag = &e.lost },
 		{ NULL },
 	};
 	int status;
 
 	if (!cli_options(argc, argv, container_end_help, options, &status))
 		return status;
-	if (!spec || engine_spec_read(spec, lost, &e.spec) < 0)
+	if (!spec || engine_spec_read(spec, e.lost, &e.spec) < 0)
 		return CONTAINER_UNKNOWN;
 	e.deadline_us = clock_us() + time_ms * 1000LL;
-	for (char **entry = e.spec.env; entry && *entry; entry++)
-		putenv(*entry); /* used until the program ends */
+	if (e.lost)
+		container_end_set_places(&e.spec);
 	return container_end_all(&e);
 }

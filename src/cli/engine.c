@@ -7,13 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/strings.h"
+#include "engine_spec.h"
 #include "keeper/container.h"
 
 enum takes {
 	FLAG,
 	NAME,    /* a value that is a name, and not a path when it is in a record */
-	PLACE,   /* a value that is a path, and absolute when it is in a record */
-	ADDRESS, /* a value of another kind */
+	PLACE,   /* a value that is a path: from a record only a default place */
+	ADDRESS, /* a value of another kind: the same */
 	DANGER,  /* a value that can name a program: not for a record */
 };
 
@@ -24,7 +28,8 @@ struct engine_option {
 };
 
 /* The options before `run`, of all engines: no option means two things in two engines. */
-static const struct engine_option globals[] = {
+enum { GLOBALS = 63 };
+static const struct engine_option globals[GLOBALS + 1] = {
 	{ "address", 'a', ADDRESS },
 	{ "bridge-ip", 0, ADDRESS },
 	{ "cdi-spec-dir", 0, DANGER },
@@ -275,120 +280,170 @@ static const char *const run_values[] = {
 };
 static const char run_value_letters[] = "acehlmpuvw";
 
-const char *const engine_places[] = {
-	"DOCKER_HOST",
-	"DOCKER_CONTEXT",
-	"DOCKER_TLS_VERIFY",
-	"DOCKER_CERT_PATH",
-	"CONTAINER_HOST",
-	"CONTAINER_CONNECTION",
-	"CONTAINERD_ADDRESS",
-	"CONTAINERD_NAMESPACE",
-	"XDG_RUNTIME_DIR",
-	"XDG_DATA_HOME",
-	NULL,
+/* The variables that say where an engine has its containers, or which programs it runs. */
+static const struct engine_option places[] = {
+	{ "CNI_PATH", 0, PLACE },
+	{ "CONTAINERD_ADDRESS", 0, ADDRESS },
+	{ "CONTAINERD_NAMESPACE", 0, NAME },
+	{ "CONTAINERD_SNAPSHOTTER", 0, NAME },
+	{ "CONTAINERS_CONF", 0, PLACE },
+	{ "CONTAINERS_CONF_OVERRIDE", 0, PLACE },
+	{ "CONTAINERS_HELPER_BINARY_DIR", 0, PLACE },
+	{ "CONTAINERS_STORAGE_CONF", 0, PLACE },
+	{ "CONTAINER_CONNECTION", 0, NAME },
+	{ "CONTAINER_HOST", 0, ADDRESS },
+	{ "CONTAINER_SSHKEY", 0, PLACE },
+	{ "DOCKER_CERT_PATH", 0, PLACE },
+	{ "DOCKER_CONFIG", 0, PLACE },
+	{ "DOCKER_CONTEXT", 0, NAME },
+	{ "DOCKER_HOST", 0, ADDRESS },
+	{ "DOCKER_TLS_VERIFY", 0, NAME },
+	{ "HOME", 0, PLACE },
+	{ "NERDCTL_TOML", 0, PLACE },
+	{ "NETCONFPATH", 0, PLACE },
+	{ "STORAGE_DRIVER", 0, NAME },
+	{ "STORAGE_OPTS", 0, PLACE },
+	{ "XDG_CONFIG_HOME", 0, PLACE },
+	{ "XDG_DATA_HOME", 0, PLACE },
+	{ "XDG_RUNTIME_DIR", 0, PLACE },
+	{ NULL, 0, FLAG },
 };
 
-bool engine_env_is_recordable(void)
+const char *engine_place(int i)
 {
-	static const char *const dangers[] = { "DOCKER_CONFIG", "CONTAINERS_CONF",
-					       "CONTAINERS_CONF_OVERRIDE",
-					       "CONTAINERS_STORAGE_CONF", "NERDCTL_TOML" };
-
-	for (size_t i = 0; i < sizeof(dangers) / sizeof(dangers[0]); i++)
-		if (getenv(dangers[i]))
-			return false;
-	return true;
+	return places[i].name;
 }
 
 /* --- one option --- */
 
-struct found {                              /* an option and its value, as pflag reads them */
-	const struct engine_option *option; /* NULL: not known */
-	const char *name;                   /* without its dashes; of a letter: from the table */
-	size_t len;                         /* of the name */
-	const char *value;                  /* NULL: none */
-	int words;                          /* 1, or 2 with a value in the next word */
+struct found {             /* an option and its value, as pflag reads them */
+	const char *name;  /* without its dashes; of a letter: from the table, or "" */
+	size_t len;        /* of the name */
+	const char *value; /* NULL: none */
+	enum takes takes;
+	bool is_global;
 };
 
-static const struct engine_option *engine_find(const struct engine_option *table, const char *name,
-					       size_t len, char letter)
-{
-	for (; table->name; table++) {
-		if (letter ? table->letter == letter
-			   : strlen(table->name) == len && strncmp(table->name, name, len) == 0)
-			return table;
-	}
-	return NULL;
-}
-
-static bool engine_is_run_value(const char *name, size_t len)
-{
-	for (int i = 0; run_values[i]; i++)
-		if (strlen(run_values[i]) == len && strncmp(run_values[i], name, len) == 0)
-			return true;
-	return false;
-}
-
-/* --name, --name=value, --name value */
-static bool engine_read_long(const struct engine_option *table, char *const *words,
-			     struct found *out)
-{
-	const char *eq = strchr(words[0], '=');
-	bool has_value;
-
-	out->name = words[0] + 2;
-	out->len = eq ? (size_t)(eq - out->name) : strlen(out->name);
-	out->option = engine_find(table, out->name, out->len, 0);
-	out->value = eq ? eq + 1 : NULL;
-	out->words = 1;
-	has_value = out->option ? out->option->takes != FLAG
-				: table == run_flags && engine_is_run_value(out->name, out->len);
-	if (!out->option && !has_value)
-		return false;
-	if (has_value && !eq) {
-		out->value = words[1];
-		out->words = 2;
-	}
-	return words[1] || out->words == 1;
-}
-
-/* -x value, -xvalue, -x=value, or the flags -xyz, of which the last may take a value. `on_flag` is
- * called for each flag. */
-static bool engine_read_short(const struct engine_option *table, char *const *words,
-			      struct found *out, bool *out_detach)
-{
-	out->words = 1;
-	out->value = NULL;
-	for (const char *p = words[0] + 1; *p; p++) {
-		bool takes_value = table == run_flags && strchr(run_value_letters, *p);
-
-		out->option = engine_find(table, NULL, 0, *p);
-		out->name = out->option ? out->option->name : "";
-		out->len = strlen(out->name);
-		if (!out->option && !takes_value)
-			return false;
-		if (takes_value || out->option->takes != FLAG) {
-			out->value = p[1] == '=' ? p + 2 : p[1] ? p + 1 : words[1];
-			out->words = p[1] ? 1 : 2;
-			return out->value != NULL;
-		}
-		if (out->option->letter == 'd')
-			*out_detach = true;
-	}
-	return true;
-}
-
-static bool engine_read(const struct engine_option *table, char *const *words, struct found *out,
-			bool *out_detach)
-{
-	return words[0][1] == '-' ? engine_read_long(table, words, out)
-				  : engine_read_short(table, words, out, out_detach);
-}
+/* Reads options until the first word that is none. */
+struct engine_reader {
+	const char *engine;
+	bool behind_run;
+	char *const *words;  /* the next word */
+	const char *letters; /* the rest of a word of letters (-itd); NULL or "": none */
+};
 
 static bool engine_is_option(const char *word)
 {
 	return word && word[0] == '-' && word[1] && strcmp(word, "--") != 0;
+}
+
+/* -c is --connection of podman and --context of the others. */
+static bool engine_is_other_c(const struct engine_reader *r, const struct engine_option *o)
+{
+	bool is_podman = strcmp(r->engine, "podman") == 0;
+
+	return o->letter == 'c' && strcmp(o->name, is_podman ? "context" : "connection") == 0;
+}
+
+/* Look for out->name, or for the letter if there is one. */
+static bool engine_find(const struct engine_reader *r, const struct engine_option *table,
+			char letter, struct found *out)
+{
+	for (; table->name; table++) {
+		if (letter ? table->letter != letter || engine_is_other_c(r, table)
+			   : strlen(table->name) != out->len ||
+				     strncmp(table->name, out->name, out->len) != 0)
+			continue;
+		out->name = table->name;
+		out->len = strlen(table->name);
+		out->takes = table->takes;
+		out->is_global = table >= globals && table < globals + GLOBALS;
+		return true;
+	}
+	return false;
+}
+
+static bool engine_find_run(const struct engine_reader *r, char letter, struct found *out)
+{
+	bool is_value = letter && strchr(run_value_letters, letter);
+
+	if (engine_find(r, run_flags, letter, out))
+		return true;
+	for (int i = 0; !letter && run_values[i]; i++)
+		is_value |= strlen(run_values[i]) == out->len &&
+			    strncmp(run_values[i], out->name, out->len) == 0;
+	if (!is_value)
+		return false;
+	if (letter) {
+		out->name = letter == 'l' ? "label" : "";
+		out->len = strlen(out->name);
+	}
+	out->takes = ADDRESS;
+	out->is_global = false;
+	return true;
+}
+
+/* podman and nerdctl accept their global options behind `run`, too. There a letter of `run` hides
+ * the same letter of a global option; --runtime and --storage-opt are global options of podman. */
+static bool engine_find_any(const struct engine_reader *r, char letter, struct found *out)
+{
+	bool is_podman = strcmp(r->engine, "podman") == 0;
+
+	if (!r->behind_run)
+		return engine_find(r, globals, letter, out);
+	if (strcmp(r->engine, "docker") == 0)
+		return engine_find_run(r, letter, out);
+	if (is_podman && !letter && engine_find(r, globals, 0, out))
+		return true;
+	return engine_find_run(r, letter, out) || engine_find(r, globals, letter, out);
+}
+
+/* --name, --name=value, --name value */
+static bool engine_read_long(struct engine_reader *r, struct found *out)
+{
+	const char *word = *r->words++, *eq = strchr(word, '=');
+
+	out->name = word + 2;
+	out->len = eq ? (size_t)(eq - out->name) : strlen(out->name);
+	out->value = eq ? eq + 1 : NULL;
+	if (!engine_find_any(r, 0, out))
+		return false;
+	if (out->takes != FLAG && !eq)
+		out->value = *r->words ? *r->words++ : NULL;
+	return out->takes == FLAG || out->value;
+}
+
+/* -x value, -xvalue, -x=value, or one letter of the flags -xyz, of which the last may have a value:
+ * -xyz=true. */
+static bool engine_read_letter(struct engine_reader *r, struct found *out)
+{
+	const char *p = r->letters;
+
+	out->value = p[1] == '=' ? p + 2 : NULL;
+	r->letters = p + 1;
+	if (!engine_find_any(r, *p, out))
+		return false;
+	if (out->takes != FLAG && !out->value)
+		out->value = p[1] ? p + 1 : *r->words ? *r->words++ : NULL;
+	if (out->value)
+		r->letters = NULL;
+	return out->takes == FLAG || out->value;
+}
+
+/* 1: an option; 0: no more; -1: an option that is not known, or has no value. */
+static int engine_next(struct engine_reader *r, struct found *out)
+{
+	bool is_read;
+
+	if (!r->letters || !*r->letters) {
+		r->letters = NULL;
+		if (!engine_is_option(*r->words))
+			return 0;
+		if (r->words[0][1] != '-')
+			r->letters = *r->words++ + 1;
+	}
+	is_read = r->letters ? engine_read_letter(r, out) : engine_read_long(r, out);
+	return is_read ? 1 : -1;
 }
 
 /* --- programs --- */
@@ -438,9 +493,31 @@ static bool found_is_on(const struct found *f)
 			     strcmp(f->value, "FALSE") != 0 && strcmp(f->value, "False") != 0);
 }
 
+static bool found_is_label_of_killick(const struct found *f)
+{
+	size_t len = strlen(ENGINE_LABEL);
+
+	return found_is(f, "label") && strncmp(f->value, ENGINE_LABEL, len) == 0 &&
+	       (f->value[len] == '=' || !f->value[len]);
+}
+
+/* Global options are kept for the calls of the engine, in one spelling: --name=value. */
+static void engine_keep(struct engine_command *c, const struct found *f)
+{
+	struct buf b = BUF_INIT(BUF_ANY_SIZE);
+
+	buf_addf(&b, "--%.*s%s%s", (int)f->len, f->name, f->value ? "=" : "",
+		 f->value ? f->value : "");
+	strings_add(&c->call, buf_take(&b));
+}
+
 static void engine_take(struct engine_command *c, const struct found *f)
 {
-	if (found_is(f, "rm"))
+	if (f->is_global && !found_is(f, "help") && !found_is(f, "version"))
+		engine_keep(c, f);
+	else if (found_is(f, "help") || found_is(f, "version"))
+		c->help = true;
+	else if (found_is(f, "rm"))
 		c->rm = true; /* also --rm=false, which is the user's wish */
 	else if (found_is(f, "init"))
 		c->init = true;
@@ -452,73 +529,123 @@ static void engine_take(struct engine_command *c, const struct found *f)
 		c->no_rm = strcmp(f->value, "no") != 0;
 	else if (found_is(f, "pid") || found_is(f, "pod") || found_is(f, "systemd"))
 		c->no_init = true;
+	else if (found_is_label_of_killick(f))
+		c->label = true;
 }
 
-static void engine_parse_run(char *const *words, struct engine_command *out)
+/* Read options up to the first word that is none. */
+static char *const *engine_take_all(struct engine_command *c, char *const *words, bool behind_run)
 {
-	while (engine_is_option(*words)) {
-		struct found f;
-		bool detach = false;
+	struct engine_reader r = { .engine = c->engine, .behind_run = behind_run, .words = words };
+	struct found f;
 
-		if (!engine_read(run_flags, words, &f, &detach))
-			return;
-		if (words[0][1] == '-')
-			engine_take(out, &f);
-		else
-			out->detach = out->detach || detach;
-		words += f.words;
+	for (;;) {
+		char *const *at = r.letters && *r.letters ? r.words - 1 : r.words;
+		int got = engine_next(&r, &f);
+
+		if (got < 0)
+			c->unknown = *at;
+		if (got <= 0)
+			return r.words;
+		engine_take(c, &f);
 	}
 }
 
 void engine_parse(char *const *words, struct engine_command *out)
 {
-	bool ignored;
-	struct found f;
-	int i = 1;
+	int i;
 
 	*out = (struct engine_command){ .engine = container_engine(words[0]) };
 	if (!out->engine)
 		return;
-	for (; engine_is_option(words[i]); i += f.words) {
-		if (!engine_read(globals, words + i, &f, &ignored)) {
-			out->unknown = words[i];
-			return;
-		}
-	}
+	strings_add(&out->call, mem_dup(words[0]));
+	i = (int)(engine_take_all(out, words + 1, false) - words);
 	out->globals = i;
+	if (out->unknown)
+		return;
 	if (words[i] && strcmp(words[i], "container") == 0)
 		i++;
 	if (!words[i] || strcmp(words[i], "run") != 0)
 		return;
-	out->run = i;
-	engine_parse_run(words + i + 1, out);
+	engine_take_all(out, words + i + 1, true);
+	if (!out->help)
+		out->run = i;
 }
 
-static bool found_is_recordable(const struct found *f)
+void engine_command_done(struct engine_command *c)
 {
-	switch (f->option->takes) {
+	strings_free(c->call);
+	c->call = NULL;
+}
+
+/* --- records --- */
+
+/* The places that an engine has without any option. */
+static bool engine_is_default(const char *value)
+{
+	static const char *const paths[] = { "unix:///run/docker.sock",
+					     "unix:///var/run/docker.sock",
+					     "unix:///run/podman/podman.sock",
+					     "/run/containerd/containerd.sock",
+					     "unix:///run/containerd/containerd.sock",
+					     "/var/lib/containers/storage",
+					     "/run/containers/storage" };
+	static const char *const users[] = { "/run/user/%u", "unix:///run/user/%u/docker.sock",
+					     "unix:///run/user/%u/podman/podman.sock" };
+	char text[80];
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (strcmp(value, paths[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		snprintf(text, sizeof(text), users[i], (unsigned)geteuid());
+		if (strcmp(value, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool found_is_accepted(const struct found *f, bool lost)
+{
+	switch (f->takes) {
 	case FLAG:
-	case ADDRESS:
 		return true;
 	case NAME:
 		return f->value && !strchr(f->value, '/');
 	case PLACE:
-		return f->value && f->value[0] == '/';
+	case ADDRESS:
+		return f->value && (!lost || engine_is_default(f->value));
 	case DANGER:
 		break;
 	}
 	return false;
 }
 
-bool engine_is_recordable(char *const *words, int count)
+bool engine_is_recordable(char *const *words, bool lost)
 {
-	bool ignored;
+	struct engine_reader r = { .engine = container_engine(words[0]), .words = words + 1 };
 	struct found f;
+	int got;
 
-	for (int i = 1; i < count; i += f.words) {
-		if (!engine_is_option(words[i]) || !engine_read(globals, words + i, &f, &ignored) ||
-		    i + f.words > count || !found_is_recordable(&f))
+	if (!r.engine)
+		return false;
+	do {
+		if (engine_is_option(*r.words) && (*r.words)[1] != '-')
 			return false;
-	}
-	return count > 0;
+		got = engine_next(&r, &f);
+	} while (got > 0 && found_is_accepted(&f, lost));
+	return got == 0 && !*r.words;
+}
+
+bool engine_place_is_accepted(const char *entry)
+{
+	const struct engine_reader none = { .engine = "" };
+	const char *eq = strchr(entry, '='), *own;
+	struct found f = { .name = entry, .len = eq ? (size_t)(eq - entry) : 0 };
+
+	if (!eq || !engine_find(&none, places, 0, &f))
+		return false;
+	own = getenv(f.name);
+	f.value = eq + 1;
+	return (own && strcmp(own, f.value) == 0) || found_is_accepted(&f, true);
 }

@@ -5,9 +5,9 @@
  * killick adds options right behind the word `run`, so the image need not be found. But the options
  * that the user gave must be known (--rm, --cidfile, -d, ...), and no word of the container's
  * command may be taken for one of them. So the reader has a table of all options, with and without
- * values, and stops at the first word that is not an option, and at the first option that is not in
- * the table.
- * Threads: any.  Blocking: never.
+ * values, and stops at the first word that is not an option. A command with an option that is not
+ * in the table is not understood, and killick leaves the command alone. Threads: any.  Blocking:
+ * never.
  */
 #pragma once
 
@@ -17,10 +17,13 @@
 struct engine_command {     /* texts are borrowed from the words */
 	const char *engine; /* docker, podman or nerdctl; NULL: another program */
 	int globals;        /* how many words come before `run` or `container run` */
-	int run; /* the index of the word `run`; 0: the command does not run a container */
-	const char *unknown; /* the first option before `run` that is not known; NULL: none */
+	int run;     /* the index of the word `run`; 0: the command does not run a container */
+	char **call; /* the engine and its global options, as --name=value, for other commands;
+			podman and nerdctl accept these options behind `run`, too */
+	const char *unknown; /* the first option that is not known; NULL: none */
 	const char *cidfile; /* NULL: not given */
-	bool rm, init, detach;
+	bool rm, init, detach, help;
+	bool label;   /* the user gives the label that killick uses */
 	bool no_rm;   /* an option beside which engines refuse --rm: --restart */
 	bool no_init; /* an option beside which engines refuse --init: --pid, --pod, --systemd */
 };
@@ -29,11 +32,16 @@ struct engine_command {     /* texts are borrowed from the words */
 void engine_installed(char *out, size_t size);
 
 void engine_parse(char *const *words, struct engine_command *out);
+void engine_command_done(struct engine_command *c);
 
-/* May these global options, and the variables of this process, be written into a record and be used
- * by a janitor? Options and variables that can name a program to run may not, because a record can
- * be forged (SECURITY.md). */
-bool engine_is_recordable(char *const *words, int count);
-bool engine_env_is_recordable(void);
-/* The variables that say where an engine has its containers; NULL at the end. */
-extern const char *const engine_places[];
+/* May this engine with these global options be written into a record? Options that can name a
+ * program to run may not, because a record can be forged (SECURITY.md). With `lost` the words are
+ * from a record: then options must be in the long spelling, and name only the engine's default
+ * places: a prepared store can name a program, too. */
+bool engine_is_recordable(char *const *words, bool lost);
+
+/* The names of the variables that say where an engine has its containers; NULL at the end. */
+const char *engine_place(int i);
+/* May a janitor use this NAME=VALUE of a record? Yes if the janitor's own environment has the same
+ * value, or if the value is a default place, or a name where no path is possible. */
+bool engine_place_is_accepted(const char *entry);

@@ -17,13 +17,16 @@
 
 #define PAUSE_MS 5 /* how often to look whether a command that closed its output has ended */
 
-static _Noreturn void engine_exec(char **argv, int out)
+static _Noreturn void engine_exec(const char *program, char **argv, int out)
 {
 	dup2(out, STDOUT_FILENO);
 	stdio_drop(STDIN_FILENO);
 	stdio_drop(STDERR_FILENO);
 	stdio_only(true);
-	execvp(argv[0], argv);
+	if (program)
+		execv(program, argv);
+	else
+		execvp(argv[0], argv);
 	_exit(127);
 }
 
@@ -61,8 +64,8 @@ static int engine_wait(pid_t pid, long long deadline_us)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-int engine_call(char *const *engine, const char *const *words, long long deadline_us,
-		struct buf *out)
+int engine_call(const char *program, char *const *engine, const char *const *words,
+		long long deadline_us, struct buf *out)
 {
 	AUTO(mem_drop) char **argv = NULL;
 	size_t count = strings_count(engine), more = 0;
@@ -78,7 +81,7 @@ int engine_call(char *const *engine, const char *const *words, long long deadlin
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		engine_exec(argv, fds[1]);
+		engine_exec(program, argv, fds[1]);
 	r = pid < 0 ? -errno : 0;
 	close(fds[1]);
 	if (r == 0)

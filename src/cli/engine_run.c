@@ -153,10 +153,15 @@ static bool engine_is_held(char **command, struct engine_command *c)
 	engine_parse(command, c);
 	if (c->unknown && strings_have(command, "run"))
 		cli_say(VERB,
-			"the container of '%s' is not held, because the option '%s' before "
-			"'run' is not known; to hide this line, use --no-container",
+			"the container of '%s' is not held, because the option '%s' is not known; "
+			"to hide this line, use --no-container",
 			c->engine, c->unknown);
-	return c->run && !c->detach;
+	else if (c->run && !c->detach && c->label)
+		cli_say(VERB,
+			"the container of '%s' is not held, because its label '" ENGINE_LABEL
+			"' is not that of this killick; to hide this line, use --no-container",
+			c->engine);
+	return c->run && !c->detach && !c->unknown && !c->label;
 }
 
 /* The `killick` that executed this program, unless this program was started by hand. */
@@ -173,24 +178,19 @@ static char *engine_keeper(void)
  * containers. The first podman command starts the process. When that command is a server, the
  * process would be part of the tree and end with it; then podman refuses every command until
  * `podman system migrate`. So another command starts the process now, outside of every tree. */
-static void start_pause_process(char *const *command, const struct engine_command *c)
+static void start_pause_process(const struct engine_command *c)
 {
 	AUTO(buf_done) struct buf out = BUF_INIT(BUF_ANY_SIZE);
-	AUTO(mem_drop) char **engine = NULL;
 
-	if (strcmp(c->engine, "podman") != 0 || geteuid() == 0 || getenv("CONTAINER_HOST"))
-		return;
-	engine = mem_grow(NULL, (size_t)c->globals + 1, sizeof(char *));
-	memcpy(engine, command, (size_t)c->globals * sizeof(char *));
-	engine[c->globals] = NULL;
-	ENGINE_CALL(engine, clock_us() + PAUSE_START_MS * 1000LL, &out, "unshare", "true");
+	if (strcmp(c->engine, "podman") == 0 && geteuid() != 0 && !getenv("CONTAINER_HOST"))
+		ENGINE_CALL(c->call, clock_us() + PAUSE_START_MS * 1000LL, &out, "unshare", "true");
 }
 
 /* The options of killick for a command that is held. False: no directory for the cidfile. */
-static bool add_container(struct words *w, char **command, const struct engine_command *c,
-			  const char *label, const char *cidfile)
+static bool add_container(struct words *w, const struct engine_command *c, const char *label,
+			  const char *cidfile)
 {
-	AUTO(mem_drop) char *spec = engine_spec_write(label, command, c->globals);
+	AUTO(mem_drop) char *spec = engine_spec_write(label, c->call);
 
 	addf(w, "--container", spec);
 	if (cidfile)
@@ -222,7 +222,7 @@ int engine_run(int argc, char **argv)
 		cidfile = c.cidfile ? given_cidfile(&c, argc, argv) : new_cidfile(label);
 	if (!held) {
 		add(&w, "--no-container");
-	} else if (!add_container(&w, command, &c, label, cidfile)) {
+	} else if (!add_container(&w, &c, label, cidfile)) {
 		cli_say(VERB, "no directory for the file with the container's id; set "
 			      "KILLICK_RUNTIME_DIR to a directory, or use --no-container");
 		return EXIT_UNAVAILABLE;
@@ -231,7 +231,7 @@ int engine_run(int argc, char **argv)
 	add_command(&w, command, &c, held ? label : NULL, cidfile);
 	add(&w, NULL);
 	if (held)
-		start_pause_process(command, &c);
+		start_pause_process(&c);
 	execv(keeper, w.list);
 	cli_say(VERB, "cannot execute '%s': %s; reinstall killick", keeper, strerror(errno));
 	return EXIT_UNAVAILABLE;

@@ -4,14 +4,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/hex.h"
 #include "base/mem.h"
 #include "base/strings.h"
 #include "engine.h"
+#include "engine_program.h"
 #include "keeper/container.h"
+
+#define PROGRAM "program" /* the name of the entry with the engine's file */
 
 static void spec_add(struct buf *b, const char *word)
 {
@@ -27,25 +29,32 @@ static void spec_add(struct buf *b, const char *word)
 	}
 }
 
-char *engine_spec_write(const char *label, char *const *words, int count)
+static void spec_add_entry(struct buf *b, const char *name, const char *value)
+{
+	struct buf entry = BUF_INIT(BUF_ANY_SIZE);
+
+	buf_addf(&entry, "%s=%s", name, value);
+	spec_add(b, entry.data);
+	buf_done(&entry);
+}
+
+char *engine_spec_write(const char *label, char *const *words)
 {
 	struct buf b = BUF_INIT(BUF_ANY_SIZE), private = BUF_INIT(BUF_ANY_SIZE);
+	char *program = engine_program_find(words[0]);
+	bool is_recordable =
+		program && engine_program_is_trusted(program) && engine_is_recordable(words, false);
 
 	spec_add(&b, label);
-	for (int i = 0; engine_places[i]; i++) {
-		const char *value = getenv(engine_places[i]);
-		struct buf entry = BUF_INIT(BUF_ANY_SIZE);
-
-		if (!value)
-			continue;
-		buf_addf(&entry, "%s=%s", engine_places[i], value);
-		spec_add(&b, entry.data);
-		buf_done(&entry);
-	}
-	for (int i = 0; i < count; i++)
+	if (program)
+		spec_add_entry(&b, PROGRAM, program);
+	free(program);
+	for (int i = 0; engine_place(i); i++)
+		if (getenv(engine_place(i)))
+			spec_add_entry(&b, engine_place(i), getenv(engine_place(i)));
+	for (int i = 0; words[i]; i++)
 		spec_add(&b, words[i]);
-	if (engine_is_recordable(words, count) && engine_env_is_recordable() &&
-	    b.len <= CONTAINER_TEXT_MAX)
+	if (is_recordable && b.len <= CONTAINER_TEXT_MAX)
 		return buf_take(&b);
 	buf_addf(&private, "%c%s", CONTAINER_PRIVATE, b.data);
 	buf_done(&b);
@@ -81,38 +90,45 @@ static char *spec_next(const char **text)
 	return b.len ? buf_take(&b) : NULL;
 }
 
+static bool spec_is_entry(const char *word, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(word, name, len) == 0 && word[len] == '=';
+}
+
 static bool spec_is_place(const char *entry)
 {
-	size_t len = strcspn(entry, "=");
-
-	for (int i = 0; entry[len] && engine_places[i]; i++)
-		if (strlen(engine_places[i]) == len && strncmp(engine_places[i], entry, len) == 0)
+	for (int i = 0; engine_place(i); i++)
+		if (spec_is_entry(entry, engine_place(i)))
 			return true;
 	return false;
 }
 
-/* A path in a record is used if only root can have put a program there. */
-static bool is_program_of_root(const char *path)
-{
-	struct stat st;
-
-	return path[0] == '/' && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
-	       !(st.st_mode & 022);
-}
-
+/* The engine must be the same file as at the start: another engine, or the engine of another PATH,
+ * does not know the container, and its answer would be no proof. */
 static int spec_check_lost(struct engine_spec *s)
 {
-	int count = (int)strings_count(s->words);
+	char *found = engine_program_find_trusted(container_engine(s->words[0]));
+	bool is_same = found && s->program && strcmp(found, s->program) == 0;
 
-	if (!engine_is_recordable(s->words, count))
+	free(found);
+	if (!is_same || !engine_is_recordable(s->words, true))
 		return -EPERM;
-	if (strchr(s->words[0], '/') && !is_program_of_root(s->words[0])) {
-		char *name = mem_dup(container_engine(s->words[0]));
-
-		free(s->words[0]);
-		s->words[0] = name;
-	}
+	for (char **entry = s->env; entry && *entry; entry++)
+		if (!engine_place_is_accepted(*entry))
+			return -EPERM;
 	return 0;
+}
+
+static void spec_take(struct engine_spec *s, char *word)
+{
+	if (!s->words && !s->program && spec_is_entry(word, PROGRAM)) {
+		s->program = mem_dup(word + strlen(PROGRAM "="));
+		free(word);
+	} else {
+		strings_add(!s->words && spec_is_place(word) ? &s->env : &s->words, word);
+	}
 }
 
 int engine_spec_read(const char *text, bool lost, struct engine_spec *out)
@@ -129,7 +145,7 @@ int engine_spec_read(const char *text, bool lost, struct engine_spec *out)
 	memcpy(s.label, text, ENGINE_LABEL_LEN);
 	text += ENGINE_LABEL_LEN;
 	while ((word = spec_next(&text)))
-		strings_add(!s.words && spec_is_place(word) ? &s.env : &s.words, word);
+		spec_take(&s, word);
 	if (*text || !s.words || !container_engine(s.words[0]))
 		r = -EINVAL;
 	else
@@ -145,5 +161,7 @@ void engine_spec_done(struct engine_spec *s)
 {
 	strings_free(s->env);
 	strings_free(s->words);
+	free(s->program);
 	s->env = s->words = NULL;
+	s->program = NULL;
 }

@@ -1,12 +1,12 @@
 /* engine_spec.h - the text by which a keeper or a janitor calls a container engine (container.h).
  *
- * The text is one line: a label, variables, and the engine with its global options, with a space
- * between two words; spaces, percent signs and control characters in a word are written as %20, an
- * empty word as %-.
+ * The text is one line: a label, the engine's file, variables, and the engine with its global
+ * options, with a space between two words; spaces, percent signs and control characters in a word
+ * are written as %20, an empty word as %-.
  *
- *   5e0c1f2a9b7d4e63 DOCKER_HOST=unix:///run/d.sock docker --log-level error
+ *   5e0c1f2a9b7d4e63 program=/usr/bin/docker DOCKER_CONTEXT=far HOME=/root docker --log-level=error
  *
- * Threads: any.  Blocking: engine_spec_read looks at the engine's file.
+ * Threads: any.  Blocking: on the file system, to look for the engine's file.
  */
 #pragma once
 
@@ -17,16 +17,17 @@
 
 struct engine_spec {
 	char label[ENGINE_LABEL_LEN + 1];
-	char **env;   /* NAME=VALUE */
-	char **words; /* the engine and its global options; not empty */
+	char *program; /* the engine's file at the start, without symbolic links; NULL: not found */
+	char **env;    /* NAME=VALUE */
+	char **words;  /* the engine and its global options; not empty */
 };
 
-/* The text for `count` words, to be given to free(). The text begins with CONTAINER_PRIVATE when it
+/* The text for these words, to be given to free(). The text begins with CONTAINER_PRIVATE when it
  * must not be written into a record. */
-char *engine_spec_write(const char *label, char *const *words, int count);
+char *engine_spec_write(const char *label, char *const *words);
 
-/* Read a text. With `lost` the text is from a record that may be forged: then only an engine and
- * options are accepted that engine_spec_write would have put into a record, and the engine is the
- * one in PATH, unless the text has the path of a program of root. 0, -EINVAL, or -EPERM. */
+/* Read a text. With `lost` the text is from a record that may be forged: then the engine in PATH
+ * must be the engine's file of the text, and options and variables must be those that a janitor may
+ * use (engine.h). 0, -EINVAL, or -EPERM: a janitor must not use it. */
 int engine_spec_read(const char *text, bool lost, struct engine_spec *out);
 void engine_spec_done(struct engine_spec *s);

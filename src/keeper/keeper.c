@@ -317,7 +317,7 @@ static void record_container(struct keeper *k)
 		record_add(k->record_fd, "engine", "%s", k->container.spec);
 	else
 		keeper_note(k, "container: when both keepers are killed, no janitor removes it, "
-			       "because an option of the engine may name a program");
+			       "because the engine or an option of it may be another program");
 }
 
 /* The janitor needs these lines before the first process starts; keeper_describe writes lines that

@@ -18,6 +18,7 @@ static void check_command(char *const *words, int count)
 	engine_parse(words, &c);
 	assert(c.run < count && c.globals <= count && (!c.run || strcmp(words[c.run], "run") == 0));
 	assert(!c.run || (c.engine && c.globals >= 1 && c.globals <= c.run));
+	engine_command_done(&c);
 }
 
 static void check_spec(const char *text, bool lost)
@@ -30,8 +31,8 @@ static void check_spec(const char *text, bool lost)
 	if (r < 0)
 		return;
 	assert(strlen(s.label) == ENGINE_LABEL_LEN && container_engine(s.words[0]));
-	assert(!lost || engine_is_recordable(s.words, (int)strings_count(s.words)));
-	copy = engine_spec_write(s.label, s.words, (int)strings_count(s.words));
+	assert(!lost || engine_is_recordable(s.words, true));
+	copy = engine_spec_write(s.label, s.words);
 	assert(engine_spec_read(copy, false, &again) == 0);
 	assert(strings_count(again.words) == strings_count(s.words));
 	for (size_t i = 0; s.words[i]; i++)

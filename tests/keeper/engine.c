@@ -383,8 +383,10 @@ static int read_run_options(char **argv, int i, struct run *r)
 											: r->detach;
 			continue;
 		}
-		if (!is_one_of(word, " --label --cidfile -e --env -v --name --network --entrypoint "
-				     "--new-in-next-release --restart --pid ")) {
+		if (!is_one_of(
+			    word,
+			    " --root --label --cidfile -e --env -v --name --network --entrypoint "
+			    "--new-in-next-release --restart --pid ")) {
 			fprintf(stderr, "unknown flag: %s\n", word);
 			exit(125);
 		}
@@ -505,6 +507,9 @@ static int others(const char *word, char **argv, int i)
 		else if (!is_one_of(argv[i], " -a -q --no-trunc -f "))
 			return 125;
 	}
+	if (strcmp(word, "ps") == 0 && getenv("DOCKER_HOST") &&
+	    strcmp(getenv("DOCKER_HOST"), "empty") == 0)
+		return 0; /* another daemon */
 	if (strcmp(word, "ps") == 0) {
 		fd = ask("ps %s", filter);
 		hear(fd, text);
@@ -539,7 +544,8 @@ int main(int argc, char **argv)
 						 : argv[0]);
 	note("calls", "%s\n", text);
 	for (; argv[i] && argv[i][0] == '-'; i++)
-		if (is_one_of(argv[i], " --log-level -H --root --config ") && !strchr(argv[i], '='))
+		if (is_one_of(argv[i], " --log-level -H --host --root --config ") &&
+		    !strchr(argv[i], '='))
 			i++;
 	if (argv[i] && strcmp(argv[i], "container") == 0)
 		i++;

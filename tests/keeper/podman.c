@@ -4,9 +4,11 @@
  *   keeper-podman [--rootless] [NAME...]
  *
  * Everything of podman is below one directory, made by main and removed at the end: store, run
- * directory, image. The image has one file, a static zoo server, whose path is unique: so /proc
- * shows which processes belong to this test. With --rootless, root becomes the user nobody, with
- * 65,536 subordinate ids that only this process and its children see; another user tries as he is.
+ * directory, image. Two files say so, which the environment names: a janitor accepts the places of
+ * a record if its own environment has them, too. The image has one file, a static zoo server, whose
+ * path is unique: so /proc shows which processes belong to this test. With --rootless, root becomes
+ * the user nobody, with 65,536 subordinate ids that only this process and its children see; another
+ * user tries as he is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +33,8 @@
 #define NOBODY  65534
 #define SLOW_MS 60000 /* podman on a busy machine with a file system that copies every layer */
 #define GLOBALS                                                                                    \
-	"podman", "--log-level", "error", "--root", root, "--runroot", runroot, "--tmpdir",        \
-		tmpdir, "--runtime", "runc", "--storage-driver", "vfs", "--cgroup-manager",        \
-		"cgroupfs", "--events-backend", "file"
+	"podman", "--log-level", "error", "--runtime", "runc", "--storage-driver", "vfs",          \
+		"--cgroup-manager", "cgroupfs", "--events-backend", "file"
 #define RUN                                                                                        \
 	GLOBALS, "run", "-i", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit",     \
 		"nproc=4096:4096", "killick-zoo", server
@@ -436,6 +437,22 @@ static int skip_all(const char *fmt, ...)
 	return 0;
 }
 
+/* Write a file below the directory, and name it in the environment. */
+static void write_conf(const char *variable, const char *name, const char *fmt, ...)
+{
+	char path[120];
+	va_list ap;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", base, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	va_start(ap, fmt);
+	OK(fd >= 0 && vdprintf(fd, fmt, ap) > 0);
+	va_end(ap);
+	close(fd);
+	setenv(variable, path, 1);
+}
+
 static int run_all(int argc, char **argv)
 {
 	char text[4096] = "";
@@ -450,6 +467,10 @@ static int run_all(int argc, char **argv)
 	setenv("HOME", base, 1);
 	setenv("XDG_RUNTIME_DIR", base, 1);
 	setenv("TMPDIR", base, 1);
+	write_conf("CONTAINERS_STORAGE_CONF", "storage.conf",
+		   "[storage]\ndriver = \"vfs\"\ngraphroot = \"%s\"\nrunroot = \"%s\"\n", root,
+		   runroot);
+	write_conf("CONTAINERS_CONF", "containers.conf", "[engine]\ntmp_dir = \"%s\"\n", tmpdir);
 	OK(chdir(base) == 0);
 	if (import_image(text, sizeof(text)) != 0 || try_podman(text, sizeof(text)) != 0)
 		status = skip_all("podman does not work here: %s", text);
