@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "lists.h"
 #include "show.h"
+#include "talk_config.h"
 
 const char status_help[] =
 	"usage: killick status " TALK_USAGE "\n"
