@@ -116,7 +116,7 @@ static void backup_close(struct backup_place *p)
 /* The name of copy n; its path goes to *out. */
 static const char *backup_name(const struct backup_place *p, unsigned n, struct backup *out)
 {
-	char number[8] = "";
+	char number[16] = "";
 
 	if (n)
 		snprintf(number, sizeof(number), ".%u", n);
