@@ -7,6 +7,7 @@
 #include "toml_tree.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -34,6 +35,15 @@ struct toml_reader {
 	size_t nodes;
 	unsigned section; /* number of the last header */
 	struct fault *fault;
+	struct toml_slot *slots; /* the members of all tables, by hash */
+	size_t slot_count, slots_used;
+};
+
+/* A table may have as many keys as a file, and each key is looked up: node_get would take quadratic
+ * time. */
+struct toml_slot {
+	const struct node *table; /* NULL: the slot is free */
+	struct node *member;
 };
 
 struct toml_key { /* a.b."c d": its parts, decoded */
@@ -47,6 +57,57 @@ static void toml_key_done(struct toml_key *k)
 {
 	while (k->count > 0)
 		mem_drop(&k->parts[--k->count]);
+}
+
+/* The slot of a member, or the free slot where it belongs. */
+static struct toml_slot *toml_slot(const struct toml_reader *r, const struct node *table,
+				   const char *name)
+{
+	uint64_t hash = 14695981039346656037u ^ (uintptr_t)table >> 4;
+	size_t i;
+
+	for (const char *p = name; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+	hash ^= hash >> 32;
+	for (i = hash & (r->slot_count - 1);; i = (i + 1) & (r->slot_count - 1)) {
+		struct toml_slot *s = &r->slots[i];
+
+		if (!s->table || (s->table == table && strcmp(s->member->name, name) == 0))
+			return s;
+	}
+}
+
+/* The member of a table; NULL: none. */
+static struct node *toml_get(const struct toml_reader *r, const struct node *table,
+			     const char *name)
+{
+	return r->slot_count && table->kind == NODE_MAP ? toml_slot(r, table, name)->member : NULL;
+}
+
+static void toml_grow_slots(struct toml_reader *r)
+{
+	struct toml_slot *old = r->slots;
+	size_t count = r->slot_count;
+
+	r->slot_count = count ? count * 2 : 64; /* a power of two */
+	r->slots = mem_grow(NULL, r->slot_count, sizeof(*r->slots));
+	memset(r->slots, 0, r->slot_count * sizeof(*r->slots));
+	for (size_t i = 0; i < count; i++)
+		if (old[i].table)
+			*toml_slot(r, old[i].table, old[i].member->name) = old[i];
+	mem_drop(&old);
+}
+
+/* Add a member with a new name to a table, or an item to a list. */
+static void toml_add(struct toml_reader *r, struct node *parent, struct node *member)
+{
+	node_add(parent, member);
+	if (parent->kind != NODE_MAP)
+		return;
+	if (2 * (r->slots_used + 1) > r->slot_count)
+		toml_grow_slots(r);
+	*toml_slot(r, parent, member->name) = (struct toml_slot){ parent, member };
+	r->slots_used++;
 }
 
 static int toml_fault(struct toml_reader *r, const char *at, const char *reason)
@@ -430,8 +491,8 @@ static int toml_value(struct toml_reader *r, unsigned depth, struct node **out)
 	return 0;
 }
 
-static struct node *toml_new_table(struct node *parent, const char *name, const struct toml_key *k,
-				   unsigned mark)
+static struct node *toml_new_table(struct toml_reader *r, struct node *parent, const char *name,
+				   const struct toml_key *k, unsigned mark)
 {
 	struct node *n = node_new(NODE_MAP, k->span.at, k->span.len);
 
@@ -440,7 +501,7 @@ static struct node *toml_new_table(struct node *parent, const char *name, const 
 	n->key_last = k->last;
 	n->mark = mark;
 	n->block = true;
-	node_add(parent, n);
+	toml_add(r, parent, n);
 	return n;
 }
 
@@ -448,10 +509,10 @@ static struct node *toml_new_table(struct node *parent, const char *name, const 
 static int toml_descend(struct toml_reader *r, struct node **table, const struct toml_key *k)
 {
 	for (size_t i = 0; i + 1 < k->count; i++) {
-		struct node *next = node_get(*table, k->parts[i]);
+		struct node *next = toml_get(r, *table, k->parts[i]);
 
 		if (!next) {
-			next = toml_new_table(*table, k->parts[i], k, TOML_DOTTED + r->section);
+			next = toml_new_table(r, *table, k->parts[i], k, TOML_DOTTED + r->section);
 		} else if (next->kind != NODE_MAP || next->mark != TOML_DOTTED + r->section) {
 			return toml_fault(r, r->text + k->span.at,
 					  "a dotted key extends a value that is complete");
@@ -474,7 +535,7 @@ static int toml_member(struct toml_reader *r, struct node *table, unsigned depth
 	toml_space(r);
 	if (toml_descend(r, &table, &k))
 		return -EBADMSG;
-	if (node_get(table, k.parts[k.count - 1]))
+	if (toml_get(r, table, k.parts[k.count - 1]))
 		return toml_fault(r, r->text + k.span.at, "a key is there twice");
 	if (toml_value(r, depth, &value))
 		return -EBADMSG;
@@ -482,7 +543,7 @@ static int toml_member(struct toml_reader *r, struct node *table, unsigned depth
 	value->key_last = k.last;
 	value->name = k.parts[k.count - 1];
 	k.parts[k.count - 1] = NULL;
-	node_add(table, value);
+	toml_add(r, table, value);
 	return 0;
 }
 
@@ -492,10 +553,10 @@ static int toml_header_parent(struct toml_reader *r, const struct toml_key *k, s
 	struct node *table = r->root;
 
 	for (size_t i = 0; i + 1 < k->count; i++) {
-		struct node *next = node_get(table, k->parts[i]);
+		struct node *next = toml_get(r, table, k->parts[i]);
 
 		if (!next)
-			next = toml_new_table(table, k->parts[i], k, TOML_IMPLICIT);
+			next = toml_new_table(r, table, k->parts[i], k, TOML_IMPLICIT);
 		if (next->kind == NODE_LIST && next->mark == TOML_TABLE_ARRAY)
 			next = next->items[next->count - 1];
 		else if (next->kind != NODE_MAP || next->mark == TOML_CLOSED)
@@ -511,12 +572,12 @@ static int toml_header_parent(struct toml_reader *r, const struct toml_key *k, s
 static int toml_define(struct toml_reader *r, struct node *parent, const struct toml_key *k)
 {
 	const char *name = k->parts[k->count - 1];
-	struct node *found = node_get(parent, name);
+	struct node *found = toml_get(r, parent, name);
 
 	if (found && (found->kind != NODE_MAP || found->mark != TOML_IMPLICIT))
 		return toml_fault(r, r->text + k->span.at, "a table is defined twice");
 	if (!found)
-		found = toml_new_table(parent, name, k, TOML_DEFINED);
+		found = toml_new_table(r, parent, name, k, TOML_DEFINED);
 	found->mark = TOML_DEFINED;
 	found->span = found->key = k->span;
 	r->table = found;
@@ -527,15 +588,15 @@ static int toml_define(struct toml_reader *r, struct node *parent, const struct 
 static int toml_append(struct toml_reader *r, struct node *parent, const struct toml_key *k)
 {
 	const char *name = k->parts[k->count - 1];
-	struct node *found = node_get(parent, name);
+	struct node *found = toml_get(r, parent, name);
 
 	if (found && (found->kind != NODE_LIST || found->mark != TOML_TABLE_ARRAY))
 		return toml_fault(r, r->text + k->span.at, "this is no array of tables");
 	if (!found) {
-		found = toml_new_table(parent, name, k, TOML_TABLE_ARRAY);
+		found = toml_new_table(r, parent, name, k, TOML_TABLE_ARRAY);
 		found->kind = NODE_LIST;
 	}
-	r->table = toml_new_table(found, name, k, TOML_DEFINED);
+	r->table = toml_new_table(r, found, name, k, TOML_DEFINED);
 	return 0;
 }
 
@@ -597,12 +658,15 @@ int toml_tree(const char *text, size_t len, struct node **out_root, struct fault
 				 .root = root,
 				 .table = root,
 				 .fault = fault };
+	int error;
 
 	root->block = true;
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		r.p += 3;
-	if (toml_document(&r))
-		return -EBADMSG;
+	error = toml_document(&r);
+	mem_drop(&r.slots);
+	if (error)
+		return error;
 	*out_root = root;
 	root = NULL;
 	return 0;
