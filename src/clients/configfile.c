@@ -198,6 +198,35 @@ static void configfile_settle(struct configfile *c, enum action action)
 	edits_done(&c->edits);
 }
 
+static void configfile_hide(struct configfile *c, const struct node *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		configfile_hide(c, n->items[i]);
+	if (n->kind != NODE_LIST && n->kind != NODE_MAP)
+		edits_hide(&c->edits, n->span);
+}
+
+/* Values of variables and headers are often secret: the diff must not show them. */
+static void configfile_hide_secrets(struct configfile *c)
+{
+	static const char *const keys[] = { "env",     "envs",         "environment",
+					    "headers", "http_headers", "requestOptions" };
+
+	for (size_t i = 0; i < c->entries.count; i++) {
+		const struct entry *e = &c->entries.list[i];
+
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+			const struct node *n = node_get(e->server, keys[k]);
+
+			if (n)
+				configfile_hide(c, n);
+			n = e->home != e->server ? node_get(e->home, keys[k]) : NULL;
+			if (n)
+				configfile_hide(c, n);
+		}
+	}
+}
+
 void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 {
 	c->killick = p->name && !(c->client && c->client->desktop) ? p->name : p->absolute;
@@ -208,6 +237,7 @@ void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 	if (!c->change_count)
 		return;
 	configfile_settle(c, p->action);
+	configfile_hide_secrets(c);
 	c->change_count = 0;
 	for (size_t i = 0; i < c->entries.count; i++)
 		c->change_count += c->planned[i];

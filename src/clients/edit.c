@@ -26,6 +26,12 @@ void edits_add(struct edits *e, struct span old, struct buf *text)
 	e->count++;
 }
 
+void edits_hide(struct edits *e, struct span secret)
+{
+	e->hidden = mem_grow(e->hidden, e->hidden_count + 1, sizeof(*e->hidden));
+	e->hidden[e->hidden_count++] = secret;
+}
+
 size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct iovec **out)
 {
 	struct iovec *v = mem_grow(NULL, 2 * e->count + 1, sizeof(*v));
@@ -59,7 +65,8 @@ void edits_done(struct edits *e)
 	for (size_t i = 0; i < e->count; i++)
 		free(e->list[i].text);
 	mem_drop(&e->list);
-	e->count = 0;
+	mem_drop(&e->hidden);
+	e->count = e->hidden_count = 0;
 	e->overlap = false;
 }
 
@@ -108,6 +115,51 @@ static size_t edits_print(FILE *out, char mark, const char *s, size_t len)
 	return lines;
 }
 
+/* A part of a hidden value: its quotes and line ends stay, so that lines can be counted. */
+static void edits_mask(const char *text, struct span secret, size_t from, size_t to,
+		       struct buf *out)
+{
+	bool begun = false;
+
+	for (size_t i = from; i < to; i++) {
+		bool edge = i == secret.at || i + 1 == span_end(secret);
+
+		if ((edge && strchr("\"'", text[i])) || strchr("\r\n", text[i])) {
+			buf_add(out, text + i, 1);
+			begun = false;
+		} else if (!begun) {
+			buf_adds(out, text_is_utf8() ? "\xe2\x80\xa6" : "...");
+			begun = true;
+		}
+	}
+}
+
+/* Append the bytes from..to of the old text, without hidden values. */
+static void edits_shown(const struct edits *e, const char *text, size_t from, size_t to,
+			struct buf *out)
+{
+	while (from < to) {
+		const struct span *next = NULL;
+		size_t stop = to;
+
+		for (size_t i = 0; i < e->hidden_count; i++) {
+			const struct span *h = &e->hidden[i];
+
+			if (h->len && span_end(*h) > from && h->at < stop) {
+				next = h;
+				stop = h->at > from ? h->at : from;
+			}
+		}
+		buf_add(out, text + from, stop - from);
+		from = stop;
+		if (!next)
+			continue;
+		stop = span_end(*next) < to ? span_end(*next) : to;
+		edits_mask(text, *next, from, stop, out);
+		from = stop;
+	}
+}
+
 /* The lines of the edits i.., cut to the neighbourhood of the edits in long lines. Returns the edit
  * behind the block. */
 static size_t edits_block(const struct edits *e, const char *text, size_t len, size_t i,
@@ -150,12 +202,22 @@ struct edits_count { /* lines of a hunk */
 	size_t before, after;
 };
 
-static void edits_print_same(FILE *out, const char *s, size_t len, struct edits_count *count)
+static void edits_count_same(FILE *out, const char *s, size_t len, struct edits_count *count)
 {
 	size_t lines = edits_print(out, ' ', s, len);
 
 	count->before += lines;
 	count->after += lines;
+}
+
+/* Print the lines from..to of the old text, which are also in the new one. */
+static void edits_print_same(const struct edits *e, const char *text, size_t from, size_t to,
+			     FILE *out, struct edits_count *count)
+{
+	AUTO(buf_done) struct buf shown = BUF_INIT(BUF_ANY_SIZE);
+
+	edits_shown(e, text, from, to, &shown);
+	edits_count_same(out, shown.data, shown.len, count);
 }
 
 /* How many bytes at the beginning are the same whole lines? */
@@ -173,19 +235,20 @@ static size_t edits_common(const char *a, size_t a_len, const char *b, size_t b_
 static void edits_print_block(const struct edits *e, const char *text, struct span block, size_t i,
 			      size_t next, FILE *out, struct edits_count *count)
 {
-	AUTO(buf_done) struct buf after = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(buf_done) struct buf before = BUF_INIT(BUF_ANY_SIZE), after = BUF_INIT(BUF_ANY_SIZE);
 	size_t at = block.at;
 
 	for (; i < next; i++) {
-		buf_add(&after, text + at, e->list[i].old.at - at);
+		edits_shown(e, text, at, e->list[i].old.at, &after);
 		buf_add(&after, e->list[i].text, e->list[i].len);
 		at = span_end(e->list[i].old);
 	}
-	buf_add(&after, text + at, span_end(block) - at);
+	edits_shown(e, text, at, span_end(block), &after);
+	edits_shown(e, text, block.at, span_end(block), &before);
 	/* an edit at the end of a line leaves the line as it was */
-	at = edits_common(text + block.at, block.len, after.data, after.len);
-	edits_print_same(out, after.data, at, count);
-	count->before += edits_print(out, '-', text + block.at + at, block.len - at);
+	at = edits_common(before.data, before.len, after.data, after.len);
+	edits_count_same(out, after.data, at, count);
+	count->before += edits_print(out, '-', before.data + at, before.len - at);
 	count->after += edits_print(out, '+', after.data + at, after.len - at);
 }
 
@@ -198,7 +261,7 @@ static size_t edits_print_hunk(const struct edits *e, const char *text, size_t l
 
 	at = edits_back(text, block.at, *floor, CONTEXT);
 	for (;;) {
-		edits_print_same(out, text + at, block.at - at, count);
+		edits_print_same(e, text, at, block.at, out, count);
 		edits_print_block(e, text, block, i, next, out, count);
 		at = span_end(block);
 		if (next == e->count)
@@ -211,7 +274,7 @@ static size_t edits_print_hunk(const struct edits *e, const char *text, size_t l
 		}
 	}
 	*floor = edits_forth(text, len, at, CONTEXT);
-	edits_print_same(out, text + at, *floor - at, count);
+	edits_print_same(e, text, at, *floor, out, count);
 	return next;
 }
 

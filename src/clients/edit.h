@@ -24,7 +24,9 @@ struct edit {
 struct edits {
 	struct edit *list; /* in the order of the text */
 	size_t count;
-	bool overlap; /* an edit was not added, because its range overlaps another */
+	bool overlap;        /* an edit was not added, because its range overlaps another */
+	struct span *hidden; /* values of the old text that edits_diff does not print */
+	size_t hidden_count;
 };
 #define EDITS_INIT                                                                                 \
 	{                                                                                          \
@@ -33,6 +35,8 @@ struct edits {
 
 /* Replace `old` by the contents of `text`, which is empty afterwards. */
 void edits_add(struct edits *e, struct span old, struct buf *text);
+/* Let edits_diff print a mark in place of these bytes, which no edit changes. */
+void edits_hide(struct edits *e, struct span secret);
 /* The new text as pieces of the old one and of the edits, which are borrowed. Returns their number;
  * the caller frees *out. */
 size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct iovec **out);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -614,4 +615,61 @@ TEST(a_directory_that_is_exchanged_meanwhile_is_not_written)
 	EQ(replace_read(&r, "other/f", &e), 0);
 	STREQ(r.text.data, "old");
 	replace_done(&r);
+}
+
+TEST(toml_with_60000_keys_in_a_table_is_read_in_bounded_time, .timeout_ms = 60000)
+{
+	enum { KEYS = 60000 };
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(node_drop) struct node *root = NULL;
+	struct timespec before, after;
+	char line[40];
+	double ms;
+
+	for (int i = 0; i < KEYS; i++) {
+		snprintf(line, sizeof(line), "a-long-name-of-a-key-%d = 1\n", i);
+		buf_adds(&text, line);
+	}
+	OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before) == 0);
+	root = toml(text.data);
+	OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after) == 0);
+	ms = (double)(after.tv_sec - before.tv_sec) * 1e3 +
+	     (double)(after.tv_nsec - before.tv_nsec) / 1e6;
+	EQ(root->count, KEYS);
+	t_note("%d keys in %.0f ms of CPU time", KEYS, ms);
+	OK(ms < 2000 * T_PATIENCE);
+}
+
+TEST(the_diff_does_not_print_the_values_of_variables_and_headers)
+{
+	static const char text[] =
+		"[mcp_servers.a]\nenv = { KEY = \"secret-1\", B = 'secret-2' }\ncommand = 'x'\n"
+		"[mcp_servers.a.http_headers]\nX = \"\"\"secret-3\nsecret-4\"\"\"\n";
+	static const char one[] =
+		"{\"mcpServers\":{\"a\":{\"env\":{\"K\":\"secret-5\"},\"command\":"
+		"\"x\",\"headers\":{\"A\":\"secret-6\"}}}}";
+	static const char *const texts[] = { text, one }, *const paths[] = { "a.toml", "a.json" };
+
+	OK(chdir(t_audit.dir) == 0);
+	for (int i = 0; i < 2; i++) {
+		struct client_file given = { .path = (char *)paths[i] };
+		struct configfile_plan plan = { .action = ACTION_WRAP, .name = "killick" };
+		AUTO(mem_drop) char *diff = NULL;
+		struct configfile c;
+		size_t size;
+		FILE *f = open_memstream(&diff, &size);
+
+		write_text(paths[i], texts[i]);
+		configfile_open(&c, &given);
+		STREQ(c.fault, "");
+		configfile_plan(&c, &plan);
+		EQ(c.change_count, 1);
+		configfile_diff(&c, "f", f);
+		fclose(f);
+		configfile_done(&c);
+		if (strstr(diff, "secret"))
+			FAIL("%s", diff);
+		if (!strstr(diff, i ? "\"K\":\"...\"" : "KEY = \"...\", B = '...'"))
+			FAIL("%s", diff);
+	}
 }
