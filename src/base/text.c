@@ -119,14 +119,16 @@ void text_cut(const char *s, size_t columns, char *out, size_t size)
 
 void text_cut_middle(const char *s, size_t columns, char *out, size_t size)
 {
-	const char *tail = s;
-	size_t head;
+	const char *tail = s, *name = strrchr(s, '/');
+	size_t head = columns / 4 > 8 ? columns / 4 : 8;
 
 	if (columns < 12 || (text_width(s) <= columns && strlen(s) < size)) {
 		text_cut(s, columns, out, size);
 		return;
 	}
-	text_cut(s, columns / 4 > 8 ? columns / 4 : 8, out, size / 2);
+	while (name && head > 3 && head + text_width(name) > columns)
+		head--;
+	text_cut(s, head, out, size / 2);
 	head = text_width(out);
 	while (*tail && (head + text_width(tail) > columns || strlen(tail) > size / 2 - 1)) {
 		do

@@ -24,7 +24,7 @@ size_t text_width(const char *s);
 
 /* Copy s cut to at most `columns`, with a mark at the end when it was cut. */
 void text_cut(const char *s, size_t columns, char *out, size_t size);
-/* The same with the mark behind the first quarter: the end of s stays. */
+/* The same for a path, with the mark near the beginning: the name of the file stays. */
 void text_cut_middle(const char *s, size_t columns, char *out, size_t size);
 
 /* "512K", "1.2M", "120M", "3.4G": five characters at most. */

@@ -170,7 +170,7 @@ int backup_keep(const struct replace *r, bool wrapped, struct backup *out, struc
 			return 0;
 		error = n + 1 < BACKUP_NUMBERS ? 0 : -EEXIST;
 	}
-	err_set(e, error, "cannot keep a copy of %.120s as %.200s: %s", r->path,
+	err_set(e, error, "cannot write %.160s, the copy of the old file: %s",
 		*out->path ? out->path : p.shown, strerror(-error));
 	*out = (struct backup){ .fresh = false };
 	return error;

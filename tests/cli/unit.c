@@ -183,6 +183,27 @@ TEST(text_cut_fits_and_marks_the_cut)
 	}
 }
 
+TEST(a_path_is_cut_in_the_middle_and_keeps_the_name_of_the_file)
+{
+	static const char path[] = "~/.config/goose/config.yaml";
+	char out[64];
+
+	text_set_utf8(false);
+	text_cut_middle(path, 27, out, sizeof(out));
+	STREQ(out, path);
+	text_cut_middle(path, 24, out, sizeof(out));
+	STREQ(out, "~/.co...oose/config.yaml");
+	text_cut_middle(path, 16, out, sizeof(out));
+	STREQ(out, "~/.~/config.yaml");
+	text_set_utf8(true);
+	text_cut_middle("~/.config/\xc3\xa4\xc3\xb6\xc3\xbc/\xc3\xa4.json", 15, out, sizeof(out));
+	STREQ(out, "~/.conf\xe2\x80\xa6/\xc3\xa4.json");
+	for (size_t n = 0; n < 30; n++) {
+		text_cut_middle(path, n, out, sizeof(out));
+		OK(text_width(out) <= n);
+	}
+}
+
 TEST(sizes_and_spans_are_short)
 {
 	char out[24];
