@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
@@ -19,12 +20,16 @@
 #include "keeper/clock.h"
 #include "keeper/container.h"
 
-enum { OUTPUT_MAX = 16384 }; /* bytes of an answer; an id takes 65 */
+enum {
+	OUTPUT_MAX = 16384, /* bytes of an answer; an id takes 65 */
+	SPEC_MAX = 65536,   /* what a pipe holds */
+};
 
 const char container_end_help[] =
-	"usage: killick container-end --spec TEXT --grace TIME --time TIME --lost yes|no\n"
+	"usage: killick container-end --grace TIME --time TIME --lost yes|no\n"
 	"\n"
-	"For killick itself: removes the container of a tree that has ended.\n";
+	"For killick itself: removes the container of a tree that has ended. Standard input\n"
+	"says which one.\n";
 
 struct container_end {
 	struct engine_spec spec;
@@ -111,13 +116,24 @@ static void container_end_set_places(const struct engine_spec *spec)
 		putenv(*entry); /* used until the program ends */
 }
 
+/* Read the spec. A text that is cut off could have another meaning, so an error is no end. */
+static bool container_end_read(struct buf *out)
+{
+	char text[1024];
+	ssize_t n;
+
+	while ((n = read(STDIN_FILENO, text, sizeof(text))) > 0)
+		if (buf_add(out, text, (size_t)n) < 0)
+			return false;
+	return n == 0 && out->len > 0;
+}
+
 int verb_container_end(int argc, char **argv)
 {
 	struct container_end e = { .lost = true };
-	const char *spec = NULL;
+	AUTO(buf_done) struct buf spec = BUF_INIT(SPEC_MAX);
 	unsigned time_ms = CONTAINER_BUDGET_MS;
 	const struct option options[] = {
-		{ "spec", OPTION_TEXT, "a text of killick", .text = &spec },
 		{ "grace", OPTION_TIME, "a time", .ms = &e.grace_ms },
 		{ "time", OPTION_TIME, "a time", .ms = &time_ms },
 		{ "lost", OPTION_YES_NO, "yes or no", .flag = &e.lost },
@@ -127,7 +143,7 @@ int verb_container_end(int argc, char **argv)
 
 	if (!cli_options(argc, argv, container_end_help, options, &status))
 		return status;
-	if (!spec || engine_spec_read(spec, e.lost, &e.spec) < 0)
+	if (!container_end_read(&spec) || engine_spec_read(spec.data, e.lost, &e.spec) < 0)
 		return CONTAINER_UNKNOWN;
 	e.deadline_us = clock_us() + time_ms * 1000LL;
 	if (e.lost)

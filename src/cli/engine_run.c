@@ -57,7 +57,7 @@ static bool has_init(const struct engine_command *c)
 }
 
 /* A new file in the first directory for records that can be used. The engine makes the file, and
- * refuses a file that exists. NULL: no directory can be used. */
+ * refuses a file that exists. NULL: no directory can be used; then the report has no id. */
 static char *new_cidfile(const char *label)
 {
 	for (const char *const *dir = record_dirs(); *dir; dir++) {
@@ -73,40 +73,6 @@ static char *new_cidfile(const char *label)
 		buf_addf(&b, "%s%s%s/%s%s", cwd, *cwd ? "/" : "", *dir, CONTAINER_FILE, label);
 		return buf_take(&b);
 	}
-	return NULL;
-}
-
-/* The working directory of the engine's command: that of --cwd, or ours. */
-static char *engine_cwd(int argc, char **argv)
-{
-	struct option_reader r = { .argc = argc, .argv = argv, .at = 1 };
-	const char *cwd = NULL;
-	const struct option ours[] = { { "cwd", OPTION_WORD, .text = &cwd }, { NULL } };
-	char here[PATH_MAX] = "";
-	struct buf b = BUF_INIT(BUF_ANY_SIZE);
-
-	for (; r.at < argc && strcmp(argv[r.at], "--") != 0; r.at++)
-		option_read(&r, ours);
-	if ((!cwd || *cwd != '/') && !getcwd(here, sizeof(here)))
-		here[0] = '\0';
-	buf_addf(&b, "%s%s%s", here, *here && cwd ? "/" : "", cwd ? cwd : "");
-	return buf_take(&b);
-}
-
-/* The user's own cidfile, absolute. A file that exists already is not the file of this container:
- * the engine will refuse it. NULL: then the report has no id. */
-static char *given_cidfile(const struct engine_command *c, int argc, char **argv)
-{
-	AUTO(mem_drop) char *cwd = engine_cwd(argc, argv);
-	struct buf b = BUF_INIT(BUF_ANY_SIZE);
-
-	if (c->cidfile[0] == '/')
-		buf_adds(&b, c->cidfile);
-	else
-		buf_addf(&b, "%s/%s", cwd, c->cidfile);
-	if (b.len <= CONTAINER_TEXT_MAX && access(b.data, F_OK) < 0)
-		return buf_take(&b);
-	buf_done(&b);
 	return NULL;
 }
 
@@ -142,7 +108,7 @@ static void add_command(struct words *w, char **command, const struct engine_com
 		if (!c->init && !c->no_init && has_init(c))
 			add(w, "--init");
 		addf(w, "--label=" ENGINE_LABEL, label);
-		if (!c->cidfile)
+		if (cidfile)
 			addf(w, "--cidfile", cidfile);
 	}
 }
@@ -186,16 +152,13 @@ static void start_pause_process(const struct engine_command *c)
 		ENGINE_CALL(c->call, clock_us() + PAUSE_START_MS * 1000LL, &out, "unshare", "true");
 }
 
-/* The options of killick for a command that is held. False: no directory for the cidfile. */
-static bool add_container(struct words *w, const struct engine_command *c, const char *label,
-			  const char *cidfile)
+/* Give the keeper the spec. Other users can read command lines, but no environment. */
+static void add_container(struct words *w, const struct engine_command *c, const char *label)
 {
 	AUTO(mem_drop) char *spec = engine_spec_write(label, c->call);
 
-	addf(w, "--container", spec);
-	if (cidfile)
-		addf(w, "--cidfile", cidfile);
-	return cidfile || c->cidfile;
+	setenv(CONTAINER_VARIABLE, spec, 1);
+	add(w, "--container");
 }
 
 int engine_run(int argc, char **argv)
@@ -218,15 +181,12 @@ int engine_run(int argc, char **argv)
 	command = argv + i + 1;
 	random_hex(label, ENGINE_LABEL_LEN);
 	held = engine_is_held(command, &c);
+	if (held && !c.cidfile)
+		cidfile = new_cidfile(label);
 	if (held)
-		cidfile = c.cidfile ? given_cidfile(&c, argc, argv) : new_cidfile(label);
-	if (!held) {
+		add_container(&w, &c, label);
+	else
 		add(&w, "--no-container");
-	} else if (!add_container(&w, &c, label, cidfile)) {
-		cli_say(VERB, "no directory for the file with the container's id; set "
-			      "KILLICK_RUNTIME_DIR to a directory, or use --no-container");
-		return EXIT_UNAVAILABLE;
-	}
 	add(&w, "--");
 	add_command(&w, command, &c, held ? label : NULL, cidfile);
 	add(&w, NULL);

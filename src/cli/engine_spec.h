@@ -12,8 +12,10 @@
 
 #include <stdbool.h>
 
+#include "keeper/container.h"
+
 #define ENGINE_LABEL     "killick.run" /* the name of the label that killick gives to containers */
-#define ENGINE_LABEL_LEN 16            /* hex digits of its value */
+#define ENGINE_LABEL_LEN CONTAINER_LABEL_LEN /* hex digits of its value */
 
 struct engine_spec {
 	char label[ENGINE_LABEL_LEN + 1];

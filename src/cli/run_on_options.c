@@ -73,10 +73,8 @@ static const char *misplaced(const struct options *o)
 		return "--linger";
 	if (o->recipe.arg0)
 		return "--arg0";
-	if (o->container)
+	if (o->has_container)
 		return "--container";
-	if (o->cidfile)
-		return "--cidfile";
 	if (o->no_container)
 		return "--no-container";
 	if (!o->recipe.sweep)

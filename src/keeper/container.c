@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "signals.h"
 #include "tree.h"
 
+#define HEX           "0123456789abcdef"
 #define CALL_SPARE_MS 500 /* `killick container-end` gives up this long before its keeper does */
 #define PAUSE_MS      10  /* how often to look at its process, when no SIGCHLD comes */
 #define KILL_WAIT_MS  500 /* for its process to die of SIGKILL */
@@ -31,11 +33,16 @@ const char *container_engine(const char *command)
 	return NULL;
 }
 
-void container_init(struct container *c, const char *spec, const char *cidfile, const char *command)
+void container_init(struct container *c, const char *spec, const char *command)
 {
-	*c = (struct container){ .spec = spec, .cidfile = cidfile, .fate = CONTAINER_UNTRIED };
+	const char *label = spec ? spec + (*spec == CONTAINER_PRIVATE) : "";
+
+	*c = (struct container){ .spec = spec, .fate = CONTAINER_UNTRIED };
 	if (spec)
 		c->engine = container_engine(command);
+	if (strspn(label, HEX) == CONTAINER_LABEL_LEN)
+		snprintf(c->cidfile, sizeof(c->cidfile), CONTAINER_FILE "%.*s", CONTAINER_LABEL_LEN,
+			 label);
 }
 
 bool container_is_recorded(const struct container *c)
@@ -65,13 +72,17 @@ const char *container_reason(enum container_fate fate)
 
 /* The engine wrote the file, or another process of this user did: only a plain file with nothing
  * but a container's id counts. */
-static void container_read_id(struct container *c)
+static void container_read_id(struct container *c, int dirfd)
 {
 	char text[CONTAINER_ID_MAX + 2];
-	int fd = c->cidfile ? open(c->cidfile,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-			    : -1;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int fd = dirfd < 0 || !c->cidfile[0]
+			 ? -1
+			 : openat(dirfd, c->cidfile,
+				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)
+			    ? -1
+			    : read(fd, text, sizeof(text) - 1);
 	size_t len;
 
 	if (fd >= 0)
@@ -79,7 +90,7 @@ static void container_read_id(struct container *c)
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	len = strspn(text, "0123456789abcdef");
+	len = strspn(text, HEX);
 	if (len == 0 || len > CONTAINER_ID_MAX || (text[len] && strcmp(text + len, "\n") != 0))
 		return;
 	memcpy(c->id, text, len);
@@ -88,13 +99,12 @@ static void container_read_id(struct container *c)
 
 /* In the new process. /proc/self/exe is this program, the small one or the large one; the small one
  * starts the large one for this verb. */
-static _Noreturn void container_exec(const struct container *c, const struct container_call *call,
+static _Noreturn void container_exec(const struct container_call *call, int spec_fd,
 				     unsigned time_ms)
 {
 	char time[16], grace[16];
-	char *argv[] = { "killick", "container-end", "--time", time,
-			 "--grace", grace,           "--lost", call->lost ? "yes" : "no",
-			 "--spec",  (char *)c->spec, NULL };
+	char *argv[] = { "killick", "container-end",           "--time", time, "--grace", grace,
+			 "--lost",  call->lost ? "yes" : "no", NULL };
 
 	assert(time_ms > CALL_SPARE_MS);
 	snprintf(time, sizeof(time), "%ums", time_ms - CALL_SPARE_MS);
@@ -104,11 +114,47 @@ static _Noreturn void container_exec(const struct container *c, const struct con
 		tree_mount_proc();
 	if (call->cwd && chdir(call->cwd) < 0)
 		_exit(CONTAINER_UNKNOWN);
-	stdio_drop_from(STDIN_FILENO);
+	if (dup2(spec_fd, STDIN_FILENO) < 0)
+		_exit(CONTAINER_UNKNOWN);
+	stdio_drop_from(STDOUT_FILENO);
 	stdio_only(true);
 	tree_default_signals();
 	execve("/proc/self/exe", argv, call->envp);
 	_exit(CONTAINER_UNKNOWN);
+}
+
+/* A pipe with the spec in it, whose other end is closed. -1: the spec is longer than a pipe holds,
+ * or no descriptor is free. */
+static int container_spec_pipe(const char *spec)
+{
+	size_t len = strlen(spec);
+	ssize_t n;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	n = write(fds[1], spec, len);
+	close(fds[1]);
+	if (n >= 0 && (size_t)n == len)
+		return fds[0];
+	close(fds[0]);
+	return -1;
+}
+
+/* Start `killick container-end`. */
+static pid_t container_start(const struct container *c, const struct container_call *call,
+			     unsigned time_ms)
+{
+	int spec_fd = container_spec_pipe(c->spec);
+	pid_t pid = spec_fd < 0 ? -1 : fork();
+
+	if (pid == 0)
+		container_exec(call, spec_fd, time_ms);
+	if (spec_fd >= 0)
+		close(spec_fd);
+	if (pid > 0)
+		setpgid(pid, pid); /* both processes set the group, so that it exists for both */
+	return pid;
 }
 
 /* Wait for the process until the deadline; true: it has ended, and is not reaped. */
@@ -149,14 +195,11 @@ void container_end(struct container *c, const struct container_call *call)
 	pid_t pid;
 
 	assert(c->spec && call->envp);
-	container_read_id(c);
+	container_read_id(c, call->dirfd);
 	c->fate = CONTAINER_UNKNOWN;
-	pid = fork();
-	if (pid == 0)
-		container_exec(c, call, time_ms);
+	pid = container_start(c, call, time_ms);
 	if (pid < 0)
 		return;
-	setpgid(pid, pid); /* both processes set the group, so that it exists for both */
 	if (!container_wait(pid, now_us + time_ms * 1000LL, call->may_stop)) {
 		c->fate = CONTAINER_LATE;
 		kill(-pid, SIGKILL);
@@ -170,10 +213,12 @@ void container_end(struct container *c, const struct container_call *call)
 		c->fate = container_fate_of(&si);
 }
 
-void container_forget(const struct container *c)
+void container_forget(int dirfd, const char *name)
 {
-	const char *slash = c->cidfile ? strrchr(c->cidfile, '/') : NULL;
+	size_t len = strlen(CONTAINER_FILE);
 
-	if (slash && strncmp(slash + 1, CONTAINER_FILE, strlen(CONTAINER_FILE)) == 0)
-		unlink(c->cidfile);
+	if (dirfd >= 0 && strncmp(name, CONTAINER_FILE, len) == 0 &&
+	    strlen(name) == len + CONTAINER_LABEL_LEN &&
+	    strspn(name + len, HEX) == CONTAINER_LABEL_LEN)
+		unlinkat(dirfd, name, 0);
 }

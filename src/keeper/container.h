@@ -3,12 +3,16 @@
  * A container of docker, podman or nerdctl belongs to its engine and not to the tree. So the keeper
  * cannot end the container; it can ask the engine. The large program knows the engines: it adds a
  * label and a file for the container's id to the command (cli/engine_run.c), and it removes
- * containers (cli/container_end.c). The keeper gets two texts, which it does not understand:
+ * containers (cli/container_end.c). The keeper gets a text, of which it reads only the label:
  *
  *   spec     says which containers are meant, and how the engine is called. `killick container-end`
  *            gets the spec, asks the engine, removes, and asks again. The spec is also in the
- *            record, for the janitor. A spec that begins with '!' is not: see engine.h.
- *   cidfile  the file with the container's id, for the report. The engine writes the file.
+ *            record, for the janitor. A spec that begins with '!' is not: see engine.h. The spec
+ *            may have passwords (DOCKER_HOST), so no command line has it: the large program gives
+ *            it to the keeper by CONTAINER_VARIABLE, the keeper to `container-end` by a pipe.
+ *   cidfile  the file with the container's id, for the report. The engine writes the file into the
+ *            directory of the records. A cidfile of the user is not opened: its file system may
+ *            hang.
  *
  * Life: container_init -> (the tree runs and ends) -> container_end -> container_forget.
  * Threads: one.  Blocking: container_end, for its budget.  Allocates: never.
@@ -18,11 +22,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CONTAINER_BUDGET_MS 10000   /* for the engine, beside the container's grace */
-#define CONTAINER_ID_MAX    64      /* hex digits */
-#define CONTAINER_FILE      ".cid-" /* how the name of a cidfile begins that killick made */
-#define CONTAINER_PRIVATE   '!'     /* the first byte of a spec that is not for the record */
-#define CONTAINER_TEXT_MAX  500     /* bytes of a spec, and of the path of a cidfile */
+#define CONTAINER_BUDGET_MS 10000               /* for the engine, beside the container's grace */
+#define CONTAINER_ID_MAX    64                  /* hex digits */
+#define CONTAINER_FILE      ".cid-"             /* the name of a cidfile: this and the label */
+#define CONTAINER_LABEL_LEN 16                  /* hex digits */
+#define CONTAINER_VARIABLE  "KILLICK_CONTAINER" /* the spec for a keeper with --container */
+#define CONTAINER_PRIVATE   '!' /* the first byte of a spec that is not for the record */
+#define CONTAINER_TEXT_MAX  500 /* bytes of a spec, and of the path of a cidfile */
 
 /* The result of container_end; the exit status of `killick container-end` is one of these, too. */
 enum container_fate {
@@ -35,15 +41,16 @@ enum container_fate {
 
 struct container {
 	const char *spec; /* NULL: the server's command is not an engine's */
-	const char *cidfile;
-	const char *engine;            /* for the report */
-	char id[CONTAINER_ID_MAX + 1]; /* "": not known */
+	char cidfile[sizeof(CONTAINER_FILE) + CONTAINER_LABEL_LEN]; /* its name; "": none */
+	const char *engine;                                         /* for the report */
+	char id[CONTAINER_ID_MAX + 1];                              /* "": not known */
 	enum container_fate fate;
 };
 
 struct container_call {    /* how to call the engine */
 	unsigned grace_ms; /* for the main process of the container, between SIGTERM and SIGKILL */
 	char **envp;
+	int dirfd;       /* the directory of the records, with the cidfile; -1: none */
 	const char *cwd; /* NULL: ours */
 	bool own_proc;   /* mount the /proc of this pid namespace first */
 	bool lost;       /* the spec is from a record, which may be forged */
@@ -54,8 +61,7 @@ struct container_call {    /* how to call the engine */
 const char *container_engine(const char *command);
 
 /* Borrows all texts. `command` is the program of the server. */
-void container_init(struct container *c, const char *spec, const char *cidfile,
-		    const char *command);
+void container_init(struct container *c, const char *spec, const char *command);
 
 /* May the record have the spec? */
 bool container_is_recorded(const struct container *c);
@@ -67,8 +73,9 @@ unsigned container_budget_ms(const struct container *c, unsigned grace_ms);
  * that the engine's command leaves behind are for the caller to end. */
 void container_end(struct container *c, const struct container_call *call);
 
-/* Remove a cidfile that killick made. */
-void container_forget(const struct container *c);
+/* Remove the cidfile `name` from the directory. Does nothing when the name is not that of a cidfile
+ * (a record may be forged), or when dirfd is -1. */
+void container_forget(int dirfd, const char *name);
 
 /* The reason why a container is not gone, for sentences. */
 const char *container_reason(enum container_fate fate);

@@ -239,7 +239,7 @@ static bool remove_cgroups(const struct sweep *s, const struct record *rec)
 /* The last step: nothing of the tree is left. */
 static void sweep_remove(const struct sweep *s, const struct record *rec)
 {
-	container_forget(&(struct container){ .cidfile = rec->cidfile });
+	container_forget(s->dirfd, rec->cidfile);
 	record_remove(s->dirfd, rec->tree);
 }
 
@@ -397,6 +397,7 @@ static int sweep_container(void *ctx, const struct record *rec, int fd)
 								 ? rec->grace_ms
 								 : JANITOR_GRACE_MS,
 					     .envp = environ,
+					     .dirfd = s->dirfd,
 					     .lost = true,
 					     .may_stop = j->is_child };
 	struct container c;
@@ -408,7 +409,7 @@ static int sweep_container(void *ctx, const struct record *rec, int fd)
 		return 0;
 	if (clock_us() >= s->containers_until_us)
 		return 1;
-	container_init(&c, rec->engine, rec->cidfile[0] ? rec->cidfile : NULL, "");
+	container_init(&c, rec->engine, "");
 	container_end(&c, &call);
 	if (c.fate != CONTAINER_GONE) {
 		j->containers_left++;

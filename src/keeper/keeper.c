@@ -169,7 +169,7 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 	k->tree.mark.control_fd = k->control_fd;
 	k->envp = server_environment(environment, k->mark, k->control_fd >= 0);
 	k->sh_argv = exec_room(opt->recipe.argv);
-	container_init(&k->container, opt->container, opt->cidfile, opt->recipe.argv[0]);
+	container_init(&k->container, opt->container, opt->recipe.argv[0]);
 	if (!k->envp || !k->sh_argv) {
 		keeper_say("out of memory");
 		return EXIT_TRY_AGAIN;
@@ -311,7 +311,7 @@ static struct who own_self(void)
 /* Only a record with a spec makes a janitor remove the container. */
 static void record_container(struct keeper *k)
 {
-	if (k->container.cidfile)
+	if (k->container.cidfile[0])
 		record_add(k->record_fd, "cidfile", "%s", k->container.cidfile);
 	if (container_is_recorded(&k->container))
 		record_add(k->record_fd, "engine", "%s", k->container.spec);
@@ -435,6 +435,7 @@ int keeper_end_container(struct keeper *k, int survivors)
 {
 	const struct container_call call = { .grace_ms = container_grace_ms(k),
 					     .envp = k->envp,
+					     .dirfd = k->record_dirfd,
 					     .cwd = k->opt.recipe.cwd,
 					     .own_proc = k->tree.pidns };
 	int killed = k->tree.killed;
@@ -463,7 +464,7 @@ void keeper_clean(struct keeper *k)
 		keeper_log(k, "event=cgroup-left path=%s reason=\"%s\"", k->tree.cg.path,
 			   strerror(-r));
 	if (!is_left)
-		container_forget(&k->container);
+		container_forget(k->record_dirfd, k->container.cidfile);
 	if (k->record_fd < 0)
 		return;
 	/* The scan for the mark failed: leave it to the next janitor. Without /proc the janitor

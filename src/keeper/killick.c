@@ -4,6 +4,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -87,6 +88,10 @@ static int killick_main_run(int argc, char **argv)
 	if (options_parse(argc, argv, &opt, &why) < 0) {
 		keeper_say("run: %s", why.text);
 		return EXIT_USAGE;
+	}
+	if (opt.has_container) {
+		opt.container = getenv(CONTAINER_VARIABLE);
+		unsetenv(CONTAINER_VARIABLE); /* not for the server; the text itself stays */
 	}
 	return watch_run(&opt, environ);
 }

@@ -75,7 +75,7 @@ int options_parse(int argc, char **argv, struct options *out, struct line *why)
 {
 	struct options o = { .recipe = RECIPE_DEFAULT, .owner = OWNER_PARENT, .control = -1 };
 	struct option_reader r = { .argc = argc, .argv = argv };
-	enum { OURS = 7 };
+	enum { OURS = 6 };
 	struct option table[OURS + RECIPE_OPTIONS + 1] = {
 		{ "owner", OPTION_OTHER, "parent, stdin or a process id", .other = &o,
 		  .read = read_owner },
@@ -84,8 +84,7 @@ int options_parse(int argc, char **argv, struct options *out, struct line *why)
 		  .text = &o.report },
 		{ "control", OPTION_OTHER, "the number of an open socket above 2", .other = &o,
 		  .read = read_descriptor },
-		{ "container", OPTION_TEXT, "a text of killick-more", .text = &o.container },
-		{ "cidfile", OPTION_TEXT, "a file", .text = &o.cidfile },
+		{ "container", OPTION_FLAG, NULL, .flag = &o.has_container },
 		{ "no-container", OPTION_FLAG, NULL, .flag = &o.no_container },
 	};
 

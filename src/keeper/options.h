@@ -24,7 +24,8 @@ struct options { /* strings are borrowed from argv */
 	pid_t owner_pid;          /* for OWNER_PID */
 	const char *log, *report; /* NULL: not given */
 	int control;              /* descriptor of the owner's socket (control.h); -1: none */
-	const char *container, *cidfile; /* spec and cidfile (container.h); NULL: not given */
+	bool has_container;       /* only for main: CONTAINER_VARIABLE has the spec */
+	const char *container;    /* the spec (container.h); NULL: none */
 	bool no_container; /* only for main: do not recognise the commands of container engines */
 };
 

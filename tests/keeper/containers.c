@@ -621,7 +621,8 @@ TEST(options_of_the_user_are_kept, .timeout_ms = 60000)
 	OK(engine_has("created", "users-cid image: polite"));
 	held_eof(&h);
 	EQ(held_status(&h), 0);
-	judge_reported_gone(&h, "docker"); /* --rm=false: killick removes it all the same */
+	/* --rm=false: killick removes it all the same; killick does not open the user's cidfile */
+	OK(held_reported(&h, "\"container\":{\"engine\":\"docker\",\"id\":null,\"gone\":true"));
 	held_done(&h);
 	OK(stat(cidfile, &st) == 0 && st.st_size == 64); /* the user's own file stays */
 	judge_gone();
@@ -805,6 +806,8 @@ TEST(global_options_behind_run_are_used_at_the_end, .timeout_ms = 60000)
 
 /* --- records --- */
 
+#define FOREIGN_CID ".cid-0123456789abcdef"
+
 /* A janitor calls nothing but an engine, and no engine with an option that names a program. */
 TEST(a_forged_record_runs_no_program_of_its_own, .timeout_ms = 60000)
 {
@@ -833,6 +836,10 @@ TEST(a_forged_record_runs_no_program_of_its_own, .timeout_ms = 60000)
 	engine_open();
 	snprintf(path, sizeof(path), "%s/trap", t_audit.dir);
 	OK(mkdir(path, 0700) == 0);
+	snprintf(path, sizeof(path), "%s/" FOREIGN_CID, t_audit.dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	OK(fd >= 0);
+	close(fd);
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "%s/%s", t_audit.dir, i ? "evil" : "trap/docker");
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -852,10 +859,16 @@ TEST(a_forged_record_runs_no_program_of_its_own, .timeout_ms = 60000)
 		snprintf(spec, sizeof(spec), specs[i], t_audit.dir);
 		lost_forge(id,
 			   "killick-record 1\ntree=%s\nwatch=999999 1\nhold=999998 1\n"
-			   "engine=%s\ncidfile=%s/evil\n",
-			   id, spec, t_audit.dir);
+			   "engine=%s\ncidfile=%s/%s\n",
+			   id, spec, t_audit.dir, i % 2 ? "evil" : FOREIGN_CID);
 	}
+	lost_forge("00000000000000ff",
+		   "killick-record 1\ntree=00000000000000ff\nwatch=999999 1\nhold=999998 1\n"
+		   "cidfile=%s/%s\n",
+		   t_audit.dir, FOREIGN_CID); /* without an engine the record is removed at once */
 	KILLICK("reap");
+	snprintf(path, sizeof(path), "%s/" FOREIGN_CID, t_audit.dir);
+	OK(stat(path, &st) == 0); /* only files in the directory of the records are removed */
 	snprintf(path, sizeof(path), "%s/ran", t_audit.dir);
 	OK(stat(path, &st) < 0 && errno == ENOENT);
 	snprintf(path, sizeof(path), "%s/evil", t_audit.dir);
@@ -911,6 +924,56 @@ TEST(the_environment_of_a_janitor_chooses_no_daemon, .timeout_ms = 60000)
 	setenv("DOCKER_HOST", "empty", 1); /* the fake engine says that it has no container */
 	EQ(KILLICK("reap"), 0);
 	unsetenv("DOCKER_HOST");
+	judge_gone();
+	engine_close();
+}
+
+/* DOCKER_HOST may have a password, and other users can read command lines. */
+TEST(no_command_line_shows_the_variables_of_the_engine, .timeout_ms = 60000)
+{
+	static const char script[] = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | "
+				     "grep -q 'gehei[m]'";
+	char text[4096];
+	struct held h;
+
+	engine_open();
+	setenv("DOCKER_HOST", "tcp://user:geheim@x:1", 1);
+	setenv("ENGINE_HANG", "ps", 1);
+	HELD(&h, "--grace", "0", "--", "docker", "run", "-i", "stubborn");
+	held_expect(&h, "up");
+	OK(kill(h.watch, SIGTERM) == 0);
+	do /* `killick container-end` runs while the engine hangs */
+		engine_read("calls", text, sizeof(text));
+	while (!strstr(text, " ps ") && poll(NULL, 0, 5) == 0);
+	EQ(WEXITSTATUS(t_wait_child(
+		   t_spawn((char *const[]){ "sh", "-c", (char *)script, NULL }, NULL), HELD_MS)),
+	   1);
+	await_end(&h);
+	held_done(&h);
+	unsetenv("ENGINE_HANG");
+	EQ(KILLICK("reap"), 0);
+	unsetenv("DOCKER_HOST");
+	judge_gone();
+	engine_close();
+}
+
+/* Without a directory for records the label is enough. */
+TEST(a_container_is_held_without_a_directory_for_records, .timeout_ms = 60000)
+{
+	char own[200];
+	struct held h;
+
+	engine_open();
+	snprintf(own, sizeof(own), "%s", getenv("KILLICK_RUNTIME_DIR"));
+	setenv("KILLICK_RUNTIME_DIR", "/proc/none", 1);
+	HELD(&h, "--grace", "200ms", "--", "docker", "run", "-i", "stubborn");
+	held_expect(&h, "up");
+	OK(engine_has("created", "cidfile=- image: stubborn"));
+	OK(kill(h.watch, SIGTERM) == 0);
+	held_status(&h);
+	OK(held_reported(&h, "\"container\":{\"engine\":\"docker\",\"id\":null,\"gone\":true"));
+	held_done(&h);
+	setenv("KILLICK_RUNTIME_DIR", own, 1);
 	judge_gone();
 	engine_close();
 }
