@@ -347,8 +347,10 @@ static int sweep_record(void *ctx, const struct record *rec, int fd)
 
 	if (clock_us() >= s->gather_until_us) {
 		sweep_batch(s);
-		if (clock_us() >= s->deadline_us)
+		if (clock_us() >= s->deadline_us) {
+			s->containers = true; /* perhaps: containers have a time of their own */
 			return 1;
+		}
 	}
 	switch (janitor_look(rec, &due_ms)) {
 	case JANITOR_KEPT:
