@@ -65,7 +65,7 @@ _killick() {
 		*) mapfile -t COMPREPLY < <(compgen -f -W '--yes --dry-run --only --server --json --help' -- "$cur") ;;
 		esac
 		;;
-	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --no-wait --json --help' -- "$cur") ;;
+	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --no-wait --forget --json --help' -- "$cur") ;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W '--reap --json --help' -- "$cur") ;;
 	exec-server)
 		case $prev in

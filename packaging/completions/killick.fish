@@ -31,6 +31,7 @@ complete -c killick -n '__fish_seen_subcommand_from run' -l env -x -d 'a variabl
 complete -c killick -n '__fish_seen_subcommand_from ps' -l tree -d 'draw the processes'
 complete -c killick -n '__fish_seen_subcommand_from ps' -l all -d 'also ended processes'
 complete -c killick -n '__fish_seen_subcommand_from ps reap doctor' -l json -d 'print JSON'
+complete -c killick -n '__fish_seen_subcommand_from reap' -l forget -r -d 'give up the container of a lost tree'
 complete -c killick -n '__fish_seen_subcommand_from reap' -l dry-run -d 'only print what would be ended'
 complete -c killick -n '__fish_seen_subcommand_from reap' -l no-wait -d 'do not wait for keepers'
 complete -c killick -n '__fish_seen_subcommand_from doctor' -l reap -x -d 'end a listed orphan'

@@ -8,6 +8,7 @@
 #include "base/emit.h"
 #include "base/text.h"
 #include "cli.h"
+#include "engine_spec.h"
 #include "keeper/clock.h"
 #include "keeper/janitor.h"
 #include "trees.h"
@@ -20,7 +21,7 @@ enum {
 };
 
 const char reap_help[] =
-	"usage: killick reap [--dry-run] [--no-wait] [--json]\n"
+	"usage: killick reap [--dry-run] [--no-wait] [--forget TREE] [--json]\n"
 	"\n"
 	"End the trees of this user whose keepers are gone or do not work (frozen,\n"
 	"traced or stopped). When the owner or one keeper of a tree is gone, the\n"
@@ -31,12 +32,15 @@ const char reap_help[] =
 	"\n"
 	"  --dry-run   print which trees would be ended, and end none\n"
 	"  --no-wait   skip trees whose keepers still have time\n"
+	"  --forget TREE\n"
+	"              remove the record of this lost tree, although its container is\n"
+	"              perhaps there: for an engine that will never answer\n"
 	"  --json      print one JSON object: trees, ended, survivors, waited_ms,\n"
 	"              containers, containers_left, overdue, orphaned, elsewhere\n"
 	"\n"
 	"Exit status: 0 no such tree is left; 75 a process survived, a container was not\n"
 	"removed, or a tree is overdue or orphaned; 69 /proc is not that of this pid\n"
-	"namespace; 64 usage.\n";
+	"namespace, or --forget found no such tree; 64 usage.\n";
 
 struct reap {
 	bool dry_run, no_wait, as_json;
@@ -77,6 +81,32 @@ static void on_tree(void *ctx, const struct record *rec, int processes, bool don
 		printf("%s: timed out while looking for its processes; its record stays, "
 		       "try again\n",
 		       name);
+	fflush(stdout);
+}
+
+/* Name a container for the user. All words come from a record, which may be forged, so only the
+ * name of a known engine and hex digits are printed. */
+static void reap_on_left(void *ctx, const struct record *rec, enum container_fate fate)
+{
+	const struct reap *reap = ctx;
+	struct engine_spec spec;
+	char name[128];
+	int r = engine_spec_read(rec->engine, false, &spec);
+
+	if (reap->as_json) {
+		if (r == 0)
+			engine_spec_done(&spec);
+		return;
+	}
+	held_title(rec, name, sizeof(name));
+	printf("%s (tree %s): its container is not removed: %s", name, rec->tree,
+	       container_reason(fate));
+	if (r == 0) {
+		printf("; to look for it: %s ps -a --filter label=" ENGINE_LABEL "=%s",
+		       container_engine(spec.words[0]), spec.label);
+		engine_spec_done(&spec);
+	}
+	printf("; to give it up: killick reap --forget %s\n", rec->tree);
 	fflush(stdout);
 }
 
@@ -133,6 +163,7 @@ static void sum(struct janitor *all, const struct janitor *one)
 	all->others = one->others;
 	all->containers += one->containers;
 	all->containers_left = one->containers_left;
+	all->forgotten += one->forgotten;
 }
 
 static void say_waiting(const struct reap *reap, const struct janitor *j)
@@ -216,14 +247,17 @@ int verb_reap(int argc, char **argv)
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 	AUTO(trees_done) struct trees ts = TREES_INIT;
 	struct reap reap = { .json = EMIT_LINES(&text) };
+	struct janitor janitor = { .budget_ms = BUDGET_MS,
+				   .containers_ms = CONTAINERS_MS,
+				   .left_fn = reap_on_left,
+				   .fn = on_tree,
+				   .ctx = &reap };
 	const struct option options[] = {
 		{ "dry-run", .flag = &reap.dry_run },
 		{ "no-wait", .flag = &reap.no_wait },
+		{ "forget", OPTION_TEXT, "the id of a tree", .text = &janitor.forget },
 		{ "json", .flag = &reap.as_json },
 		{ NULL },
-	};
-	struct janitor janitor = {
-		.budget_ms = BUDGET_MS, .containers_ms = CONTAINERS_MS, .fn = on_tree, .ctx = &reap
 	};
 	struct emit *j = &reap.json;
 	int status, r, late, elsewhere;
@@ -256,6 +290,11 @@ int verb_reap(int argc, char **argv)
 		emit_print(j, stdout);
 	} else {
 		reap_summary(&janitor, late + elsewhere);
+	}
+	if (janitor.forget && !janitor.forgotten) {
+		cli_say("reap", "no lost tree '%s' has a container; run 'killick reap' for the ids",
+			janitor.forget);
+		return EXIT_UNAVAILABLE;
 	}
 	return cli_finish("reap",
 			  !reap.dry_run && (janitor.survivors || janitor.unfinished ||

@@ -409,12 +409,20 @@ static int sweep_container(void *ctx, const struct record *rec, int fd)
 	if (!rec->engine[0] || rec->kept || (view != JANITOR_LOST && view != JANITOR_LAST_BOOT) ||
 	    !is_own_file(fd))
 		return 0;
+	if (j->forget && strcmp(j->forget, rec->tree) == 0 &&
+	    (rec->swept || view == JANITOR_LAST_BOOT)) {
+		sweep_remove(s, rec);
+		j->forgotten++;
+		return 0;
+	}
 	if (clock_us() >= s->containers_until_us)
 		return 1;
 	container_init(&c, rec->engine, "");
 	container_end(&c, &call);
 	if (c.fate != CONTAINER_GONE) {
 		j->containers_left++;
+		if (j->left_fn)
+			j->left_fn(j->ctx, rec, c.fate);
 		return c.fate == CONTAINER_LATE && j->is_child;
 	}
 	j->containers++;
@@ -458,7 +466,7 @@ int janitor_sweep(struct janitor *j)
 	s.deadline_us = now_us + j->budget_ms * 1000LL;
 	s.gather_until_us = (now_us + s.deadline_us) / 2;
 	j->trees = j->ended = j->survivors = j->unfinished = j->orphaned = j->others = 0;
-	j->containers = j->containers_left = 0;
+	j->containers = j->containers_left = j->forgotten = 0;
 	j->due_ms = 0;
 	if (!proc_is_own())
 		return -EXDEV;

@@ -23,6 +23,7 @@
 
 #include <stdbool.h>
 
+#include "container.h"
 #include "record.h"
 
 #define JANITOR_BUDGET_MS 5000
@@ -47,6 +48,9 @@ enum janitor_view janitor_look(const struct record *rec, long long *out_due_ms);
  * done = true and the number that is left; -1: not known, because the sweep timed out. */
 typedef void (*janitor_fn)(void *ctx, const struct record *rec, int processes, bool done);
 
+/* Called for every container of a lost tree that is not removed. */
+typedef void (*janitor_left_fn)(void *ctx, const struct record *rec, enum container_fate fate);
+
 struct janitor {
 	/* given */
 	int budget_ms;     /* for the whole sweep */
@@ -54,7 +58,10 @@ struct janitor {
 	int containers_ms; /* for the containers, after that; 0: leave them */
 	bool is_child; /* this process was forked from a watch: it must leave no process behind, and
 			  SIGTERM, which must be blocked, makes it give up containers */
-	janitor_fn fn; /* may be NULL */
+	const char *forget;      /* the id of a lost tree whose container is forgotten: no engine is
+				    asked, and the record is removed; NULL: none */
+	janitor_left_fn left_fn; /* may be NULL */
+	janitor_fn fn;           /* may be NULL */
 	void *ctx;
 	/* results */
 	int trees;           /* lost trees found */
@@ -66,6 +73,7 @@ struct janitor {
 	int others;          /* records of other pid namespaces */
 	int containers;      /* containers that the engine says are gone */
 	int containers_left; /* containers that are not removed; their records stay */
+	int forgotten;       /* 1: the tree `forget` was found */
 };
 
 /* Has another janitor started a sweep after since_us (clock_us)? Each janitor writes its start time

@@ -928,6 +928,32 @@ TEST(the_environment_of_a_janitor_chooses_no_daemon, .timeout_ms = 60000)
 	engine_close();
 }
 
+/* A record whose engine never answers stays until the user gives it up. */
+TEST(a_container_whose_engine_is_gone_can_be_forgotten, .timeout_ms = 60000)
+{
+	char path[200], id[17] = "", text[2048];
+	struct held h;
+
+	engine_open();
+	HELD(&h, "--", "nerdctl", "run", "-i", "stubborn");
+	held_expect(&h, "up");
+	lost_keepers(&h);
+	EQ(sscanf(strstr(lost_record(), "tree="), "tree=%16[0-9a-f]", id), 1);
+	snprintf(path, sizeof(path), "%s/bin/nerdctl", t_audit.dir);
+	OK(unlink(path) == 0);
+	EQ(KILLICK_SAYS(text, "reap"), 75);
+	OK(strstr(text, "its container is not removed: the engine cannot be asked"));
+	OK(strstr(text, "nerdctl ps -a --filter label=killick.run="));
+	OK(strstr(text, "killick reap --forget"));
+	EQ(KILLICK("reap", "--forget", "0123456789abcdef"), 69);
+	EQ(lost_records(), 1);
+	EQ(KILLICK("reap", "--forget", id), 0);
+	EQ(lost_records(), 0);
+	engine_remove_one();
+	judge_gone();
+	engine_close();
+}
+
 /* DOCKER_HOST may have a password, and other users can read command lines. */
 TEST(no_command_line_shows_the_variables_of_the_engine, .timeout_ms = 60000)
 {
