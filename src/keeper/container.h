@@ -28,7 +28,7 @@
 #define CONTAINER_LABEL_LEN 16                  /* hex digits */
 #define CONTAINER_VARIABLE  "KILLICK_CONTAINER" /* the spec for a keeper with --container */
 #define CONTAINER_PRIVATE   '!' /* the first byte of a spec that is not for the record */
-#define CONTAINER_TEXT_MAX  500 /* bytes of a spec, and of the path of a cidfile */
+#define CONTAINER_TEXT_MAX  500 /* bytes of a spec in a record */
 
 /* The result of container_end; the exit status of `killick container-end` is one of these, too. */
 enum container_fate {

@@ -957,13 +957,16 @@ TEST(a_container_whose_engine_is_gone_can_be_forgotten, .timeout_ms = 60000)
 /* DOCKER_HOST may have a password, and other users can read command lines. */
 TEST(no_command_line_shows_the_variables_of_the_engine, .timeout_ms = 60000)
 {
-	static const char script[] = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | "
-				     "grep -q 'gehei[m]'";
-	char text[4096];
+	char text[4096], script[200], host[60];
 	struct held h;
 
 	engine_open();
-	setenv("DOCKER_HOST", "tcp://user:geheim@x:1", 1);
+	/* the pattern does not match itself */
+	snprintf(script, sizeof(script),
+		 "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -q 'pass[w]ord-%d@'",
+		 getpid());
+	snprintf(host, sizeof(host), "tcp://user:password-%d@x:1", getpid());
+	setenv("DOCKER_HOST", host, 1);
 	setenv("ENGINE_HANG", "ps", 1);
 	HELD(&h, "--grace", "0", "--", "docker", "run", "-i", "stubborn");
 	held_expect(&h, "up");
@@ -971,8 +974,8 @@ TEST(no_command_line_shows_the_variables_of_the_engine, .timeout_ms = 60000)
 	do /* `killick container-end` runs while the engine hangs */
 		engine_read("calls", text, sizeof(text));
 	while (!strstr(text, " ps ") && poll(NULL, 0, 5) == 0);
-	EQ(WEXITSTATUS(t_wait_child(
-		   t_spawn((char *const[]){ "sh", "-c", (char *)script, NULL }, NULL), HELD_MS)),
+	EQ(WEXITSTATUS(t_wait_child(t_spawn((char *const[]){ "sh", "-c", script, NULL }, NULL),
+				    HELD_MS)),
 	   1);
 	await_end(&h);
 	held_done(&h);
