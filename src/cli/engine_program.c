@@ -60,7 +60,11 @@ char *engine_program_find_trusted(const char *name)
 bool engine_program_is_trusted(const char *file)
 {
 	struct stat st;
+	mode_t others;
 
-	return stat(file, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
-	       (st.st_uid == 0 || st.st_uid == geteuid());
+	if (stat(file, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	/* with the umask 002 of many systems, a user's own group may write the user's files */
+	others = st.st_uid == geteuid() && st.st_gid == getegid() ? S_IWOTH : S_IWGRP | S_IWOTH;
+	return !(st.st_mode & others) && (st.st_uid == 0 || st.st_uid == geteuid());
 }

@@ -2,14 +2,17 @@
 #include "cli/engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../t.h"
 #include "base/auto.h"
 #include "base/strings.h"
+#include "cli/engine_program.h"
 #include "cli/engine_spec.h"
 #include "keeper/container.h"
 
@@ -308,4 +311,17 @@ TEST(engine_spec_refuses_other_texts)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		EQ(engine_spec_read(texts[i], false, &s), -EINVAL);
+}
+
+TEST(engine_program_may_be_writable_for_the_group_of_its_user)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/docker", t_audit.dir);
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
+	EQ(chmod(path, 0775), 0);
+	OK(engine_program_is_trusted(path)); /* umask 002 */
+	EQ(chmod(path, 0777), 0);
+	OK(!engine_program_is_trusted(path));
+	OK(!engine_program_is_trusted(t_audit.dir));
 }
