@@ -2,6 +2,7 @@
  * config files of MCP clients, and take it away again. */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,18 +229,28 @@ static void wrap_on_interrupt(int sig)
 	(void)sig;
 }
 
-/* Read the answer to a question. Ctrl-C and Ctrl-D are a no, on a line of its own: the terminal has
- * not moved on then. */
-static bool wrap_read_yes(void)
+/* Ask, and read the answer. Ctrl-C and Ctrl-D are a no, on a line of its own: the terminal has not
+ * moved on then. SIGINT comes only while ppoll waits: not before, when it would end the program,
+ * and not between ppoll and fgets, which would wait for a line. */
+static bool wrap_ask_yes(const struct wrap *w)
 {
-	struct sigaction none = { .sa_handler = wrap_on_interrupt },
-			 old; /* reads are not resumed */
+	struct sigaction heard = { .sa_handler = wrap_on_interrupt }, old_action;
+	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
 	char answer[64] = "";
+	sigset_t interrupt, old;
 	bool good;
 
-	sigaction(SIGINT, &none, &old);
-	good = fgets(answer, sizeof(answer), stdin) != NULL;
-	sigaction(SIGINT, &old, NULL);
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &old);
+	sigaction(SIGINT, &heard, &old_action);
+	printf("%s %zu server%s in %zu file%s? [y/N] ",
+	       w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
+	       w->changed_files, wrap_plural(w->changed_files));
+	fflush(stdout);
+	good = ppoll(&terminal, 1, NULL, &old) > 0 && fgets(answer, sizeof(answer), stdin) != NULL;
+	sigaction(SIGINT, &old_action, NULL);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (!good)
 		putchar('\n');
 	return good && (*answer == 'y' || *answer == 'Y');
@@ -261,11 +272,7 @@ static bool wrap_ask(struct wrap *w)
 		wrap_fail(w, WRAP_DECLINED);
 		return false;
 	}
-	printf("%s %zu server%s in %zu file%s? [y/N] ",
-	       w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
-	       w->changed_files, wrap_plural(w->changed_files));
-	fflush(stdout);
-	if (wrap_read_yes())
+	if (wrap_ask_yes(w))
 		return true;
 	puts("Nothing was changed.");
 	wrap_fail(w, WRAP_DECLINED);

@@ -220,7 +220,7 @@ TEST(both_keepers_killed)
 	EQ(s.end.why, LINK_WHY_KEEPER);
 	EQ(s.end.proof, 0);
 	/* the janitor was here: not even what had left the server's group is there any more */
-	OK(audit_wait_empty(&t_audit, 1000, NULL));
+	OK(audit_wait_empty(&t_audit, 8000, NULL));
 	finish(&s);
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
