@@ -30,7 +30,7 @@ bool bell_ring(const struct bell *b)
 	do {
 		n = write(b->in, "", 1);
 	} while (n < 0 && errno == EINTR);
-	assert(n > 0 || errno == EAGAIN); /* a lost ring would leave a thread asleep for ever */
+	assert(n > 0 || errno == EAGAIN); /* without this byte a thread would sleep for ever */
 	return true;
 }
 

@@ -52,7 +52,8 @@ static enum container_fate container_end_call(const struct container_end *e,
 }
 #define CALL(e, out, ...) container_end_call(e, (const char *const[]){ __VA_ARGS__, NULL }, out)
 
-/* Ask for the ids of the containers with the label. CONTAINER_GONE: there is none. */
+/* Ask for the ids of the containers with the label. CONTAINER_GONE: no container
+ * has the label. */
 static enum container_fate container_end_ask(const struct container_end *e, struct buf *out_ids)
 {
 	char filter[64];

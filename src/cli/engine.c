@@ -324,7 +324,7 @@ struct found {             /* an option and its value, as pflag reads them */
 	bool is_global;
 };
 
-/* Reads options until the first word that is none. */
+/* Read options until the first word that is not an option. */
 struct engine_reader {
 	const char *engine;
 	bool behind_run;
@@ -533,7 +533,7 @@ static void engine_take(struct engine_command *c, const struct found *f)
 		c->label = true;
 }
 
-/* Read options up to the first word that is none. */
+/* Read options up to the first word that is not an option. */
 static char *const *engine_take_all(struct engine_command *c, char *const *words, bool behind_run)
 {
 	struct engine_reader r = { .engine = c->engine, .behind_run = behind_run, .words = words };

@@ -34,7 +34,7 @@ bool engine_run_is_meant(char **argv)
 }
 
 /* Does this machine have the init that the engine puts into the container? docker's daemon has its
- * own; podman and nerdctl refuse --init when there is none. */
+ * own; podman and nerdctl refuse --init when this machine has no such program. */
 static bool has_init(const struct engine_command *c)
 {
 	static const char *const places[] = {

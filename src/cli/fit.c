@@ -39,7 +39,8 @@ static bool fit_is_open(struct json schema)
 	return json_type(more) == JSON_OBJECT || (json_bool(more, &allowed) && allowed);
 }
 
-/* The property that was probably meant by `name`, which is none; "": no property is near. */
+/* The property that the user probably meant by `name`, which is not a property; "": no property has
+ * a similar name. */
 static void fit_near(struct json properties, const char *name, char out[FIT_NAME])
 {
 	struct json_iter it = json_iter(properties);

@@ -103,13 +103,13 @@ TEST(without_a_config_here_that_of_another_client_is_taken_and_named, .timeout_m
 
 	begin();
 	need_yaml();
-	OK(mkdir("work", 0700) == 0);
+	OK(mkdir("project", 0700) == 0);
 	for (size_t i = 0; i < SHAPES; i++) {
 		if (strncmp(shapes[i].path, ".zed", 4) == 0)
 			continue; /* a file of a project */
 		OK(chdir(t_audit.dir) == 0);
 		write_shape(shapes[i].path, shapes[i].format, shapes[i].equals);
-		OK(chdir("work") == 0);
+		OK(chdir("project") == 0);
 		RUN(0, "status", "--json");
 		PRINTS("\"server\":\"s\"");
 		snprintf(want, sizeof(want), "no .mcp.json here: the config is ~/%s, of %s",
@@ -118,7 +118,7 @@ TEST(without_a_config_here_that_of_another_client_is_taken_and_named, .timeout_m
 		OK(chdir(t_audit.dir) == 0);
 		OK(unlink(shapes[i].path) == 0);
 	}
-	OK(chdir("work") == 0);
+	OK(chdir("project") == 0);
 	RUN(64, "tools");
 	SAYS("nor the config of another MCP client");
 }
@@ -126,12 +126,12 @@ TEST(without_a_config_here_that_of_another_client_is_taken_and_named, .timeout_m
 TEST(files_of_the_project_come_before_those_of_the_user, .timeout_ms = TEST_MS)
 {
 	begin();
-	make_dirs("work/.zed/x");
+	make_dirs("project/.zed/x");
 	write_shape(".cursor/mcp.json", shapes[1].format, ": ");
-	write_shape("work/.zed/settings.json", shapes[7].format, ": ");
-	OK(chdir("work") == 0);
+	write_shape("project/.zed/settings.json", shapes[7].format, ": ");
+	OK(chdir("project") == 0);
 	RUN(0, "status", "--json");
-	SAYS("the config is ~/work/.zed/settings.json, of Zed");
+	SAYS("the config is ~/project/.zed/settings.json, of Zed");
 	CONFIG(".mcp.json", "mine", "good");
 	RUN(0, "status", "--json");
 	PRINTS("\"server\":\"mine\"");
@@ -143,14 +143,14 @@ TEST(the_local_scope_of_claude_code_is_that_of_this_project, .timeout_ms = TEST_
 	char format[2048];
 
 	begin();
-	make_dirs("work/below/x");
+	make_dirs("project/below/x");
 	snprintf(format, sizeof(format),
-		 "{\"mcpServers\": {\"s\": {\"command\": \"no\"}},\n\"projects\": {\"%s/work\": "
+		 "{\"mcpServers\": {\"s\": {\"command\": \"no\"}},\n\"projects\": {\"%s/project\": "
 		 "{\"mcpServers\": {\"s\": {\"command\": \"%%s\", \"args\": [\"mcp\", \"good\"], "
 		 "\"env\": %%s}}}, \"/other\": {\"mcpServers\": {\"no\": {\"command\": \"no\"}}}}}",
 		 t_audit.dir);
 	write_shape(".claude.json", format, ": ");
-	OK(chdir("work/below") == 0);
+	OK(chdir("project/below") == 0);
 	RUN(0, "call", "echo", "--args", "{\"text\":\"hi\"}");
 	PRINTS("hi");
 	OK(chdir(t_audit.dir) == 0);
@@ -208,15 +208,15 @@ TEST(a_broken_config_of_another_client_is_named_with_its_fault, .timeout_ms = TE
 {
 	begin();
 	make_dirs(".codex/x");
-	make_dirs("work/x");
+	make_dirs("project/x");
 	write_file(".codex/config.toml", "a = 1\n[mcp_servers.x\n");
-	OK(chdir("work") == 0);
+	OK(chdir("project") == 0);
 	RUN(65, "tools");
 	SAYS("/.codex/config.toml:2: ] was expected behind the name of a table");
 	OK(!strstr(err, "no config:"));
 	OK(chdir(t_audit.dir) == 0);
 	write_shape(".cursor/mcp.json", shapes[1].format, ": ");
-	OK(chdir("work") == 0);
+	OK(chdir("project") == 0);
 	RUN(0, "tools");
 	SAYS("/.codex/config.toml:2: ] was expected behind the name of a table; the file is not "
 	     "used");
