@@ -17,7 +17,7 @@ struct backup_place {
 	int dir;
 	bool beside;
 	char shown[PATH_MAX];         /* the directory */
-	char name[BACKUP_NAME + 100]; /* of the first copy */
+	char name[BACKUP_NAME + 100]; /* the name of the first copy */
 };
 
 /* Is the file in the work tree of a git repository? */
@@ -35,8 +35,8 @@ static bool backup_is_in_git(const char *path)
 	return false;
 }
 
-/* The path as a name: %2F for each slash. A name that is too long begins with a hash, and has the
- * end of the path. */
+/* Turn the path into a file name, with %2F for each slash. If the name is too long, use a hash and
+ * the end of the path. */
 static void backup_encode(const char *path, char out[BACKUP_NAME + 100])
 {
 	char text[3 * PATH_MAX + 1], hash[SHA256_HEX_SIZE];
@@ -113,7 +113,7 @@ static void backup_close(struct backup_place *p)
 	fd_drop(&p->dir);
 }
 
-/* The name of copy n; its path goes to *out. */
+/* Returns the name of copy n, and writes its path to *out. */
 static const char *backup_name(const struct backup_place *p, unsigned n, struct backup *out)
 {
 	char number[16] = "";
@@ -133,7 +133,7 @@ static bool backup_is_same(const struct backup_place *p, const char *name,
 	return fd >= 0 && replace_has_bytes(fd, pieces, count);
 }
 
-/* Write a new copy. -EEXIST: the name is taken. */
+/* Write a new copy. -EEXIST: a file with this name exists. */
 static int backup_write(const struct replace *r, const struct backup_place *p, const char *name)
 {
 	struct iovec old = { r->text.data, r->text.len };

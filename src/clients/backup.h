@@ -1,12 +1,12 @@
 /* backup.h - a copy of a config file as it was before killick changed the file.
  *
- * The copy stands beside the file, as FILE.before-killick. In a git work tree the copy would appear
- * in `git status` even if git ignores the file, and configs hold secrets; so the copy of a file in
- * a work tree is in ${XDG_STATE_HOME:-~/.local/state}/killick/backups, with the path in its name
- * and mode 0600.
+ * The copy is beside the file, as FILE.before-killick. In a git work tree the copy would appear in
+ * `git status` even if git ignores the file, and configs hold secrets; so the copy of a file in a
+ * work tree is in ${XDG_STATE_HOME:-~/.local/state}/killick/backups, with the path in its name and
+ * mode 0600.
  *
- * A copy is never overwritten: it may be a file of the user, or the copy of an earlier state. Where
- * the name is taken, .1 to .9 are appended.
+ * A copy is never overwritten: it may be a file of the user, or the copy of an earlier state. If a
+ * file with this name exists, .1 to .9 are appended.
  *
  * Life: backup_keep before the file is wrapped -> backup_drop after all its servers are unwrapped.
  * Threads: any.  Blocking: on the file system.
@@ -25,14 +25,14 @@
 
 struct backup {
 	char path[PATH_MAX + 340]; /* "": none */
-	bool fresh;                /* backup_keep wrote it */
+	bool fresh;                /* backup_keep wrote the copy */
 };
 
-/* Make sure that there is a copy of the bytes that were read. `wrapped`: a server of the file was
- * wrapped before, so a copy that exists is that of the original and is kept. On failure there is no
- * new copy. */
+/* Make sure that there is a copy of the bytes that were read. `wrapped`: a server of the file is
+ * wrapped already, so an existing copy is the copy of the original and is kept. On failure there is
+ * no new copy. */
 int backup_keep(const struct replace *r, bool wrapped, struct backup *out, struct err *e);
-/* Remove the copies with these bytes, which are those of the restored file. `out` is a copy with
- * other bytes, which stays, or "". */
+/* Remove the copies with these bytes, which are the bytes of the restored file. `out` names a copy
+ * with other bytes, which is not removed; "": there is none. */
 void backup_drop(const struct replace *r, const struct iovec *pieces, size_t count,
 		 struct backup *out);

@@ -102,7 +102,7 @@ enum format clients_format(const char *path)
 	return FORMAT_JSON;
 }
 
-/* The next pattern of a list, with spaces for each @; false at the end. */
+/* Get the next pattern of a list, with a space for each @. Returns false at the end of the list. */
 static bool clients_next(const char **list, char *out, size_t size)
 {
 	size_t n;
@@ -162,8 +162,8 @@ static void clients_add_file(const struct client *c, const char *path, bool proj
 		(struct client_file){ .client = c, .path = mem_dup(path), .project = project };
 }
 
-/* Add the file or files. Only patterns of the table are patterns: a directory of the user may be
- * called [id]. */
+/* Add the file, or the files that match. Only patterns of the table may be expanded: a directory of
+ * the user may have the name [id]. */
 static void clients_add(const struct client *c, const char *path, bool pattern, bool project,
 			struct client_files *out)
 {
@@ -187,7 +187,8 @@ static const char *clients_variable(const char *name)
 	return value && *value == '/' ? value : NULL;
 }
 
-/* A pattern of the user's files with its beginning replaced. False: there is no such directory. */
+/* Replace the beginning of a pattern for a file of the user. Returns false if the directory is
+ * unknown or the path is too long. */
 static bool clients_user_path(const struct client *c, const char *pattern, char *out, size_t size)
 {
 	const char *home = clients_variable("HOME"), *config = clients_variable("XDG_CONFIG_HOME");
@@ -204,7 +205,7 @@ static bool clients_user_path(const struct client *c, const char *pattern, char 
 	       (int)size;
 }
 
-/* The files of one client in the home directory, or in the directory `project`. */
+/* Add the files of one client in the home directory, or in the directory `project`. */
 static void clients_look(const struct client *c, const char *project, struct client_files *out)
 {
 	const char *list = c->files;
@@ -221,7 +222,7 @@ static void clients_look(const struct client *c, const char *project, struct cli
 	}
 }
 
-/* Go to the directory above, unless this one is the top of the project. */
+/* Go to the parent directory. Returns false at the top of the project. */
 static bool clients_go_up(char *dir)
 {
 	const char *home = clients_variable("HOME");
@@ -235,7 +236,7 @@ static bool clients_go_up(char *dir)
 	return true;
 }
 
-/* Is dir inside of a git work tree? Else only the working directory is the project. */
+/* Is dir inside a git work tree? If not, only the working directory is the project. */
 static bool clients_is_below_git(const char *start)
 {
 	char dir[PATH_MAX], git[PATH_MAX + 8];

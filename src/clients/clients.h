@@ -1,10 +1,11 @@
-/* clients.h - the MCP clients whose config files killick knows, and where the files are.
+/* clients.h - the MCP clients whose config files killick knows, and the places of these files.
  *
  * One table: the name of a client, the files of the user and of a project, the variable that moves
- * them, and where in a file the servers are. Files of plugins and of administrators are not in the
- * table, because their owners write them again.
+ * these files, and where the servers are in a file. Files of plugins and of administrators are not
+ * in the table, because their owners write them again.
  *
- * Life: clients_find -> read the list -> clients_done. Threads: any.  Blocking: on the file system.
+ * Life: clients_find -> read the list -> clients_done. Threads: any.  Blocking: on the file
+ * system.
  */
 #pragma once
 
@@ -17,7 +18,7 @@ struct client {
 	const char *name;  /* for --only and tables: "claude-code" */
 	const char *title; /* "Claude Code" */
 	unsigned keys;     /* enum entry_keys */
-	bool desktop;      /* started by the desktop: its PATH is not the shell's */
+	bool desktop;      /* the desktop starts the client, with another PATH than the shell */
 	/* Patterns (glob) of paths, separated by spaces; @ is a space. ~ is the home directory, or
 	 * the value of `home_var`; + is ~/.config, or XDG_CONFIG_HOME; else a path in the project.
 	 */
@@ -29,7 +30,7 @@ struct client {
 struct client_file {
 	const struct client *client; /* NULL: not known */
 	char *path;
-	bool project; /* in the working directory or above, not in the home directory */
+	bool project; /* in the working directory or above it, not in the home directory */
 };
 
 struct client_files {
@@ -37,18 +38,19 @@ struct client_files {
 	size_t count;
 };
 
-/* The existing config files of this user and of the project in the working directory: that
- * directory and those above it, up to the one with .git. `only`: of this client; NULL: of all. */
+/* Find the existing config files of this user and of the project in the working directory: in this
+ * directory and its parents, up to the directory with .git. `only`: the name of one client; NULL:
+ * all clients. */
 void clients_find(const char *only, struct client_files *out);
 void clients_done(struct client_files *f);
 
-/* The client with this name; NULL if there is none. */
+/* Returns the client with this name, or NULL. */
 const struct client *clients_get(const char *name);
-/* Client i of the table; NULL behind the last one. */
+/* Returns client i of the table; NULL behind the last client. */
 const struct client *clients_at(size_t i);
-/* The client of a file that the user names, by its path; NULL: not known. */
+/* Returns the client of a file that the user names, by its path; NULL: not known. */
 const struct client *clients_of_path(const char *path);
-/* All names, with ", " between them. */
+/* Write all names, with ", " between them. */
 void clients_names(char *out, size_t size);
-/* The format of a file, by the end of its name; JSON when it says nothing. */
+/* Returns the format of a file, by the end of its name; JSON when the end is unknown. */
 enum format clients_format(const char *path);

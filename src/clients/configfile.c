@@ -35,7 +35,7 @@ void configfile_parse(struct configfile *c)
 {
 	struct fault why;
 
-	/* some clients make an empty file first */
+	/* some clients create an empty file first */
 	if (c->file.text.len > 0 && entries_find(c->file.text.data, c->file.text.len, c->format,
 						 configfile_keys(c), &c->entries, &why) < 0)
 		snprintf(c->fault, sizeof(c->fault), "%.150s:%u: %s", c->path, why.line,
@@ -61,7 +61,7 @@ static struct wrapping configfile_wrapping(const struct configfile *c, const str
 	};
 }
 
-/* The edits for the planned entries of `entries`, which are those of `text`. */
+/* Make the edits for the planned entries of `entries`, which are the entries of `text`. */
 static void configfile_edit(const struct configfile *c, const struct entries *entries,
 			    const struct buf *text, enum action action, struct edits *out)
 {
@@ -79,7 +79,7 @@ static void configfile_edit(const struct configfile *c, const struct entries *en
 	}
 }
 
-/* Do the two start the same words, apart from the first ones? */
+/* Do both entries have the same words behind their first from_a and from_b words? */
 static bool configfile_same_words(const struct entry *a, size_t from_a, const struct entry *b,
 				  size_t from_b)
 {
@@ -97,7 +97,7 @@ static bool configfile_same_words(const struct entry *a, size_t from_a, const st
 	return true;
 }
 
-/* Is entry i of the new text what the plan says? */
+/* Does entry i of the new text have the words that the plan says? */
 static bool configfile_entry_is_right(const struct configfile *c, size_t i,
 				      const struct entries *after, enum action action)
 {
@@ -113,7 +113,7 @@ static bool configfile_entry_is_right(const struct configfile *c, size_t i,
 	return configfile_same_words(old, old->inner, now, 0);
 }
 
-/* Unwrapping the new text must give the old bytes. */
+/* Does unwrapping the new text give the old bytes? */
 static bool configfile_comes_back(const struct configfile *c, const struct buf *text,
 				  const struct entries *after)
 {
@@ -133,7 +133,7 @@ static bool configfile_comes_back(const struct configfile *c, const struct buf *
 	return left == 0;
 }
 
-/* Read the result of the plan: is all right? */
+/* Apply the plan in memory, read the result and check it. */
 static bool configfile_check(const struct configfile *c, enum action action)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -152,7 +152,7 @@ static bool configfile_check(const struct configfile *c, enum action action)
 	return action == ACTION_UNWRAP || configfile_comes_back(c, &text, &after);
 }
 
-/* Plan only entry i and check it: for a file in which the plan for all entries is not right. */
+/* Plan only entry i and check the result. Used when the plan for all entries is wrong. */
 static bool configfile_try_one(struct configfile *c, size_t i, enum action action)
 {
 	size_t count = c->entries.count;
@@ -206,7 +206,7 @@ static void configfile_hide(struct configfile *c, const struct node *n)
 		edits_hide(&c->edits, n->span);
 }
 
-/* Values of variables and headers are often secret: the diff must not show them. */
+/* Values of variables and headers are often secret, so the diff must not show them. */
 static void configfile_hide_secrets(struct configfile *c)
 {
 	static const char *const keys[] = { "env",     "envs",         "environment",
@@ -248,7 +248,7 @@ void configfile_diff(const struct configfile *c, const char *shown, FILE *out)
 	edits_diff(&c->edits, c->file.text.data, c->file.text.len, shown, out);
 }
 
-/* How many servers of the text that was read are wrapped? */
+/* Returns how many servers were wrapped when the file was read. */
 static size_t configfile_count_wrapped(const struct configfile *c)
 {
 	size_t count = 0;

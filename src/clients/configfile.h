@@ -4,9 +4,9 @@
  * configfile_write -> configfile_done. A file that cannot be read or understood has a `fault`, and
  * no entries; such a file is never written.
  *
- * Before a plan counts, its result is read again: every server must then start the same words as
+ * Before a plan is accepted, its result is read again: every server must start the same words as
  * before, with or without killick in front, and unwrapping must give the old bytes. A server for
- * which this is not so is left alone.
+ * which this is not true is left alone.
  *
  * Threads: any.  Blocking: on the file system.
  */
@@ -31,7 +31,7 @@ struct configfile {
 	struct replace file;
 	struct entries entries;
 	bool *planned;       /* for each entry: will it be changed? */
-	size_t change_count; /* how many will be */
+	size_t change_count; /* how many entries will be changed */
 	struct edits edits;
 	const char *killick; /* the command that wrap writes; borrowed */
 	char *backup;        /* after configfile_write: the copy of the old file; NULL: none */
@@ -41,21 +41,20 @@ struct configfile {
 struct configfile_plan {
 	enum action action;
 	const char *server; /* only servers with this name; NULL: all */
-	const char *name; /* killick as a name that the client finds in its PATH; NULL: it cannot */
-	const char
-		*absolute; /* killick with its directories; for desktop clients, and without name */
+	const char *name; /* name of killick that the client finds in its PATH; NULL: not in PATH */
+	const char *absolute; /* full path of killick; for desktop clients, and when name is NULL */
 };
 
 /* Read the file and find its servers. A failure is in `fault`. */
 void configfile_open(struct configfile *c, const struct client_file *f);
-/* The second part of it, for a text that is in c->file already. */
+/* The second part of configfile_open, for a text that is in c->file already. */
 void configfile_parse(struct configfile *c);
 /* Decide which servers to change, and how. */
 void configfile_plan(struct configfile *c, const struct configfile_plan *p);
 /* Print the changes as a diff of the file called `shown`. */
 void configfile_diff(const struct configfile *c, const char *shown, FILE *out);
-/* Write the changes. 0, or -errno with a sentence: nothing was written. wrap keeps a copy of the
- * file as it was before its first server was wrapped; unwrap of the last server removes the copy,
- * unless its bytes are not those of the restored file (backup.h). */
+/* Write the changes. Returns 0, or -errno with *e set, and then nothing was written. wrap keeps a
+ * copy of the file as it was before its first server was wrapped; unwrap of the last server removes
+ * the copy, unless the bytes of the copy and of the restored file differ (backup.h). */
 int configfile_write(struct configfile *c, enum action action, struct err *e);
 void configfile_done(struct configfile *c);

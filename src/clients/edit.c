@@ -70,8 +70,8 @@ void edits_done(struct edits *e)
 	e->overlap = false;
 }
 
-/* The diff. A block is the lines that edits touch; a hunk is blocks that are close together, with
- * CONTEXT lines around. */
+/* The diff. A block is the lines that edits touch. A hunk is several blocks that are close
+ * together, with CONTEXT lines around them. */
 
 enum { CONTEXT = 2, LINE_SHOWN = 400, AROUND = 120 };
 
@@ -82,7 +82,7 @@ static size_t edits_line_start(const char *text, size_t at)
 	return nl ? (size_t)(nl - text) + 1 : 0;
 }
 
-/* Behind the newline of the line that `at` is in. */
+/* Returns the position behind the newline of the line that contains `at`. */
 static size_t edits_line_end(const char *text, size_t len, size_t at)
 {
 	const char *nl = memchr(text + at, '\n', len - at);
@@ -90,8 +90,8 @@ static size_t edits_line_end(const char *text, size_t len, size_t at)
 	return nl ? (size_t)(nl - text) + 1 : len;
 }
 
-/* Print the lines of s, each behind `mark`. Of a line that is too long the first and last bytes.
- * Returns the number of lines. */
+/* Print the lines of s, each behind `mark`. A line that is too long is cut to its first and last
+ * bytes. Returns the number of lines. */
 static size_t edits_print(FILE *out, char mark, const char *s, size_t len)
 {
 	size_t lines = 0;
@@ -115,7 +115,8 @@ static size_t edits_print(FILE *out, char mark, const char *s, size_t len)
 	return lines;
 }
 
-/* A part of a hidden value: its quotes and line ends stay, so that lines can be counted. */
+/* Append a part of a hidden value as a mark. Its quotes and newlines are kept, so that lines can be
+ * counted. */
 static void edits_mask(const char *text, struct span secret, size_t from, size_t to,
 		       struct buf *out)
 {
@@ -160,8 +161,8 @@ static void edits_shown(const struct edits *e, const char *text, size_t from, si
 	}
 }
 
-/* The lines of the edits i.., cut to the neighbourhood of the edits in long lines. Returns the edit
- * behind the block. */
+/* Get the block that begins with edit i; a long line is cut to the parts near the edits. Returns
+ * the index of the first edit behind the block. */
 static size_t edits_block(const struct edits *e, const char *text, size_t len, size_t i,
 			  struct span *out)
 {
@@ -174,7 +175,7 @@ static size_t edits_block(const struct edits *e, const char *text, size_t len, s
 		size_t stop = span_end(e->list[i].old);
 
 		if (e->list[i].old.at == end && text[end - 1] == '\n' && end > begin)
-			break; /* at the beginning of the next line */
+			break; /* this edit is at the beginning of the next line */
 		end = edits_line_end(text, len, stop);
 		if (end - stop > LINE_SHOWN)
 			end = stop + AROUND;
@@ -183,7 +184,8 @@ static size_t edits_block(const struct edits *e, const char *text, size_t len, s
 	return i;
 }
 
-/* Up to `lines` lines back from `at`, which begins a line; not before `floor`. */
+/* Returns the position up to `lines` lines before `at`, which is the beginning of a line; not
+ * before `floor`. */
 static size_t edits_back(const char *text, size_t at, size_t floor, int lines)
 {
 	while (lines-- > 0 && at > floor && text[at - 1] == '\n')
@@ -210,7 +212,7 @@ static void edits_count_same(FILE *out, const char *s, size_t len, struct edits_
 	count->after += lines;
 }
 
-/* Print the lines from..to of the old text, which are also in the new one. */
+/* Print the lines from..to of the old text, which are also in the new text. */
 static void edits_print_same(const struct edits *e, const char *text, size_t from, size_t to,
 			     FILE *out, struct edits_count *count)
 {
@@ -220,7 +222,7 @@ static void edits_print_same(const struct edits *e, const char *text, size_t fro
 	edits_count_same(out, shown.data, shown.len, count);
 }
 
-/* How many bytes at the beginning are the same whole lines? */
+/* Returns the length of the whole lines at the beginning that are equal. */
 static size_t edits_common(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t n = 0, lines = 0;
@@ -231,7 +233,7 @@ static size_t edits_common(const char *a, size_t a_len, const char *b, size_t b_
 	return lines;
 }
 
-/* Print the lines of a block, old and new. */
+/* Print the lines of a block, first the old lines, then the new lines. */
 static void edits_print_block(const struct edits *e, const char *text, struct span block, size_t i,
 			      size_t next, FILE *out, struct edits_count *count)
 {
@@ -245,14 +247,14 @@ static void edits_print_block(const struct edits *e, const char *text, struct sp
 	}
 	edits_shown(e, text, at, span_end(block), &after);
 	edits_shown(e, text, block.at, span_end(block), &before);
-	/* an edit at the end of a line leaves the line as it was */
+	/* an edit at the end of a line does not change this line */
 	at = edits_common(before.data, before.len, after.data, after.len);
 	edits_count_same(out, after.data, at, count);
 	count->before += edits_print(out, '-', before.data + at, before.len - at);
 	count->after += edits_print(out, '+', after.data + at, after.len - at);
 }
 
-/* Print the hunk that begins with edit i. Returns the edit behind the hunk. */
+/* Print the hunk that begins with edit i. Returns the index of the first edit behind the hunk. */
 static size_t edits_print_hunk(const struct edits *e, const char *text, size_t len, size_t i,
 			       size_t *floor, FILE *out, struct edits_count *count)
 {
@@ -269,7 +271,7 @@ static size_t edits_print_hunk(const struct edits *e, const char *text, size_t l
 		i = next;
 		next = edits_block(e, text, len, i, &block);
 		if (edits_back(text, block.at, at, 2 * CONTEXT) > at) {
-			next = i; /* too far: another hunk */
+			next = i; /* too far away: begin another hunk */
 			break;
 		}
 	}

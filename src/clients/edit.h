@@ -1,9 +1,8 @@
 /* edit.h - changes of a text: byte ranges that are replaced, all at once.
  *
  * Every byte outside of the ranges stays as it is. Life: EDITS_INIT -> edits_add in any order ->
- * edits_pieces, edits_diff -> edits_done. An
- * edit whose range overlaps that of another is not added, and `overlap` is set. Threads: any.
- * Blocking: edits_diff writes to a stream.
+ * edits_pieces, edits_diff -> edits_done. An edit whose range overlaps the range of another edit is
+ * not added, and `overlap` is set. Threads: any.  Blocking: edits_diff writes to a stream.
  */
 #pragma once
 
@@ -37,13 +36,13 @@ struct edits {
 void edits_add(struct edits *e, struct span old, struct buf *text);
 /* Let edits_diff print a mark in place of these bytes, which no edit changes. */
 void edits_hide(struct edits *e, struct span secret);
-/* The new text as pieces of the old one and of the edits, which are borrowed. Returns their number;
- * the caller frees *out. */
+/* Returns the number of pieces of the new text. The pieces are borrowed from the old text and the
+ * edits; the caller frees *out. */
 size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct iovec **out);
-/* The new text in one piece. */
+/* Append the new text to `out`. */
 void edits_apply(const struct edits *e, const char *text, size_t len, struct buf *out);
 void edits_done(struct edits *e);
 
 /* Print the change as a unified diff. Lines are cleaned for a terminal; of a line that is too long
- * only the part around the change is printed. */
+ * only the parts near the change are printed. */
 void edits_diff(const struct edits *e, const char *text, size_t len, const char *file, FILE *out);

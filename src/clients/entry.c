@@ -18,7 +18,7 @@
 #include "toml_tree.h"
 #include "yaml_tree.h"
 
-/* Nothing of this is expanded before the shell gets it: clients expand ${NAME} and $NAME. */
+/* Clients expand ${NAME} and $NAME. These words have neither, so they reach the shell unchanged. */
 const char *const entry_shell[] = { "/bin/sh", "-fc", "eval \"$0\" '\"$@\"'", NULL };
 
 static bool entry_find_program(const char *name, size_t len)
@@ -99,7 +99,7 @@ static bool entry_word_is(const struct entry *e, size_t i, const char *name)
 	return text && strcmp(slash ? slash + 1 : text, name) == 0;
 }
 
-/* The index of the word behind `killick`; 0: the command is another program. */
+/* Returns the index of the word behind `killick`; 0: the command is another program. */
 static size_t entry_behind_killick(const struct entry *e)
 {
 	const char *text;
@@ -117,7 +117,7 @@ static size_t entry_behind_killick(const struct entry *e)
 	return 0;
 }
 
-/* "killick run -- npx foo" in one string */
+/* Is the command "killick run -- npx foo" in one string? */
 static bool entry_is_wrapped_string(const struct entry *e)
 {
 	const char *text = node_string(entry_word(e, 0));
@@ -128,7 +128,8 @@ static bool entry_is_wrapped_string(const struct entry *e)
 	       (first == 7 || text[first - 8] == '/');
 }
 
-/* The words that wrap put between "--" and a command that is one string. */
+/* Returns the index behind the words of entry_shell, if wrap put these words at index i; otherwise
+ * i. */
 static size_t entry_skip_shell(const struct entry *e, size_t i)
 {
 	size_t n = 0;
@@ -138,15 +139,15 @@ static size_t entry_skip_shell(const struct entry *e, size_t i)
 	return entry_shell[n] || !entry_word(e, i + n) ? i : i + n;
 }
 
-/* Why the map of a server cannot be edited: other maps of YAML take members from it, or it takes
- * members from others, which an edit would hide. NULL: it can. */
+/* Returns why the map of a server cannot be edited, or NULL. In YAML other maps may take members
+ * from this map, or this map takes members from other maps, and an edit would hide them. */
 static const char *entry_map_obstacle(const struct entry *e)
 {
 	return e->server->fixed ? e->server->fixed : e->home->fixed;
 }
 
-/* Name the options between the words `run` and `--`, without their values, which may be secret.
- * wrap writes no options, so unwrap would lose them. */
+/* Set `why` to a sentence that names the options between the words `run` and `--`. Their values are
+ * left out, because they may be secret. wrap writes no options, so unwrap would lose them. */
 static void entry_name_options(struct entry *e, size_t from, size_t to)
 {
 	struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -168,7 +169,7 @@ static void entry_name_options(struct entry *e, size_t from, size_t to)
 	e->why = e->options_text = buf_take(&text);
 }
 
-/* Is the command `killick ...`? Sets the state then. */
+/* Is the command `killick ...`? Then set the state, too. */
 static bool entry_check_wrapped(struct entry *e)
 {
 	size_t i = entry_behind_killick(e), count = entry_word_count(e), run;
@@ -231,7 +232,7 @@ static bool entry_is_elsewhere(const struct entry *e)
 	return place && *place && strcmp(place, "local") != 0;
 }
 
-/* Find command and args. Returns why the server is left alone, or NULL. */
+/* Find command and args. Returns the reason why the server is left alone, or NULL. */
 static const char *entry_find_command(struct entry *e)
 {
 	struct node *type = node_get(e->server, "type");
@@ -239,7 +240,7 @@ static const char *entry_find_command(struct entry *e)
 
 	e->home = e->server;
 	e->command = node_get(e->server, name);
-	if (e->command && e->command->kind == NODE_MAP) { /* the older form of Zed */
+	if (e->command && e->command->kind == NODE_MAP) { /* the old form of Zed */
 		e->home = e->command;
 		name = "path";
 		e->command = node_get(e->home, name);
@@ -264,7 +265,7 @@ static const char *entry_find_command(struct entry *e)
 	return NULL;
 }
 
-/* Why the bytes of the command cannot become an argument; NULL: they can. */
+/* Returns why the bytes of the command cannot become an argument, or NULL. */
 static const char *entry_obstacle(const struct entry *e)
 {
 	const char *why = entry_map_obstacle(e);
@@ -310,7 +311,7 @@ static void entries_add(struct entries *out, struct node *server, const char *na
 	entry_judge(e);
 }
 
-/* The members of an object of servers. */
+/* Add the members of an object of servers. */
 static void entries_of_json(struct entries *out, const char *text, struct json servers,
 			    const char *scope)
 {
@@ -324,7 +325,9 @@ static void entries_of_json(struct entries *out, const char *text, struct json s
 	}
 }
 
-/* mcp of opencode: servers at once, or below "servers"; of other clients something else */
+/* Add the servers below the key mcp. opencode has the servers directly in it, or below "servers".
+ * Other clients use the key for other things, so a member counts only if it has a command or a
+ * URL. */
 static void entries_of_mcp(struct entries *out, const char *text, struct json mcp)
 {
 	struct json_iter it = json_iter(mcp);
@@ -385,7 +388,7 @@ static int entries_find_json(const char *text, size_t len, unsigned keys, struct
 	return 0;
 }
 
-/* The servers below a key of the root of TOML or YAML: a map, or a list of maps with names. */
+/* Add the servers below a key of the root of TOML or YAML: a map, or a list of maps with names. */
 static void entries_of_root(struct entries *out, const char *key)
 {
 	for (size_t i = 0; out->root->kind == NODE_MAP && i < out->root->count; i++) {
@@ -411,7 +414,7 @@ static void entries_set_lines(struct entries *out, const char *text)
 		struct entry *e = &out->list[i];
 		size_t here = e->server->key.len ? e->server->key.at : e->server->span.at;
 
-		if (here < at) { /* tables of TOML may stand in any order */
+		if (here < at) { /* tables of TOML may be in any order */
 			at = 0;
 			line = 1;
 		}
@@ -450,7 +453,7 @@ int entries_find(const char *text, size_t len, enum format format, unsigned keys
 void entries_done(struct entries *e)
 {
 	for (size_t i = 0; i < e->count; i++) {
-		if (!e->root) /* else the nodes are the root's */
+		if (!e->root) /* otherwise the nodes belong to the root */
 			node_free(e->list[i].server);
 		free(e->list[i].name);
 		free(e->list[i].scope);

@@ -6,8 +6,8 @@
  * extensions (goose, YAML), and a list of servers below mcpServers (Continue, YAML); also
  * projects.*.mcpServers (local scope of Claude Code) and amp.mcpServers (Amp).
  *
- * Life: entries_find -> read the list -> entries_done. The nodes belong to the list, the text to
- * the caller. Threads: any.  Blocking: looks for a program in PATH.
+ * Life: entries_find -> read the list -> entries_done. The nodes belong to the list; the text
+ * belongs to the caller. Threads: any.  Blocking: looks for a program in PATH.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 enum format { FORMAT_JSON, FORMAT_TOML, FORMAT_YAML };
 
-enum entry_keys { /* where in a file servers are, as bits */
+enum entry_keys { /* where the servers are in a file, as bits */
 		  KEYS_MCP_SERVERS = 1,
 		  KEYS_SERVERS = 2,
 		  KEYS_CONTEXT_SERVERS = 4,
@@ -34,51 +34,51 @@ enum entry_state {
 	ENTRY_BARE,     /* starts a program that killick does not hold */
 	ENTRY_WRAPPED,  /* starts with `killick run` */
 	ENTRY_REMOTE,   /* has an address and no program */
-	ENTRY_DISABLED, /* not held, and switched off */
+	ENTRY_DISABLED, /* killick does not hold the server, and the server is switched off */
 	ENTRY_OTHER,    /* left alone; `why` says why */
 };
 
 struct entry {
 	char *name;
-	char *scope;          /* the project of a local scope of Claude Code; NULL: none */
-	struct node *server;  /* all of the server */
-	struct node *home;    /* the map that has the two: server, or its command (old Zed) */
+	char *scope; /* the project of a server in the local scope of Claude Code; NULL: none */
+	struct node *server;  /* the whole value of the server */
+	struct node *home;    /* the map with command and args: server, or its command (old Zed) */
 	struct node *command; /* a string, or the list of all words; NULL: none */
 	struct node *args;    /* NULL: none */
 	enum entry_state state;
 	bool disabled;
-	/* for ENTRY_OTHER, and for a wrapped one that cannot be unwrapped; lives as long as the
-	 * list */
+	/* why the server is left alone (ENTRY_OTHER) or cannot be unwrapped (ENTRY_WRAPPED); valid
+	 * as long as the list */
 	const char *why;
-	char *options_text; /* `why` that names options; NULL: none */
-	/* of ENTRY_WRAPPED: the first word of the server's own command; 0: cannot be unwrapped,
-	 * because killick has options of its own or the bytes cannot be moved */
+	char *options_text; /* allocated text of `why`, if `why` names options; else NULL */
+	/* ENTRY_WRAPPED: index of the first word of the server's own command; 0: the server cannot
+	 * be unwrapped, because `killick run` has options or the bytes cannot be moved */
 	size_t inner;
-	size_t behind; /* of the same: the word behind `--`; before `inner` if a shell splits it */
+	size_t behind; /* ENTRY_WRAPPED: index of the word behind `--`: a shell, or `inner` */
 	unsigned line;
 };
 
 struct entries {
 	struct entry *list;
 	size_t count;
-	struct node *root; /* of TOML and YAML */
+	struct node *root; /* for TOML and YAML; NULL: JSON */
 };
 
-/* Find the servers of a text. 0, or -EBADMSG with *fault, and then *out is empty. */
+/* Find the servers of a text. Returns 0, or -EBADMSG with *fault set and *out empty. */
 int entries_find(const char *text, size_t len, enum format format, unsigned keys,
 		 struct entries *out, struct fault *fault);
 void entries_done(struct entries *e);
 
-/* The words that the client executes: the command and its arguments. A word that is no string is
- * counted, too. */
+/* The number of words that the client executes: the command and its arguments. A word that is no
+ * string counts, too. */
 size_t entry_word_count(const struct entry *e);
-struct node *entry_word(const struct entry *e, size_t i); /* NULL: there is none */
-/* The words on one line, for people; of a wrapped server without killick's own words. */
+struct node *entry_word(const struct entry *e, size_t i); /* NULL: i is too large */
+/* Write the words on one line, for people; the words of killick itself are left out. */
 void entry_line(const struct entry *e, char *out, size_t size);
 
 /* Is the command one string of several words, such as "npx -y foo", and not the path of a program
- * with a space in its name? Some clients split it, others give it to a shell. */
+ * with a space in its name? Some clients split such a string, others give it to a shell. */
 bool entry_is_one_string(const struct entry *e);
-/* The words before a command that is one string: a shell splits the string, as clients do, and adds
- * the arguments. A NULL ends the list. */
+/* The words before a command that is one string: they start a shell, which splits the string, as
+ * clients do, and appends the arguments. NULL ends the list. */
 extern const char *const entry_shell[];

@@ -25,7 +25,8 @@ static enum node_kind json_tree_kind(enum json_type type)
 	return NODE_NULL;
 }
 
-/* A string that is too long for the memory is shown as an empty one; its bytes stay in the file. */
+/* If there is no memory for a string, the node gets an empty string; the bytes in the file do not
+ * change. */
 static char *json_tree_text(struct json v)
 {
 	char *text;

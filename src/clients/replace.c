@@ -22,7 +22,7 @@ static int replace_read_all(struct replace *r, int fd)
 
 	if (buf_reserve(&r->text, size + 1) < 0)
 		return -ENOMEM;
-	/* one byte more than the size: a file that grows is seen */
+	/* read one byte more than the size, to notice a file that grows */
 	while ((n = read(fd, r->text.data + r->text.len, size + 1 - r->text.len)) > 0) {
 		r->text.len += (size_t)n;
 		if (r->text.len > size)
@@ -32,7 +32,7 @@ static int replace_read_all(struct replace *r, int fd)
 	return n < 0 ? -errno : 0;
 }
 
-/* The name of the file in its directory. */
+/* Returns the name of the file in its directory. */
 static const char *replace_name(const struct replace *r)
 {
 	return strrchr(r->path, '/') + 1;
@@ -118,8 +118,8 @@ bool replace_has_bytes(int fd, const struct iovec *pieces, size_t count)
 	return read(fd, bytes, 1) == 0;
 }
 
-/* One extended attribute. The kernel or a policy may have given the new file the same value; a
- * value that cannot be set is then no failure. */
+/* Copy one extended attribute. If setting it fails, but the new file already has the same value
+ * from the kernel or a policy, this is no error. */
 static int replace_copy_attribute(int from, int to, const char *name)
 {
 	AUTO(mem_drop) char *value = NULL, *has = NULL;
@@ -140,7 +140,7 @@ static int replace_copy_attribute(int from, int to, const char *name)
 	return (int)n;
 }
 
-/* All extended attributes, except for the kernel's own hashes of the contents. */
+/* Copy all extended attributes, except for the kernel's own hashes of the contents. */
 static int replace_copy_attributes(int from, int to)
 {
 	AUTO(mem_drop) char *names = NULL;
@@ -174,7 +174,8 @@ int replace_copy_owner(const struct replace *r, int fd)
 	return replace_copy_attributes(from, fd);
 }
 
-/* A new file beside the old one, with its owner and mode; its name is in `temp`. */
+/* Create a new file beside the old file, with the owner and mode of the old file. `temp` gets its
+ * name. Returns a descriptor or -errno. */
 static int replace_temp(const struct replace *r, char *temp, size_t size)
 {
 	char tail[17];
@@ -195,8 +196,8 @@ static int replace_temp(const struct replace *r, char *temp, size_t size)
 	return fd;
 }
 
-/* Was the file changed since it was read? Its bytes are compared as well, because the times of a
- * file are no finer than a tick of the kernel. */
+/* Was the file changed since it was read? The bytes are compared as well, because two writes within
+ * one tick of the kernel can have the same time. */
 static bool replace_is_stale(const struct replace *r)
 {
 	AUTO(fd_drop) int fd = replace_open(r);
@@ -229,7 +230,7 @@ static int replace_put(const struct replace *r, const struct iovec *pieces, size
 	return error;
 }
 
-/* Make the rename last, too. A file system that cannot do this has done what it can. */
+/* Write the rename to the disk, too. Not every file system can do this, so errors are ignored. */
 static void replace_sync_dir(const struct replace *r)
 {
 	AUTO(fd_drop) int fd = openat(r->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,10 +1,10 @@
-/* replace.h - replaces the contents of a file: whole or not at all, and only as long as nobody else
- * changed the file.
+/* replace.h - replaces the contents of a file: completely or not at all, and only if no other
+ * program changed the file.
  *
  * Life: replace_read -> look at the bytes -> replace_write -> replace_done. The new file has the
- * mode, the owner and the extended attributes (with them the ACL) of the old one. Symbolic links
- * are followed by replace_read, once: from then on the directory is held open and only names in it
- * are used, so that a directory or a link that is exchanged meanwhile leads nowhere else.
+ * mode, the owner and the extended attributes (with them the ACL) of the old file. replace_read
+ * follows symbolic links once; from then on the directory stays open and only names in it are used.
+ * A directory or a link that is exchanged meanwhile therefore has no effect.
  *
  * Threads: any.  Blocking: on the file system.
  */
@@ -31,20 +31,20 @@ struct replace {
 		.dir = -1, .text = BUF_INIT(REPLACE_MAX)                                           \
 	}
 
-/* Read the file. -errno with a sentence; -EFBIG: longer than REPLACE_MAX; -EINVAL: no regular file.
- */
+/* Read the file. Returns 0, or -errno with *e set; -EFBIG: longer than REPLACE_MAX; -EINVAL: no
+ * regular file. */
 int replace_read(struct replace *r, const char *path, struct err *e);
-/* May the file be replaced? -EMLINK: it has other names, which would keep the old contents;
- * -ESTALE: it was changed since replace_read. */
+/* May the file be replaced? Returns 0; -EMLINK: the file has other names, which would keep the old
+ * contents; -ESTALE: the file was changed since replace_read. */
 int replace_check(const struct replace *r, struct err *e);
-/* Put the pieces in place of the file, if replace_check allows it. On failure the file is as it
- * was. */
+/* Replace the contents of the file by the pieces, if replace_check allows it. On failure the file
+ * is unchanged. */
 int replace_write(const struct replace *r, const struct iovec *pieces, size_t count, struct err *e);
 void replace_done(struct replace *r);
 
-/* For copies of the file: write the pieces, and wait until the disk has them. */
+/* For copies of the file: write the pieces and fsync. */
 int replace_write_pieces(int fd, const struct iovec *pieces, size_t count);
 /* Give a new file the owner, the mode and the extended attributes of the old one. */
 int replace_copy_owner(const struct replace *r, int fd);
-/* Has the file these bytes, and no others? Reads from the place where fd is. */
+/* Does the file have exactly these bytes? Reads from the current offset of fd. */
 bool replace_has_bytes(int fd, const struct iovec *pieces, size_t count);

@@ -22,7 +22,7 @@ size_t toml_scalar_len(const char *p, size_t len)
 {
 	size_t n = toml_word(p, len);
 
-	/* 1979-05-27 07:32:00 */
+	/* a date, a space and a time: 1979-05-27 07:32:00 */
 	if (n == 10 && p[4] == '-' && len >= 14 && p[10] == ' ' && toml_is_digit(p[11]) &&
 	    toml_is_digit(p[12]) && p[13] == ':')
 		return 11 + toml_word(p + 11, len - 11);
@@ -41,7 +41,7 @@ static bool toml_eat(struct toml_cursor *c, const char *any)
 	return true;
 }
 
-/* Digits with single underscores between them. */
+/* Read digits with single underscores between them. */
 static bool toml_digits(struct toml_cursor *c, const char *digits)
 {
 	do {
@@ -94,7 +94,7 @@ static bool toml_number(struct toml_cursor c)
 	return c.p == c.end;
 }
 
-/* Exactly `count` digits, of at most `max`. */
+/* Read exactly `count` digits, with a value of at most `max`. */
 static bool toml_field(struct toml_cursor *c, unsigned count, unsigned max, unsigned *out)
 {
 	*out = 0;
@@ -126,7 +126,7 @@ static bool toml_time(struct toml_cursor *c)
 	if (!toml_field(c, 2, 23, &n) || !toml_eat(c, ":") || !toml_field(c, 2, 59, &n))
 		return false;
 	if (!toml_eat(c, ":"))
-		return true; /* TOML 1.1 */
+		return true; /* TOML 1.1: seconds may be missing */
 	if (!toml_field(c, 2, 60, &n))
 		return false;
 	if (!toml_eat(c, "."))

@@ -1,4 +1,4 @@
-/* toml_scalar.h - numbers, dates and booleans of TOML: which texts are one.
+/* toml_scalar.h - recognizes the numbers, dates and booleans of TOML.
  *
  * Threads: any.  Blocking: never.
  */
@@ -6,7 +6,7 @@
 
 #include "node.h"
 
-/* How many bytes at p may belong to one value without quotes? */
+/* Returns how many bytes at p may belong to one value without quotes. */
 size_t toml_scalar_len(const char *p, size_t len);
 /* Is the text one value? *out_kind is NODE_BOOL, NODE_NUMBER or NODE_OTHER (a date or time). */
 bool toml_scalar_kind(const char *p, size_t len, enum node_kind *out_kind);

@@ -1,8 +1,8 @@
 /* toml_tree.c - see toml_tree.h
  *
- * A recursive descent over the text. Functions that read something begin at r->p and leave r->p
- * behind it; they return 0, or -EBADMSG with r->fault set. The values of numbers and dates are
- * checked in toml_scalar.c.
+ * A recursive descent over the text. A function that reads a part begins at r->p and sets r->p
+ * behind this part; it returns 0, or -EBADMSG with r->fault set. The values of numbers and dates
+ * are checked in toml_scalar.c.
  */
 #include "toml_tree.h"
 
@@ -21,11 +21,11 @@ static const size_t toml_nodes_max = 200000;
 
 /* node.mark of a map or list: how it may be extended */
 enum toml_mark {
-	TOML_IMPLICIT,    /* made by [a.b] for a: may be defined once, and extended */
-	TOML_DEFINED,     /* by a header: may be extended by headers of tables below it */
+	TOML_IMPLICIT,    /* [a.b] made the table a: it may be defined once, and extended */
+	TOML_DEFINED,     /* by a header: headers of tables below it may extend it */
 	TOML_CLOSED,      /* an inline table or an array: complete */
 	TOML_TABLE_ARRAY, /* by [[a]]: each header adds a table */
-	TOML_DOTTED,      /* plus `section`: dotted keys below the same header may extend it */
+	TOML_DOTTED, /* plus `section`: dotted keys below the same header may extend this table */
 };
 
 struct toml_reader {
@@ -39,8 +39,8 @@ struct toml_reader {
 	size_t slot_count, slots_used;
 };
 
-/* A table may have as many keys as a file, and each key is looked up: node_get would take quadratic
- * time. */
+/* A hash table of all members: a table may have as many keys as a file, and each key is looked up,
+ * which would take quadratic time with node_get. */
 struct toml_slot {
 	const struct node *table; /* NULL: the slot is free */
 	struct node *member;
@@ -59,7 +59,7 @@ static void toml_key_done(struct toml_key *k)
 		mem_drop(&k->parts[--k->count]);
 }
 
-/* The slot of a member, or the free slot where it belongs. */
+/* Returns the slot of a member, or the free slot for it. */
 static struct toml_slot *toml_slot(const struct toml_reader *r, const struct node *table,
 				   const char *name)
 {
@@ -77,7 +77,7 @@ static struct toml_slot *toml_slot(const struct toml_reader *r, const struct nod
 	}
 }
 
-/* The member of a table; NULL: none. */
+/* Returns the member of a table, or NULL. */
 static struct node *toml_get(const struct toml_reader *r, const struct node *table,
 			     const char *name)
 {
@@ -140,7 +140,7 @@ static void toml_space(struct toml_reader *r)
 		r->p++;
 }
 
-/* LF or CRLF */
+/* Skip LF or CRLF. */
 static bool toml_newline(struct toml_reader *r)
 {
 	if (toml_take(r, '\n'))
@@ -170,7 +170,7 @@ static int toml_comment(struct toml_reader *r)
 	return 0;
 }
 
-/* Spaces, comments and line ends. */
+/* Skip spaces, comments and line ends. */
 static int toml_gap(struct toml_reader *r)
 {
 	do {
@@ -181,7 +181,7 @@ static int toml_gap(struct toml_reader *r)
 	return 0;
 }
 
-/* What may follow on the line of a header or a value: nothing but a comment. */
+/* Skip the rest of the line of a header or a value: only a comment is allowed. */
 static int toml_line_end(struct toml_reader *r)
 {
 	toml_space(r);
@@ -200,7 +200,7 @@ static int toml_add_code(struct toml_reader *r, unsigned long code, const char *
 	if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return toml_fault(r, at, "an escape is no Unicode character");
 	if (code == 0)
-		code = 0xfffd; /* the result is a C string */
+		code = 0xfffd; /* the result is a C string, so NUL is replaced */
 	if (code < 0x80) {
 		c[n++] = (char)code;
 	} else if (code < 0x800) {
@@ -235,7 +235,7 @@ static int toml_hex(struct toml_reader *r, size_t digits, const char *at, struct
 	return toml_add_code(r, code, at, out);
 }
 
-/* A backslash at the end of a line: skip to the next text. */
+/* A backslash ends the line: skip white space up to the next text. */
 static int toml_fold(struct toml_reader *r)
 {
 	const char *at = r->p;
@@ -249,7 +249,7 @@ static int toml_fold(struct toml_reader *r)
 	return 0;
 }
 
-/* Behind a backslash. */
+/* Decode an escape; r->p is behind the backslash. */
 static int toml_escape(struct toml_reader *r, bool lines, struct buf *out)
 {
 	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
@@ -272,7 +272,7 @@ static int toml_escape(struct toml_reader *r, bool lines, struct buf *out)
 	return buf_add(out, &to[found - from], 1);
 }
 
-/* Up to the closing quote on the same line; r->p is behind the opening one. */
+/* Read up to the closing quote on the same line; r->p is behind the opening quote. */
 static int toml_short_string(struct toml_reader *r, char quote, struct buf *out)
 {
 	const char *open = r->p - 1;
@@ -294,7 +294,7 @@ static int toml_short_string(struct toml_reader *r, char quote, struct buf *out)
 	return toml_fault(r, open, "a string is not closed on its line");
 }
 
-/* Quotes at r->p: how many, up to five (two may stand before the closing three). */
+/* Count the quotes at r->p, up to five: two may be in front of the closing three. */
 static size_t toml_quotes(const struct toml_reader *r, char quote)
 {
 	size_t n = 0;
@@ -308,7 +308,7 @@ static int toml_long_string(struct toml_reader *r, char quote, struct buf *out)
 {
 	const char *open = r->p - 3;
 
-	toml_newline(r); /* one right behind the quotes is not part of the string */
+	toml_newline(r); /* a newline right behind the quotes is not part of the string */
 	while (r->p < r->end) {
 		size_t n = toml_quotes(r, quote);
 		char c = *r->p;
@@ -333,7 +333,7 @@ static int toml_long_string(struct toml_reader *r, char quote, struct buf *out)
 	return toml_fault(r, open, "a string is not closed");
 }
 
-/* The string at r->p, one of four kinds. */
+/* Read the string at r->p, which is of one of four kinds. */
 static int toml_string(struct toml_reader *r, bool may_be_long, char **out)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
@@ -447,7 +447,7 @@ static int toml_inline_table(struct toml_reader *r, unsigned depth, struct node 
 	return 0;
 }
 
-/* A number, a date or a boolean. */
+/* Read a number, a date or a boolean. */
 static int toml_scalar(struct toml_reader *r, struct node **out)
 {
 	size_t len = toml_scalar_len(r->p, (size_t)(r->end - r->p));
@@ -505,7 +505,7 @@ static struct node *toml_new_table(struct toml_reader *r, struct node *parent, c
 	return n;
 }
 
-/* The table that a dotted key puts its last part into. */
+/* Find or make the table that gets the last part of a dotted key. */
 static int toml_descend(struct toml_reader *r, struct node **table, const struct toml_key *k)
 {
 	for (size_t i = 0; i + 1 < k->count; i++) {
@@ -522,7 +522,7 @@ static int toml_descend(struct toml_reader *r, struct node **table, const struct
 	return 0;
 }
 
-/* key = value */
+/* Read key = value. */
 static int toml_member(struct toml_reader *r, struct node *table, unsigned depth)
 {
 	AUTO(toml_key_done) struct toml_key k = { .count = 0 };
@@ -547,7 +547,7 @@ static int toml_member(struct toml_reader *r, struct node *table, unsigned depth
 	return 0;
 }
 
-/* The table above the one that a header names. */
+/* Find or make the table above the table that a header names. */
 static int toml_header_parent(struct toml_reader *r, const struct toml_key *k, struct node **out)
 {
 	struct node *table = r->root;
@@ -568,7 +568,7 @@ static int toml_header_parent(struct toml_reader *r, const struct toml_key *k, s
 	return 0;
 }
 
-/* [name] */
+/* Carry out [name]. */
 static int toml_define(struct toml_reader *r, struct node *parent, const struct toml_key *k)
 {
 	const char *name = k->parts[k->count - 1];
@@ -584,7 +584,7 @@ static int toml_define(struct toml_reader *r, struct node *parent, const struct 
 	return 0;
 }
 
-/* [[name]] */
+/* Carry out [[name]]. */
 static int toml_append(struct toml_reader *r, struct node *parent, const struct toml_key *k)
 {
 	const char *name = k->parts[k->count - 1];

@@ -42,7 +42,7 @@ static bool translate_is_candidate(const struct entry *e, const char *dir)
 	return e->state == ENTRY_REMOTE || entry_word_count(e) > 0;
 }
 
-/* Is entry i used, and no other with its name? */
+/* Is entry i used, and not another entry with the same name? */
 static bool translate_is_used(const struct configfile *c, size_t i, const char *dir)
 {
 	const struct entry *e = &c->entries.list[i];
@@ -77,7 +77,7 @@ static bool translate_expands(const struct configfile *c)
 	       !(c->client && c->client->keys & (KEYS_CONTEXT_SERVERS | KEYS_MCP));
 }
 
-/* A text that the library reads as it is: $${ stands for ${. */
+/* Write a text so that the library reads it unchanged: $${ stands for ${. */
 static void translate_text(struct emit *j, const char *key, const char *text, bool expands)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
@@ -87,14 +87,14 @@ static void translate_text(struct emit *j, const char *key, const char *text, bo
 		buf_adds(&b, "$");
 		text = p;
 	}
-	/* what stands behind the last ${, with it */
+	/* the rest, which begins with the last ${ */
 	buf_adds(&b, text);
 	emit_text(j, key, b.data, b.len);
 }
 
 static void translate_words(struct emit *j, const struct entry *e, bool expands)
 {
-	/* without the second killick, but with the shell that splits a command of several words */
+	/* without the inner killick, but with the shell that splits a command of several words */
 	size_t i = e->state == ENTRY_WRAPPED && e->inner ? e->behind : 0;
 	const struct node *word = entry_word(e, i);
 
@@ -126,7 +126,7 @@ static void translate_env(struct emit *j, const struct entry *e, bool expands)
 	}
 }
 
-/* 1_000 and 0xff are no JSON: the library then says so, with the line. */
+/* 1_000 and 0xff are not JSON; as a string, the library refuses them and names the line. */
 static void translate_number(struct emit *j, const char *key, const char *text)
 {
 	struct json_fault why;
@@ -138,7 +138,7 @@ static void translate_number(struct emit *j, const char *key, const char *text)
 		emit_text(j, key, text, strlen(text));
 }
 
-/* A value of a key that the library has, too. */
+/* Write the value of a key that the library knows, too. */
 static void translate_node(struct emit *j, const char *key, const struct node *n)
 {
 	switch (n->kind) {

@@ -8,8 +8,8 @@
 #include "base/auto.h"
 #include "base/emit.h"
 
-/* The words in front of the old command: run, --, and those of a shell where one splits it. The
- * quotes and escapes of JSON are also those of TOML and YAML. */
+/* Write the words in front of the old command: run, -- and, if a shell must split the command, the
+ * words of the shell. JSON quotes and escapes are also valid in TOML and YAML. */
 static void wrapping_words(bool shell, const char *between, struct buf *out)
 {
 	buf_adds(out, "\"run\"");
@@ -21,7 +21,7 @@ static void wrapping_words(bool shell, const char *between, struct buf *out)
 	}
 }
 
-/* The space between `[` and what follows it. */
+/* Returns the white space between `[` and the first item. */
 static struct span wrapping_indent(const struct wrapping *w, const struct node *list)
 {
 	size_t begin = list->span.at + 1, end = begin;
@@ -31,7 +31,7 @@ static struct span wrapping_indent(const struct wrapping *w, const struct node *
 	return (struct span){ begin, end - begin };
 }
 
-/* "," and the indent again, or ", ". */
+/* Write "," and the indent again, or ", ". */
 static void wrapping_comma(const struct wrapping *w, struct span indent, struct buf *out)
 {
 	buf_adds(out, ",");
@@ -41,7 +41,7 @@ static void wrapping_comma(const struct wrapping *w, struct span indent, struct 
 		buf_adds(out, " ");
 }
 
-/* The old command, behind its new words, at the front of a list with brackets. */
+/* Insert the new words and the old command at the front of a list with brackets. */
 static void wrapping_into_list(const struct wrapping *w, const struct entry *e, struct edits *out)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), comma = BUF_INIT(BUF_ANY_SIZE);
@@ -58,7 +58,7 @@ static void wrapping_into_list(const struct wrapping *w, const struct entry *e, 
 	edits_add(out, (struct span){ indent.at, 0 }, &text);
 }
 
-/* A list that has all words: only killick's own come in front. */
+/* The command is a list of all words: insert only the words of killick at its front. */
 static void wrapping_into_words(const struct wrapping *w, const struct entry *e, struct edits *out)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), comma = BUF_INIT(BUF_ANY_SIZE);
@@ -74,7 +74,7 @@ static void wrapping_into_words(const struct wrapping *w, const struct entry *e,
 	edits_add(out, (struct span){ indent.at, 0 }, &text);
 }
 
-/* The dash of an item of a list without brackets. */
+/* Returns the position of the dash of an item in a list without brackets. */
 static size_t wrapping_dash(const struct wrapping *w, const struct node *item)
 {
 	size_t at = item->span.at;
@@ -91,7 +91,7 @@ static void wrapping_newline(const struct wrapping *w, struct buf *out)
 	buf_adds(out, nl && nl > w->text && nl[-1] == '\r' ? "\r\n" : "\n");
 }
 
-/* A new line that begins in the column of `at`. */
+/* Begin a new line, with spaces up to the column of `at`. */
 static void wrapping_line(const struct wrapping *w, size_t at, struct buf *out)
 {
 	size_t begin = at;
@@ -122,19 +122,19 @@ static void wrapping_into_block(const struct wrapping *w, const struct entry *e,
 	edits_add(out, (struct span){ at, 0 }, &text);
 }
 
-/* Is the member of this map on a line of its own, so that a new member gets one, too? */
+/* Is each member of this map on a line of its own? A new member then gets its own line, too. */
 static bool wrapping_is_lines(const struct wrapping *w, const struct entry *e)
 {
 	return w->format != FORMAT_JSON && e->home->block;
 }
 
-/* The key `args` and the whole list. */
+/* Write the key `args` and the whole list. */
 static void wrapping_new_args(const struct wrapping *w, const struct entry *e, bool shell,
 			      struct span command, struct buf *out)
 {
 	const struct node *c = e->command;
 
-	if (w->format == FORMAT_TOML && e->home->block) /* a.b of a.b.command */
+	if (w->format == FORMAT_TOML && e->home->block) /* the prefix a.b. of a.b.command */
 		buf_add(out, w->text + c->key.at, c->key_last - c->key.at);
 	buf_adds(out, w->format == FORMAT_JSON   ? "\"args\": ["
 		      : w->format == FORMAT_TOML ? "args = ["
@@ -145,7 +145,8 @@ static void wrapping_new_args(const struct wrapping *w, const struct entry *e, b
 	buf_adds(out, "]");
 }
 
-/* The space that stands before the key of the command, from its last newline on; or one space. */
+/* Write the white space before the key of the command, from its newline on; if there is no newline,
+ * one space. */
 static void wrapping_gap(const struct wrapping *w, const struct entry *e, struct buf *out)
 {
 	size_t at = e->command->key.at, begin = at;
@@ -160,8 +161,9 @@ static void wrapping_gap(const struct wrapping *w, const struct entry *e, struct
 	buf_add(out, w->text + begin, at - begin);
 }
 
-/* There were no arguments: before the key of the command where members have lines, because a
- * comment may follow the command there; else behind the command. */
+/* There were no arguments: insert the member `args`. If each member has its own line, insert it
+ * before the key of the command, because a comment may follow the command; else behind the
+ * command. */
 static void wrapping_insert(const struct wrapping *w, const struct entry *e, struct edits *out)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -206,8 +208,8 @@ static void wrapping_remove(size_t from, size_t to, struct edits *out)
 	edits_add(out, (struct span){ from, to - from }, &nothing);
 }
 
-/* Was the member `args` made by wrapping_insert? Then remove it. The text of the insertion is made
- * again and compared. */
+/* Did wrapping_insert make the member `args`? Then remove the member. To find out, make the text of
+ * the insertion again and compare. */
 static bool wrapping_uninsert(const struct wrapping *w, const struct entry *e,
 			      const struct node *inner, struct edits *out)
 {
@@ -233,7 +235,7 @@ static bool wrapping_uninsert(const struct wrapping *w, const struct entry *e,
 	return true;
 }
 
-/* Remove the words up to this one from a list with brackets. */
+/* Remove the words up to the index `inner` from a list with brackets. */
 static void wrapping_out_of_list(const struct wrapping *w, const struct node *list, size_t inner,
 				 struct edits *out)
 {
@@ -253,12 +255,12 @@ static void wrapping_out_of_list(const struct wrapping *w, const struct node *li
 		   span_end(list->span) - end > indent.len + 1 &&
 		   memcmp(w->text + end + 1, w->text + indent.at, indent.len) == 0) {
 		wrapping_remove(open, end + 1, out);
-	} else { /* the file was written again */
+	} else { /* another program wrote the file again */
 		wrapping_remove(list->items[0]->span.at, list->items[inner + 1]->span.at, out);
 	}
 }
 
-/* The same in a list without brackets. */
+/* Remove the words up to the index `inner` from a list without brackets. */
 static void wrapping_out_of_block(const struct wrapping *w, const struct entry *e, size_t inner,
 				  struct edits *out)
 {

@@ -1,15 +1,16 @@
 /* wrapping.h - plans the edits that put `killick run --` in front of a server, and take it away.
  *
- * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, quotes and
- * escapes included, into the arguments, and unwrap moves them back. Whether there were arguments is
- * written in the spaces:
+ * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, with quotes
+ *and escapes, into the arguments, and unwrap moves them back. The spaces that wrap writes show
+ *whether there were arguments:
  *
- *	"args": ["-y"]   ["run", "--", "npx", "-y"]   args were there: words with a space between
- *	"args": [ ]      [ "run", "--", "npx" ]       the space behind [ is repeated before each
- *word (no args)        ["run","--","npx"]           args are new: no space between the words
+ *	before           after                        rule
+ *	"args": ["-y"]   ["run", "--", "npx", "-y"]   args existed: a space between the words
+ *	"args": [ ]      [ "run", "--", "npx" ]       the space behind [ is before each word
+ *	(no args)        ["run","--","npx"]           args are new: no space between the words
  *
  * When a client has written the file again, the spaces are lost, and unwrap leaves an empty list
- * where there was none; the command and its arguments are right all the same.
+ * where there was none. The command and its arguments are restored in this case, too.
  *
  * Threads: any.  Blocking: never, but see entry_is_one_string.
  */

@@ -18,13 +18,14 @@ struct yaml_reader {
 	yaml_parser_t parser;
 	const char *text;
 	size_t len;
-	/* libyaml counts characters: the byte of the character `index` is at `at` */
+	/* libyaml counts characters: the character with the number `index` begins at byte `at` */
 	size_t at, index;
 	size_t nodes;
 	struct fault *fault;
 };
 
-/* The byte of a place. Places grow, except that an event of a block may end before it began. */
+/* Returns the byte of a position. Positions usually increase, but an event of a block may end
+ * before its beginning. */
 static size_t yaml_tree_byte(struct yaml_reader *r, const yaml_mark_t *m)
 {
 	while (r->index < m->index && r->at < r->len) {
@@ -60,7 +61,7 @@ static int yaml_tree_next(struct yaml_reader *r, yaml_event_t *ev)
 	return -EBADMSG;
 }
 
-/* A plain scalar is a string unless it reads as another type. */
+/* A plain scalar is a string, unless its text has the form of another type. */
 static enum node_kind yaml_tree_plain(const char *s)
 {
 	static const char *const nulls[] = { "", "~", "null", "Null", "NULL" };
@@ -90,7 +91,7 @@ static struct node *yaml_tree_scalar(struct yaml_reader *r, const yaml_event_t *
 		n->kind = yaml_tree_plain(value);
 	n->text = mem_text(value, strnlen(value, ev->data.scalar.length));
 	if (n->kind == NODE_BOOL && *value < 'a')
-		n->text[0] = (char)(*value | 0x20); /* True and TRUE are true */
+		n->text[0] = (char)(*value | 0x20); /* True and TRUE mean true */
 	if (ev->data.scalar.anchor || ev->data.scalar.tag)
 		n->fixed = "a value with an anchor or a tag cannot be moved";
 	else if (style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE ||
@@ -104,7 +105,7 @@ static struct node *yaml_tree_scalar(struct yaml_reader *r, const yaml_event_t *
 static int yaml_tree_value(struct yaml_reader *r, yaml_event_t *ev, unsigned depth,
 			   struct node **out);
 
-/* The members of the list or map n, up to its end. */
+/* Read the members of the list or map n, up to its end. */
 static int yaml_tree_items(struct yaml_reader *r, struct node *n, unsigned depth)
 {
 	yaml_event_t ev;
@@ -155,7 +156,7 @@ static struct node *yaml_tree_container(struct yaml_reader *r, const yaml_event_
 	return n;
 }
 
-/* The value that begins with this event, which is consumed. */
+/* Read the value that begins with this event; deletes the event. */
 static int yaml_tree_value(struct yaml_reader *r, yaml_event_t *ev, unsigned depth,
 			   struct node **out)
 {
@@ -183,7 +184,7 @@ static int yaml_tree_value(struct yaml_reader *r, yaml_event_t *ev, unsigned dep
 	return 0;
 }
 
-/* The only document of the stream. */
+/* Read the only document of the stream. */
 static int yaml_tree_document(struct yaml_reader *r, struct node **out)
 {
 	AUTO(node_drop) struct node *root = NULL;
