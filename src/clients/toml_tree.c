@@ -22,7 +22,7 @@ static const size_t toml_nodes_max = 200000;
 /* node.mark of a map or list: how it may be extended */
 enum toml_mark {
 	TOML_IMPLICIT,    /* [a.b] made the table a: it may be defined once, and extended */
-	TOML_DEFINED,     /* by a header: headers of tables below it may extend it */
+	TOML_DEFINED,     /* made by a header: headers of tables below it may extend it */
 	TOML_CLOSED,      /* an inline table or an array: complete */
 	TOML_TABLE_ARRAY, /* by [[a]]: each header adds a table */
 	TOML_DOTTED, /* plus `section`: dotted keys below the same header may extend this table */

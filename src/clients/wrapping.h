@@ -1,8 +1,8 @@
 /* wrapping.h - plans the edits that put `killick run --` in front of a server, and take it away.
  *
  * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, with quotes
- *and escapes, into the arguments, and unwrap moves them back. The spaces that wrap writes show
- *whether there were arguments:
+ * and escapes, into the arguments, and unwrap moves them back. The spaces that wrap writes show
+ * whether there were arguments:
  *
  *	before           after                        rule
  *	"args": ["-y"]   ["run", "--", "npx", "-y"]   args existed: a space between the words
