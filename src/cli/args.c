@@ -41,7 +41,8 @@ static int read_given(const char *given, struct buf *out)
 	return fd < 0 ? -errno : args_read_all(fd, out);
 }
 
-/* In JSON a newline only occurs between two tokens; a message must not have one. */
+/* Put the JSON on one line: a newline in JSON is only between two tokens, and a message must not
+ * have a newline. */
 static void one_line(struct buf *b)
 {
 	for (size_t i = 0; i < b->len; i++)
@@ -73,7 +74,7 @@ bool args_read(struct talk *t, const char *given, struct buf *out)
 
 struct pair {
 	const char *value;
-	bool raw; /* := */
+	bool raw; /* the word has := and a JSON value */
 	size_t key_len;
 };
 
@@ -117,7 +118,7 @@ bool args_check(struct talk *t, char **words, int count)
 	return true;
 }
 
-/* Does the schema want another type than a string for this key? Then a value that is JSON is taken
+/* Does the schema give this key another type than string? Then a value that is valid JSON is sent
  * as JSON: count=3, deep=true. */
 static bool wants_json(struct json schema, const char *key)
 {
@@ -152,6 +153,6 @@ void args_build(char **words, int count, struct json schema, struct buf *out)
 	}
 	emit_close(&j);
 	if (emit_end(&j) < 0)
-		abort(); /* a command line is shorter than this limit */
+		abort(); /* cannot happen: a command line is shorter than ARGS_MAX */
 	one_line(out);
 }

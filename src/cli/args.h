@@ -15,6 +15,6 @@ bool args_read(struct talk *t, const char *given, struct buf *out);
 
 /* Are all words of the form key=value or key:=JSON? False: an error was printed. */
 bool args_check(struct talk *t, char **words, int count);
-/* Make an object of the words. `schema` is that of the object; JSON_NONE: all values are strings.
- */
+/* Make an object of the words. `schema` is the schema of the object; JSON_NONE: all values are
+ * strings. */
 void args_build(char **words, int count, struct json schema, struct buf *out);

@@ -38,7 +38,7 @@ void bar_line(const struct bar *b, long long now_us, size_t columns, char *out, 
 	double part = b->total > 0 ? b->progress / b->total : 0;
 
 	text_span((now_us - b->begin_us) / 1000, span);
-	part = part >= 0 ? part : 0; /* also when it is NaN */
+	part = part >= 0 ? part : 0; /* NaN becomes 0, too */
 	part = part <= 1 ? part : 1;
 	if (b->has_progress && b->total > 0) {
 		cells(part, shape, sizeof(shape));
@@ -62,7 +62,7 @@ static void draw(struct bar *b)
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20)
 		columns = ws.ws_col;
 	b->drawn_us = clock_us();
-	/* one column less: a line that is full wraps on some terminals */
+	/* use one column less, because some terminals wrap a full line */
 	bar_line(b, b->drawn_us, columns - 1, line, sizeof(line));
 	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);

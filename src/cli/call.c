@@ -52,7 +52,7 @@ static void print_result(struct talk *t, const struct tool *tool, struct json re
 	print_content(failed ? stderr : stdout, result);
 }
 
-/* Do the arguments fit the schema? */
+/* Do the arguments match the schema? */
 static bool verb_call_check(struct talk *t, const struct tool *tool, const struct buf *args)
 {
 	struct json_fault fault;

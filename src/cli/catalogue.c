@@ -24,7 +24,7 @@ static void description(FILE *out, struct json item, size_t indent, size_t width
 		show_block(out, text, indent + STEP, width);
 }
 
-/* The annotations of a tool; hints, not facts. */
+/* Write the annotations of a tool. They are hints of the server, not facts. */
 static void hints(struct json tool, char *out, size_t size)
 {
 	static const struct {

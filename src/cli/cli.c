@@ -16,8 +16,8 @@
 
 static bool is_tty, has_colour;
 
-/* Print words while they fit; the next line is indented. A word that is longer than a line stays
- * whole, so that it can be copied. */
+/* Print words as long as they fit; later lines are indented. A word that is longer than a line is
+ * not split, so that users can copy it. */
 static void cli_wrap(const char *text, size_t width)
 {
 	size_t column = 0;
@@ -172,7 +172,8 @@ bool cli_options(int argc, char **argv, const char *help, const struct option *o
 	return cli_words(argc, argv, help, options, NULL, out_status);
 }
 
-/* UTF-8 when the locale says so, even when its files are not installed, as in small containers. */
+/* Is the locale UTF-8? Also true when the environment names a UTF-8 locale whose files are not
+ * installed, as in small containers. */
 static bool locale_is_utf8(void)
 {
 	const char *name;

@@ -49,14 +49,14 @@ struct cli_words {   /* the arguments that are not options */
 /* Read the options of a verb. False: help or a usage error was printed; exit with *out_status. */
 bool cli_options(int argc, char **argv, const char *help, const struct option *options,
 		 int *out_status);
-/* The same for a verb that takes words too. */
+/* The same for a verb that takes words, too. */
 bool cli_words(int argc, char **argv, const char *help, const struct option *options,
 	       struct cli_words *out_words, int *out_status);
 
 /* Is the word --help or -h? */
 bool cli_is_help(const char *word);
 
-/* The usage error for an option that was not taken. */
+/* Print the usage error for an option that was refused. Returns EXIT_USAGE. */
 int cli_refuse_option(const char *verb, const struct option_reader *r, enum option_result result);
 
 /* Print `killick: VERB: TEXT; try 'killick VERB --help'` to stderr and return EXIT_USAGE. */
@@ -67,30 +67,30 @@ void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Print `killick: VERB: TEXT` to stderr, wrapped in the same way. */
 void cli_say(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Flush stdout; when the flush or an earlier write failed (disk full, not a closed pipe) print an
- * error and return EXIT_TRY_AGAIN, else `status`. */
+/* Flush stdout. If the flush or an earlier write failed, return EXIT_TRY_AGAIN (or `status`, if it
+ * is not 0) and print an error, except for a closed pipe. Otherwise return `status`. */
 int cli_finish(const char *verb, int status);
 
-/* The program `killick` of this killick-more: in the same directory of a build tree, or in bin when
- * installed. False: not found; link_keeper_path searches further. */
+/* Find the program `killick` that belongs to this killick-more: in the same directory of a build
+ * tree, or in bin when installed. False: not found; link_keeper_path searches further. */
 bool cli_find_keeper(char *out, size_t size);
 
-/* The argv[0] of this program: the path of the `killick` that executed it, or any other name. */
+/* argv[0] of this program: the path of the `killick` that executed it, or any other name */
 extern const char *cli_program;
 
-/* The config file: `given`, else $KILLICK_CONFIG, else one of the usual files in this directory.
- * NULL: not found. */
+/* Returns the config file: `given`, else $KILLICK_CONFIG, else one of the usual files in the
+ * working directory. NULL: not found. */
 const char *cli_find_config(const char *given);
 
-/* The directory of files that can be made again: eras of servers, names of tools. False: there is
- * no home directory. */
+/* Find the directory for files that can be made again: eras of servers, names of tools. False:
+ * there is no home directory. */
 bool cli_find_cache(char *out, size_t size);
 
 /* Read locale, terminal and NO_COLOR, once, before any output. */
 void cli_start(void);
 
-bool cli_is_tty(void); /* stdout */
+bool cli_is_tty(void); /* is stdout a terminal? */
 bool cli_has_colour(void);
-size_t cli_error_width(void); /* the same as cli_width, of stderr */
+size_t cli_error_width(void); /* like cli_width, for stderr */
 size_t cli_width(void);       /* columns of the terminal; 0: stdout is not a terminal, no limit */
 size_t cli_height(void);      /* lines of the terminal; 24 when unknown */

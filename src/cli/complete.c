@@ -1,8 +1,8 @@
-/* complete.c - `killick complete`: the words that a shell offers at the Tab key. Not listed in the
- * help: the completion scripts call it.
+/* complete.c - `killick complete`: prints the words that a shell offers at the Tab key. Not listed
+ * in the help: the completion scripts call this verb.
  *
- * It starts no server. Names of servers come from the config, names of tools from the last listing
- * (toolnames.h). The scripts drop what is written to stderr, because the user is typing.
+ * The verb starts no server. Names of servers come from the config, names of tools from the last
+ * listing (toolnames.h). The scripts discard stderr, because the user is typing.
  */
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static void complete_servers(const struct config *c)
 			puts(c->servers[i].name);
 }
 
-/* The names that `killick tools` prints: plain with one server, else qualified. */
+/* Print the names that `killick tools` prints: plain with one server, else qualified. */
 static void complete_tools(const struct config *c, const char *file, const char *only)
 {
 	AUTO(toolnames_done) struct toolnames list = TOOLNAMES_INIT;

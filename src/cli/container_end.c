@@ -3,7 +3,7 @@
  *
  * Asks the engine for the containers with the label of that tree, stops and removes each by its id,
  * and asks again. Only containers with the label are touched: a file with an id may be forged, or
- * be that of another container. The exit status is an enum container_fate.
+ * contain the id of another container. The exit status is an enum container_fate.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 enum {
 	OUTPUT_MAX = 16384, /* bytes of an answer; an id takes 65 */
-	SPEC_MAX = 65536,   /* what a pipe holds */
+	SPEC_MAX = 65536,   /* capacity of a pipe */
 };
 
 const char container_end_help[] =
@@ -33,7 +33,7 @@ const char container_end_help[] =
 
 struct container_end {
 	struct engine_spec spec;
-	bool lost; /* the spec is from a record */
+	bool lost; /* the spec is from a record, which may be forged */
 	unsigned grace_ms;
 	long long deadline_us;
 };
@@ -52,8 +52,7 @@ static enum container_fate container_end_call(const struct container_end *e,
 }
 #define CALL(e, out, ...) container_end_call(e, (const char *const[]){ __VA_ARGS__, NULL }, out)
 
-/* Ask for the ids of the containers with the label. CONTAINER_GONE: no container
- * has the label. */
+/* Ask for the ids of the containers with the label. CONTAINER_GONE: no container has the label. */
 static enum container_fate container_end_ask(const struct container_end *e, struct buf *out_ids)
 {
 	char filter[64];
@@ -66,7 +65,7 @@ static enum container_fate container_end_ask(const struct container_end *e, stru
 	return out_ids->data[strspn(out_ids->data, " \t\r\n")] ? CONTAINER_THERE : CONTAINER_GONE;
 }
 
-/* Stop and remove one container. The results do not matter, because the engine is asked again: a
+/* Stop and remove one container. Failures are ignored, because the engine is asked again: a
  * container may end and be removed by itself at any moment. */
 static enum container_fate container_end_one(const struct container_end *e, const char *id)
 {
@@ -107,17 +106,18 @@ static enum container_fate container_end_all(const struct container_end *e)
 	return container_end_ask(e, &ids);
 }
 
-/* The keepers of a tree have the environment of its command. A janitor has another one, which must
- * not choose another daemon or store: the engine gets only the variables of the spec. */
+/* The keepers of a tree have the environment of its command. A janitor has another environment,
+ * which must not choose another daemon or store: the engine gets only the variables of the spec. */
 static void container_end_set_places(const struct engine_spec *spec)
 {
 	for (int i = 0; engine_place(i); i++)
 		unsetenv(engine_place(i));
 	for (char **entry = spec->env; entry && *entry; entry++)
-		putenv(*entry); /* used until the program ends */
+		putenv(*entry); /* must stay valid until the program ends */
 }
 
-/* Read the spec. A text that is cut off could have another meaning, so an error is no end. */
+/* Read the spec up to the end of input. A read error is not taken for the end, because a text that
+ * is cut off could have another meaning. */
 static bool container_end_read(struct buf *out)
 {
 	char text[1024];

@@ -1,6 +1,7 @@
 /* demo.c - `killick demo`: runs the same hostile servers under a plain client and under `killick
  * run`, kills both clients with SIGKILL, and counts the remaining processes with an auditor that
- * shares no code with killick. The processes: demo.h. */
+ * shares no code with killick. demo.h shows the processes.
+ */
 #include "demo.h"
 
 #include <errno.h>
@@ -24,12 +25,12 @@
 #include "keeper/clock.h"
 
 enum {
-	START_MS = 5000, /* both servers have answered by then */
-	SHOW_MS = 600,   /* the trees, before the kill */
-	LOOK_MS = 800,   /* what is left, after it */
-	GONE_MS = 7000,  /* killick's own budgets are shorter */
+	START_MS = 5000, /* for both servers to answer */
+	SHOW_MS = 600,   /* to show the trees before the kill */
+	LOOK_MS = 800,   /* to show the remaining processes after the kill */
+	GONE_MS = 7000,  /* longer than the budgets of killick */
 	FRAME_MS = 80,
-	HASTE_MS = 8500, /* a slow machine: from now on show less, to be done within 15 s */
+	HASTE_MS = 8500, /* after this time show less, to end within 15 s on a slow machine */
 	HASTY_MS = 250,
 	PATH_LEN = 4096,
 };
@@ -49,7 +50,7 @@ const char demo_help[] =
 struct demo {
 	char self[PATH_LEN], killick[PATH_LEN], run[24]; /* run: prefix of the tags */
 	int stage_in, stage_out;                         /* to and from the stage */
-	pid_t stage, client; /* children of the demo; 0: none, or reaped */
+	pid_t stage, client; /* children of the demo; 0: none, or reaped already */
 	long long begin_us;
 	struct side sides[SIDES];
 	struct view view;
@@ -62,7 +63,7 @@ static void demo_on_signal(int sig)
 	stop_signal = sig;
 }
 
-/* Ctrl-C, a closed terminal, a closed pipe: end all processes, then die of the same signal. */
+/* Ctrl-C, a closed terminal or a closed pipe: end all processes, then raise the same signal. */
 static bool should_stop(void)
 {
 	return stop_signal || ferror(stdout);
@@ -110,8 +111,8 @@ static int find_programs(struct demo *d)
 	return -ENOENT;
 }
 
-/* Reap ended children and, because the demo is a subreaper, orphans. A reaped pid may be reused:
- * forget it. */
+/* Reap ended children and, because the demo is a subreaper, orphans. Forget a reaped pid, because
+ * the kernel may reuse it. */
 static void demo_reap(struct demo *d)
 {
 	pid_t pid;
@@ -131,7 +132,7 @@ static void nap_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-/* Start argv with a pipe to its stdin and one from its stdout. */
+/* Start argv with a pipe to its stdin and a pipe from its stdout. */
 static pid_t demo_start(char *const *argv, const char *tag, int *out_to, int *out_from)
 {
 	int in[2], out[2];
@@ -222,7 +223,7 @@ static int await_ready(int plain_fd, int killick_fd, struct err *e)
 	return should_stop() ? -EINTR : 0;
 }
 
-/* The first process of the zoo on a side, other than a launcher, is the server. */
+/* Is this process the server? The first process of the zoo that is not a launcher is the server. */
 static bool is_server(const char *args)
 {
 	return strstr(args, " zoo ") && !strstr(args, " demo-part ") && !strstr(args, " run ") &&
@@ -259,7 +260,7 @@ static void demo_look(struct demo *d)
 	demo_reap(d);
 }
 
-/* Redraw for a while. After the kill, keep the largest number of processes that was seen in the
+/* Redraw for `ms`. After the kill, store the largest number of processes that was seen in the
  * second half: a single scan misses a process that forks and exits all the time. */
 static void demo_show(struct demo *d, struct scene *s, long long ms, long long killed_us)
 {
@@ -277,9 +278,9 @@ static void demo_show(struct demo *d, struct scene *s, long long ms, long long k
 	} while (clock_us() - begin_us < ms * 1000 && !should_stop());
 }
 
-/* Kill both clients. Then wait until no process of killick's side is left, killick's own processes
- * included: the demo is the subreaper of all of them, so they are gone when the stage is its only
- * child. */
+/* Kill both clients. Then wait until no process of killick's side is left, including the processes
+ * of killick. The demo is the subreaper of all these processes, so they are gone when the stage is
+ * the only child of the demo. */
 static long long kill_clients(struct demo *d, struct scene *s)
 {
 	long long killed_us, now_us;
@@ -343,8 +344,8 @@ static int play(struct demo *d, struct scene *s, struct err *e)
 	return 0;
 }
 
-/* End the stage and with it every stray process; then kill any that remain. Returns how many are
- * left. */
+/* End the stage, and with it every stray process; then kill processes that remain. Returns how many
+ * are left. */
 static size_t clean_up(struct demo *d)
 {
 	long long end_us = clock_us() + GONE_MS * 1000LL;
@@ -363,7 +364,8 @@ static size_t clean_up(struct demo *d)
 	} while (left && clock_us() < end_us);
 	if (left)
 		left = audit_kill(tag, 2000);
-	/* dead is not reaped: a keeper that is exiting would become a child of another process */
+	/* Also wait for dead processes: an unreaped keeper would become a child of another
+	 * process. */
 	while (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && clock_us() < end_us)
 		nap_ms(1);
 	fd_drop(&d->stage_out);

@@ -46,7 +46,7 @@ static bool has_tag(pid_t pid, const char *tag, struct audit_proc *out)
 	return false;
 }
 
-/* Fill in the other fields. False when the process is dead or dying. */
+/* Fill in the other fields. Returns false when the process is dead or dying. */
 static bool describe(pid_t pid, struct audit_proc *out)
 {
 	char text[1024], *after;
@@ -84,7 +84,7 @@ size_t audit_scan(const char *tag, struct audit_proc *out_list, size_t max)
 	size_t found = 0;
 
 	if (!dir)
-		abort(); /* an auditor that cannot read /proc must not report 0 */
+		abort(); /* without /proc the auditor must not report 0 */
 	for (struct dirent *d; (d = readdir(dir));) {
 		struct audit_proc p;
 		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);

@@ -12,21 +12,21 @@ struct audit_proc {
 	pid_t pid, ppid;
 	unsigned long long start; /* clock ticks since boot */
 	char tag[40];             /* the text after the tag and its dot; may be empty */
-	char args[200]; /* arguments joined by spaces, as the process gave them: clean before
-			   printing */
+	/* arguments joined by spaces, as the process wrote them: clean them before printing */
+	char args[200];
 };
 
 /* Find the processes whose environment has an entry that is `tag`, or starts with `tag` and a dot.
- * At most max are stored, in the order of their start; the number found is returned. A process that
- * forks and exits faster than the scan may be missed: scan more than once, and call audit_children.
- */
+ * Stores at most max of them, in the order of their start, and returns how many were found. A
+ * process that forks and exits faster than the scan may be missed: scan more than once, and call
+ * audit_children. */
 size_t audit_scan(const char *tag, struct audit_proc *out_list, size_t max);
 
-/* SIGKILL all processes with the tag, by pidfd, until none is left or the budget is used up.
+/* SIGKILL all processes with the tag, by pidfd, until all are gone or the budget is used up.
  * Returns how many are left. */
 size_t audit_kill(const char *tag, long budget_ms);
 
-/* The number of children of this process other than `except`, zombies included. This process is a
- * subreaper, so 0 means that no process it ever started is left: orphans become its children. -1
- * when this kernel does not tell (CONFIG_PROC_CHILDREN). */
+/* Returns the number of children of this process other than `except`, zombies included. This
+ * process is a subreaper, so orphans become its children, and 0 means that no process is left that
+ * it ever started. -1: this kernel does not list children (CONFIG_PROC_CHILDREN). */
 int audit_children(pid_t except);

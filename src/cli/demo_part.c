@@ -21,7 +21,8 @@ enum { ANSWER_MS = 5000, ANSWER_MAX = 4096 };
 
 extern char **environ;
 
-/* The environment with the tag as its first entry, where a reader of /proc finds it fastest. */
+/* Make an environment with the tag as its first entry, where a reader of /proc finds the tag
+ * fastest. */
 static char **tagged_environment(const char *tag, char *entry, size_t size)
 {
 	size_t n = 0, k = 0;
@@ -67,7 +68,7 @@ static bool part_say(int fd, const char *text)
 	return write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Read up to the first newline, for at most ANSWER_MS. */
+/* Read up to the first newline. Times out after ANSWER_MS. */
 static bool part_read_line(int fd, char *line, size_t size)
 {
 	long long end_us = clock_us() + ANSWER_MS * 1000LL;
@@ -124,7 +125,7 @@ static int client(char **argv)
 
 struct stage {
 	pid_t client;     /* 0: none */
-	int client_stdin; /* kept open by the stage, so that the client ends with the stage */
+	int client_stdin; /* the stage keeps it open, so that the client ends with the stage */
 };
 
 static void stage_kill(struct stage *s)
@@ -137,7 +138,7 @@ static void stage_kill(struct stage *s)
 	fd_drop(&s->client_stdin);
 }
 
-/* "N MODE [INNER]": start client number N with that server, without killick. */
+/* Carry out "N MODE [INNER]": start client number N with that server, without killick. */
 static void stage_start(struct stage *s, const char *self, const char *words)
 {
 	char number[8] = "", mode[32] = "", inner[32] = "", tag[64];
@@ -179,7 +180,7 @@ static int stage(void)
 		else if (strcmp(line, "kill") == 0)
 			stage_kill(&s);
 	}
-	return EXIT_SUCCESS; /* and killick ends the remaining processes */
+	return EXIT_SUCCESS; /* the outer `killick run` then ends the remaining processes */
 }
 
 int demo_part(int argc, char **argv)

@@ -13,7 +13,7 @@
 enum {
 	TREE_LINES = 9, /* height of the two trees */
 	LINE_TEXT = 512,
-	MIN_HEIGHT = 23, /* the picture with a full table below it */
+	MIN_HEIGHT = 23, /* height of the picture with a full table below it */
 	MAX_WIDTH = 120,
 };
 
@@ -81,7 +81,7 @@ static bool is_keeper(const struct audit_proc *p)
 	return starts(base_of(p), "killick run ");
 }
 
-/* The label of a process of the demo. The words come from the demo, the mode from the zoo. */
+/* Write the label of a process. Its words come from the demo, its mode from the zoo. */
 static void name_process(const struct side *s, const struct audit_proc *p, char *out, size_t size)
 {
 	const char *zoo = strstr(p->args, " zoo "), *base = base_of(p);
@@ -174,7 +174,7 @@ static void print_cell(const char *text, enum ink ink, size_t width, bool pad)
 	       pad ? (int)(width - text_width(text)) : 0, "");
 }
 
-/* Print the two columns; returns the number of lines. `height` 0: as many lines as needed. */
+/* Print the two columns. Returns the number of lines. `height` 0: as many lines as needed. */
 static size_t print_columns(const struct view *v, size_t height)
 {
 	static struct column columns[SIDES];
@@ -258,7 +258,7 @@ void view_table(const struct view *v)
 	table_to(v, stdout);
 }
 
-/* The table as lines of the picture: each line may have to erase an older one. Returns the number
+/* Print the table as lines of the picture: each line must erase an older line. Returns the number
  * of lines. */
 static size_t print_table_lines(const struct view *v)
 {

@@ -1,7 +1,8 @@
 /* demo_view.h - draws the demo: two trees side by side, and a table of results below them.
  *
- * On a terminal that is large enough the picture is redrawn in place (view_frame, at any rate);
- * elsewhere each scene is printed in steps (view_step). The view starts and ends no process.
+ * On a terminal that is large enough the picture is redrawn in place (view_frame, as often as the
+ * caller likes); elsewhere each scene is printed in steps (view_step). The view starts and ends no
+ * process.
  */
 #pragma once
 
@@ -14,14 +15,14 @@ enum { SIDE_PLAIN, SIDE_KILLICK, SIDES };
 enum { SIDE_MAX = 64 }; /* processes that can be shown; more are only counted */
 
 struct scene {
-	const char *mode, *inner; /* of the zoo; inner may be NULL */
+	const char *mode, *inner; /* modes of the zoo; inner may be NULL */
 	const char *about;        /* for the table: at most 25 columns */
 	const char *story;        /* above the trees: at most 45 columns, so that the line has 60 */
 	/* results */
 	bool done;
 	size_t left[SIDES];
-	double gone_ms; /* killick's side, from SIGKILL to the first scan without a process; -1:
-			   never */
+	/* killick's side: time from SIGKILL to the first scan without a process; -1: never */
+	double gone_ms;
 };
 
 struct side {
@@ -35,7 +36,7 @@ struct view {
 	size_t count, current;
 	const struct side *sides;
 	bool killed;     /* the clients of this scene were killed */
-	double since_ms; /* time since then */
+	double since_ms; /* time since the kill */
 	bool live;
 	size_t drawn; /* lines of the picture on the screen */
 };
@@ -43,7 +44,7 @@ struct view {
 /* Choose between live and steps. */
 void view_init(struct view *v, const struct scene *scenes, size_t count, const struct side *sides);
 
-/* Live only: draw the picture over the last one. */
+/* Live only: draw the picture over the previous picture. */
 void view_frame(struct view *v);
 
 /* Steps only: print the current state. */
@@ -52,5 +53,5 @@ void view_step(const struct view *v, const char *what);
 /* Live only: erase the picture and show the cursor. Safe to call twice. */
 void view_clear(struct view *v);
 
-/* The table of all scenes; those that are not done have no results yet. */
+/* Print the table of all scenes; scenes that are not done have no results yet. */
 void view_table(const struct view *v);

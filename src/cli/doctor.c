@@ -120,7 +120,7 @@ static void doctor_heading(const char *text)
 	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
-/* The levels above the current one, with the command for each. */
+/* Print the levels above the current level, with the command for each. */
 static void print_raise(const struct findings *f)
 {
 	const char *label = "raise it:";
@@ -209,7 +209,7 @@ static void print_orphans(const struct findings *f)
 	puts("\n  These processes got no signal. To end one: killick doctor --reap PID");
 }
 
-/* Which variables servers get. */
+/* Print which variables servers get. */
 static void print_variables(void)
 {
 	char names[900], text[1100];

@@ -31,7 +31,7 @@ static void doctor_clients_rows(const struct configfile *c, struct table *table)
 	}
 }
 
-/* Name the servers whose killick was moved or removed: their clients cannot start them. */
+/* Name the servers whose killick was moved or removed, because their clients cannot start them. */
 static void doctor_clients_print_lost(const struct configfile *c)
 {
 	for (size_t i = 0; i < c->entries.count; i++) {

@@ -15,10 +15,10 @@
 
 enum takes {
 	FLAG,
-	NAME,    /* a value that is a name, and not a path when it is in a record */
-	PLACE,   /* a value that is a path: from a record only a default place */
-	ADDRESS, /* a value of another kind: the same */
-	DANGER,  /* a value that can name a program: not for a record */
+	NAME,    /* a value that is a name; a path is never recorded */
+	PLACE,   /* a value that is a path; a janitor accepts only a default place */
+	ADDRESS, /* another value; a janitor accepts only a default place */
+	DANGER,  /* a value that can name a program; never recorded */
 };
 
 struct engine_option {
@@ -27,7 +27,7 @@ struct engine_option {
 	enum takes takes;
 };
 
-/* The options before `run`, of all engines: no option means two things in two engines. */
+/* The options before `run`, of all engines. No option has two meanings in two engines. */
 enum { GLOBALS = 63 };
 static const struct engine_option globals[GLOBALS + 1] = {
 	{ "address", 'a', ADDRESS },
@@ -127,7 +127,7 @@ static const struct engine_option run_flags[] = {
 	{ NULL, 0, FLAG },
 };
 
-/* Those that take a value. The letters are in the string below. */
+/* The options of `run` that take a value, of all engines. Their letters are in the string below. */
 static const char *const run_values[] = {
 	"add-host",
 	"annotation",
@@ -317,19 +317,19 @@ const char *engine_place(int i)
 /* --- one option --- */
 
 struct found {             /* an option and its value, as pflag reads them */
-	const char *name;  /* without its dashes; of a letter: from the table, or "" */
-	size_t len;        /* of the name */
+	const char *name;  /* without its dashes; for a letter: the name in the table, or "" */
+	size_t len;        /* length of the name */
 	const char *value; /* NULL: none */
 	enum takes takes;
 	bool is_global;
 };
 
-/* Read options until the first word that is not an option. */
+/* Reads options until the first word that is not an option. */
 struct engine_reader {
 	const char *engine;
 	bool behind_run;
 	char *const *words;  /* the next word */
-	const char *letters; /* the rest of a word of letters (-itd); NULL or "": none */
+	const char *letters; /* the rest of a word of letters (-itd); NULL or "": no more letters */
 };
 
 static bool engine_is_option(const char *word)
@@ -337,7 +337,7 @@ static bool engine_is_option(const char *word)
 	return word && word[0] == '-' && word[1] && strcmp(word, "--") != 0;
 }
 
-/* -c is --connection of podman and --context of the others. */
+/* -c is --connection of podman and --context of the other engines. */
 static bool engine_is_other_c(const struct engine_reader *r, const struct engine_option *o)
 {
 	bool is_podman = strcmp(r->engine, "podman") == 0;
@@ -345,7 +345,7 @@ static bool engine_is_other_c(const struct engine_reader *r, const struct engine
 	return o->letter == 'c' && strcmp(o->name, is_podman ? "context" : "connection") == 0;
 }
 
-/* Look for out->name, or for the letter if there is one. */
+/* Look for the letter, or, if it is 0, for out->name. */
 static bool engine_find(const struct engine_reader *r, const struct engine_option *table,
 			char letter, struct found *out)
 {
@@ -383,8 +383,9 @@ static bool engine_find_run(const struct engine_reader *r, char letter, struct f
 	return true;
 }
 
-/* podman and nerdctl accept their global options behind `run`, too. There a letter of `run` hides
- * the same letter of a global option; --runtime and --storage-opt are global options of podman. */
+/* podman and nerdctl accept their global options behind `run`, too. Behind `run`, a letter of `run`
+ * hides the same letter of a global option; --runtime and --storage-opt are global options of
+ * podman. */
 static bool engine_find_any(const struct engine_reader *r, char letter, struct found *out)
 {
 	bool is_podman = strcmp(r->engine, "podman") == 0;
@@ -398,7 +399,7 @@ static bool engine_find_any(const struct engine_reader *r, char letter, struct f
 	return engine_find_run(r, letter, out) || engine_find(r, globals, letter, out);
 }
 
-/* --name, --name=value, --name value */
+/* Read --name, --name=value or --name value. */
 static bool engine_read_long(struct engine_reader *r, struct found *out)
 {
 	const char *word = *r->words++, *eq = strchr(word, '=');
@@ -413,8 +414,8 @@ static bool engine_read_long(struct engine_reader *r, struct found *out)
 	return out->takes == FLAG || out->value;
 }
 
-/* -x value, -xvalue, -x=value, or one letter of the flags -xyz, of which the last may have a value:
- * -xyz=true. */
+/* Read -x value, -xvalue, -x=value, or one letter of the flags -xyz. The last flag may have a
+ * value: -xyz=true. */
 static bool engine_read_letter(struct engine_reader *r, struct found *out)
 {
 	const char *p = r->letters;
@@ -430,7 +431,8 @@ static bool engine_read_letter(struct engine_reader *r, struct found *out)
 	return out->takes == FLAG || out->value;
 }
 
-/* 1: an option; 0: no more; -1: an option that is not known, or has no value. */
+/* Read the next option. Returns 1; 0: no more options; -1: the option is unknown, or its value is
+ * missing. */
 static int engine_next(struct engine_reader *r, struct found *out)
 {
 	bool is_read;
@@ -485,7 +487,7 @@ static bool found_is(const struct found *f, const char *name)
 	return f->len == strlen(name) && strncmp(f->name, name, f->len) == 0;
 }
 
-/* A flag may be written --rm=false. */
+/* Is the flag switched on? It may be written --rm=false. */
 static bool found_is_on(const struct found *f)
 {
 	return !f->value || (strcmp(f->value, "false") != 0 && strcmp(f->value, "0") != 0 &&
@@ -501,7 +503,7 @@ static bool found_is_label_of_killick(const struct found *f)
 	       (f->value[len] == '=' || !f->value[len]);
 }
 
-/* Global options are kept for the calls of the engine, in one spelling: --name=value. */
+/* Store a global option for later calls of the engine, in one spelling: --name=value. */
 static void engine_keep(struct engine_command *c, const struct found *f)
 {
 	struct buf b = BUF_INIT(BUF_ANY_SIZE);
@@ -518,7 +520,7 @@ static void engine_take(struct engine_command *c, const struct found *f)
 	else if (found_is(f, "help") || found_is(f, "version"))
 		c->help = true;
 	else if (found_is(f, "rm"))
-		c->rm = true; /* also --rm=false, which is the user's wish */
+		c->rm = true; /* also for --rm=false, which is the user's choice */
 	else if (found_is(f, "init"))
 		c->init = true;
 	else if (found_is(f, "detach"))
@@ -580,7 +582,7 @@ void engine_command_done(struct engine_command *c)
 
 /* --- records --- */
 
-/* The places that an engine has without any option. */
+/* Is the value a place that an engine uses without any option? */
 static bool engine_is_default(const char *value)
 {
 	static const char *const paths[] = { "unix:///run/docker.sock",

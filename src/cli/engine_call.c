@@ -15,7 +15,7 @@
 #include "keeper/clock.h"
 #include "keeper/signals.h"
 
-#define PAUSE_MS 5 /* how often to look whether a command that closed its output has ended */
+#define PAUSE_MS 5 /* interval of the checks whether a command that closed its output has ended */
 
 static _Noreturn void engine_exec(const char *program, char **argv, int out)
 {
@@ -30,7 +30,7 @@ static _Noreturn void engine_exec(const char *program, char **argv, int out)
 	_exit(127);
 }
 
-/* Read the output until its end. */
+/* Read the output up to its end. */
 static int engine_hear(int fd, long long deadline_us, struct buf *out)
 {
 	for (;;) {

@@ -6,11 +6,11 @@
 
 #include "base/buf.h"
 
-/* Run `engine` (a program with its global options; the file is `program`, or with NULL the one that
- * the first word names in PATH) with `words` behind it, without stdin, stderr
- * and other descriptors, and add its output to `out`. Returns the exit status; -ETIMEDOUT: the
- * command was killed at the deadline (clock_us), but not the processes that it started; or -errno.
- */
+/* Run `engine`, which is a program with its global options, with `words` behind it. The executed
+ * file is `program`; with NULL the first word of `engine` is looked up in PATH. The command gets no
+ * descriptor of this process; its output is added to `out`. Returns the exit status;
+ * -ETIMEDOUT: the command was killed at the deadline (clock_us), but not the processes that it
+ * started; or -errno. */
 int engine_call(const char *program, char *const *engine, const char *const *words,
 		long long deadline_us, struct buf *out);
 #define ENGINE_CALL(engine, deadline_us, out, ...)                                                 \

@@ -64,7 +64,7 @@ bool engine_program_is_trusted(const char *file)
 
 	if (stat(file, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	/* with the umask 002 of many systems, a user's own group may write the user's files */
+	/* many systems have umask 002: the user's own group may then write the user's files */
 	others = st.st_uid == geteuid() && st.st_gid == getegid() ? S_IWOTH : S_IWGRP | S_IWOTH;
 	return !(st.st_mode & others) && (st.st_uid == 0 || st.st_uid == geteuid());
 }

@@ -8,13 +8,13 @@
 
 #include <stdbool.h>
 
-/* The file that `command`, a path or a name in PATH, stands for, without symbolic links; to be
- * given to free(). NULL: not found. */
+/* Returns the file of `command`, which is a path or a name in PATH, without symbolic links. The
+ * caller frees it. NULL: not found. */
 char *engine_program_find(const char *command);
 
-/* The same for a janitor: `name` in the absolute directories of PATH and in those of the system.
- * NULL also when engine_program_is_trusted refuses the file. */
+/* The same for a janitor: looks for `name` in the absolute directories of PATH and in the
+ * directories of the system. NULL also when engine_program_is_trusted refuses the file. */
 char *engine_program_find_trusted(const char *name);
 
-/* Is this a program of root or of this user, which no other user can write? */
+/* Does the program belong to root or to this user, and can no other user write it? */
 bool engine_program_is_trusted(const char *file);

@@ -33,8 +33,8 @@ bool engine_run_is_meant(char **argv)
 	return *argv && argv[1];
 }
 
-/* Does this machine have the init that the engine puts into the container? docker's daemon has its
- * own; podman and nerdctl refuse --init when this machine has no such program. */
+/* Does this machine have the init program that the engine puts into the container? The daemon of
+ * docker has its own; podman and nerdctl refuse --init when this machine has no such program. */
 static bool has_init(const struct engine_command *c)
 {
 	static const char *const places[] = {
@@ -56,8 +56,8 @@ static bool has_init(const struct engine_command *c)
 	return false;
 }
 
-/* A new file in the first directory for records that can be used. The engine makes the file, and
- * refuses a file that exists. NULL: no directory can be used; then the report has no id. */
+/* Returns the path of a new file in the first usable directory for records. The engine creates the
+ * file, and refuses a file that exists. NULL: no directory is usable; the report then has no id. */
 static char *new_cidfile(const char *label)
 {
 	for (const char *const *dir = record_dirs(); *dir; dir++) {
@@ -92,10 +92,11 @@ static void addf(struct words *w, const char *option, const char *value)
 	struct buf b = BUF_INIT(BUF_ANY_SIZE);
 
 	buf_addf(&b, "%s=%s", option, value);
-	add(w, buf_take(&b)); /* the program ends, or is replaced, with this word in use */
+	add(w, buf_take(&b)); /* not freed: in use until the program ends or calls execv */
 }
 
-/* Without a label the command stays as it is. */
+/* Add the words of the command, with new options behind `run`. Without a label the command is not
+ * changed. */
 static void add_command(struct words *w, char **command, const struct engine_command *c,
 			const char *label, const char *cidfile)
 {
@@ -113,7 +114,7 @@ static void add_command(struct words *w, char **command, const struct engine_com
 	}
 }
 
-/* Is the command one that killick can hold together with its container? */
+/* Can killick hold this command together with its container? */
 static bool engine_is_held(char **command, struct engine_command *c)
 {
 	engine_parse(command, c);
@@ -130,7 +131,8 @@ static bool engine_is_held(char **command, struct engine_command *c)
 	return c->run && !c->detach && !c->unknown && !c->label;
 }
 
-/* The `killick` that executed this program, unless this program was started by hand. */
+/* Returns the path of the `killick` that executed this program; if the user started this program
+ * directly, the keeper is searched. */
 static char *engine_keeper(void)
 {
 	const char *slash = strrchr(cli_program, '/');
@@ -140,9 +142,9 @@ static char *engine_keeper(void)
 	return on_keeper(VERB);
 }
 
-/* Rootless podman keeps one process for each user that holds the user's namespace for all
- * containers. The first podman command starts the process. When that command is a server, the
- * process would be part of the tree and end with it; then podman refuses every command until
+/* Rootless podman keeps one process for each user; it holds the user's namespace for all
+ * containers. The first podman command starts this process. If the first command is a server, the
+ * process would be part of the tree and end with it; podman then refuses every command until
  * `podman system migrate`. So another command starts the process now, outside of every tree. */
 static void start_pause_process(const struct engine_command *c)
 {
@@ -152,7 +154,8 @@ static void start_pause_process(const struct engine_command *c)
 		ENGINE_CALL(c->call, clock_us() + PAUSE_START_MS * 1000LL, &out, "unshare", "true");
 }
 
-/* Give the keeper the spec. Other users can read command lines, but no environment. */
+/* Give the spec to the keeper in a variable: other users can read command lines, but not
+ * environments. */
 static void add_container(struct words *w, const struct engine_command *c, const char *label)
 {
 	AUTO(mem_drop) char *spec = engine_spec_write(label, c->call);

@@ -61,7 +61,7 @@ char *engine_spec_write(const char *label, char *const *words)
 	return buf_take(&private);
 }
 
-/* One word of the text, decoded; *text is left behind it. NULL: no word, or a bad escape. */
+/* Decode one word of the text and set *text behind the word. NULL: no word, or a bad escape. */
 static char *spec_next(const char **text)
 {
 	struct buf b = BUF_INIT(BUF_ANY_SIZE);
@@ -105,8 +105,8 @@ static bool spec_is_place(const char *entry)
 	return false;
 }
 
-/* The engine must be the same file as at the start: another engine, or the engine of another PATH,
- * does not know the container, and its answer would be no proof. */
+/* The engine must be the same file as at the start. Another engine, or the engine of another PATH,
+ * does not know the container, so its answer would prove nothing. */
 static int spec_check_lost(struct engine_spec *s)
 {
 	char *found = engine_program_find_trusted(container_engine(s->words[0]));

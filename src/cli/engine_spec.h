@@ -24,12 +24,13 @@ struct engine_spec {
 	char **words;  /* the engine and its global options; not empty */
 };
 
-/* The text for these words, to be given to free(). The text begins with CONTAINER_PRIVATE when it
- * must not be written into a record. */
+/* Returns the text for these words; the caller frees it. The text begins with CONTAINER_PRIVATE
+ * when it must not be written into a record. */
 char *engine_spec_write(const char *label, char *const *words);
 
-/* Read a text. With `lost` the text is from a record that may be forged: then the engine in PATH
- * must be the engine's file of the text, and options and variables must be those that a janitor may
- * use (engine.h). 0, -EINVAL, or -EPERM: a janitor must not use it. */
+/* Read a text. With `lost` the text is from a record, which may be forged: then the engine that is
+ * found in PATH must be the file that the text names, and a janitor must be allowed to use the
+ * options and variables (engine.h). Returns 0, -EINVAL, or -EPERM if a janitor must not use the
+ * text. */
 int engine_spec_read(const char *text, bool lost, struct engine_spec *out);
 void engine_spec_done(struct engine_spec *s);

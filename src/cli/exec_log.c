@@ -35,7 +35,7 @@ static void exec_log_write_all(int fd, const char *text, size_t len)
 	}
 }
 
-/* Called with the lock, which is released during the write. */
+/* Called with the lock held; releases the lock during the write. */
 static void write_waiting(struct exec_log *l)
 {
 	struct buf out = l->waiting;
@@ -83,7 +83,7 @@ struct exec_log *exec_log_open(int fd)
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
 	if (pthread_create(&l->thread, &small, exec_log_run, l) != 0)
-		abort(); /* nothing runs yet */
+		abort(); /* no process was started yet */
 	pthread_attr_destroy(&small);
 	pthread_condattr_destroy(&monotonic);
 	return l;
@@ -111,7 +111,7 @@ void exec_log_close(struct exec_log *l)
 	while ((l->busy || l->waiting.len) && !stuck)
 		stuck = pthread_cond_timedwait(&l->idle, &l->lock, &until) == ETIMEDOUT;
 	pthread_mutex_unlock(&l->lock);
-	if (stuck) /* the reader does not read: the thread ends with the program */
+	if (stuck) /* stderr is not read: the thread ends with the program */
 		return;
 	pthread_join(l->thread, NULL);
 	buf_done(&l->waiting);

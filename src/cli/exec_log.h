@@ -1,7 +1,8 @@
 /* exec_log.h - the executor's log lines, written to stderr by a separate thread.
  *
- * Standard error may be a pipe without a reader, and the executor must not block on it: lines that
- * do not fit are dropped, and one line reports how many.
+ * stderr may be a pipe without a reader, and the executor must not block on it: lines that do not
+ * fit are dropped, and one line reports how many.
+ *
  * Threads: any.  Blocking: only exec_log_close, for at most a second.
  */
 #pragma once

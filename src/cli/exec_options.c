@@ -25,7 +25,7 @@
 #define CONNECTIONS 4096
 #define PROCESSES   1024
 #define OUTPUT_MIN  (1u << 20)
-enum { START = 256, RATE = 30, FULL = 1024 }; /* connections that have not called initialize */
+enum { START = 256, RATE = 30, FULL = 1024 }; /* for connections that have not called initialize */
 
 const char exec_server_help[] =
 	"usage: killick exec-server [options]\n"
@@ -71,7 +71,7 @@ static int read_digest(const char *text, unsigned char out[32])
 	return 0;
 }
 
-/* Read the first line of the file. */
+/* Read the token, which is the first line of the file, and hash it. */
 static int exec_options_read_token(const char *file, unsigned char out[32])
 {
 	char text[TOKEN_MAX];
@@ -95,7 +95,8 @@ static int exec_options_read_token(const char *file, unsigned char out[32])
 	return 0;
 }
 
-/* The only socket from a service manager, or -1; -2: more than one. */
+/* Returns the only socket from a service manager, -1 if there is none, or -2 if there are
+ * several. */
 static int given_socket(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
@@ -110,7 +111,7 @@ static int given_socket(void)
 	return n == 1 ? FIRST_FD : n > 1 ? -2 : -1;
 }
 
-/* The address of the socket as a URL. */
+/* Get the address of the socket as a URL. */
 static int describe_socket(int fd, bool tls, struct url *out)
 {
 	struct sockaddr_storage at = { .ss_family = 0 };
@@ -168,7 +169,7 @@ static int exec_options_read_place(const struct words *w, struct exec_options *o
 	return 0;
 }
 
-/* Every client that can connect can run programs as this user. */
+/* Refuse unsafe options: every client that can connect can run programs as this user. */
 static int check_safety(const struct words *w, const struct exec_options *o)
 {
 	bool tls = o->url.kind == URL_WSS;
@@ -186,7 +187,8 @@ static int check_safety(const struct words *w, const struct exec_options *o)
 		o->url.host);
 }
 
-/* START:RATE:FULL, or FULL alone: then a new connection always replaces another one. */
+/* Parse START:RATE:FULL, or FULL alone. With FULL alone, a new connection above FULL always
+ * replaces another connection. */
 static int read_startups(const char *text, void *to)
 {
 	struct seats_limits *out = to;

@@ -25,7 +25,8 @@
 
 #define VERB     "exec-server"
 #define GRACE_MS 2000
-#define SEND_MAX (32u << 20) /* unsent bytes for one client; output stops long before */
+#define SEND_MAX                                                                                   \
+	(32u << 20) /* limit of unsent bytes for one client; reading output stops long before */
 
 extern char **environ;
 
@@ -35,7 +36,7 @@ struct exec_server {
 	struct loop *loop;
 	struct executor *executor;
 	struct listener *listener; /* NULL: stdio, or the executor is ending */
-	bool over;                 /* everything has ended; with the loop's lock */
+	bool over;                 /* the executor is closed; protected by the loop's lock */
 	pthread_t waiter;
 };
 
@@ -69,11 +70,11 @@ static void serve_on_turn(void *ctx)
 	(void)ctx;
 }
 
-/* --- the beginning --- */
+/* --- start --- */
 
-/* Each connection and each process needs descriptors, and a soft limit of 1024 is soon reached.
- * Started programs get the original limit. Connections that have not called initialize get a
- * quarter of the descriptors at most. */
+/* Raise the soft limit of open files: each connection and each process needs descriptors, and 1024
+ * is soon reached. Started programs get the original limit. Connections that have not called
+ * initialize get a quarter of the descriptors at most. */
 static void raise_files_limit(struct seats_limits *seats)
 {
 	struct rlimit lim;
@@ -89,7 +90,7 @@ static void raise_files_limit(struct seats_limits *seats)
 		seats->start = seats->full;
 }
 
-/* The client uses stdin and stdout: other writes to stdout must not reach the client. */
+/* Reserve stdin and stdout for the client: later writes to stdout must not reach the client. */
 static int take_stdio(int *out_in, int *out_out)
 {
 	AUTO(fd_drop) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -158,7 +159,8 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 	return executor_open(s->loop, &options, &s->executor, e);
 }
 
-/* Every user can connect to a port: only a token tells users apart. */
+/* Print the address, and warn if there is no token: every user can connect to a port, and only a
+ * token tells users apart. */
 static void announce(const struct exec_server *s)
 {
 	const char *url = listener_url(s->listener);
@@ -198,7 +200,7 @@ static int serve_begin(struct exec_server *s, struct err *e)
 	return r;
 }
 
-/* --- the end --- */
+/* --- end --- */
 
 static void begin_end(struct exec_server *s, unsigned grace_ms)
 {
@@ -210,8 +212,8 @@ static void begin_end(struct exec_server *s, unsigned grace_ms)
 	loop_unlock(s->loop);
 }
 
-/* As pid 1 this process is the parent of every orphan. The executor sees the end of its keepers
- * through pidfds, so reaping a keeper here does no harm. */
+/* As pid 1 this process is the parent of every orphan. The executor notices the end of its keepers
+ * through pidfds, so it is safe to reap a keeper here. */
 static void serve_reap(void)
 {
 	while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
@@ -237,7 +239,8 @@ static bool serve_is_over(struct exec_server *s)
 	return over;
 }
 
-/* The first signal ends every process with a grace, the second without. */
+/* Serve until the end. The first signal ends every process with a grace, the second signal
+ * without. */
 static void serve(struct exec_server *s, const sigset_t *set)
 {
 	unsigned grace_ms = GRACE_MS;
@@ -270,7 +273,7 @@ int verb_exec_server(int argc, char **argv)
 	s.log = s.options.quiet ? NULL : exec_log_open(STDERR_FILENO);
 	if (serve_begin(&s, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
-		return EXIT_UNAVAILABLE; /* nothing runs yet */
+		return EXIT_UNAVAILABLE; /* no process was started yet */
 	}
 	if (s.listener)
 		announce(&s);

@@ -21,7 +21,7 @@ bool cli_find_keeper(char *out, size_t size)
 		return false;
 	if (n > 0)
 		self[n] = '\0';
-	else /* no /proc here: the name by which this program was executed */
+	else /* no /proc: use the name by which this program was executed */
 		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
 	slash = strrchr(self, '/');
 	if (!slash)

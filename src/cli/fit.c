@@ -20,9 +20,9 @@ static void fit_name(struct json key, char out[FIT_NAME])
 	text_clean(raw, strlen(raw), out, FIT_NAME);
 }
 
-/* May there be arguments that `properties` does not name? By the letter of JSON Schema any object
- * may, unless additionalProperties is false; but the authors of tools rarely write that, so only a
- * schema that says it, or that has other ways to define properties, is taken to be open. */
+/* May a call have arguments that `properties` does not name? According to JSON Schema every object
+ * may, unless additionalProperties is false. But the authors of tools rarely write this, so a
+ * schema counts as open only if it says so, or if it has other ways to define properties. */
 static bool fit_is_open(struct json schema)
 {
 	static const char *const others[] = {
@@ -39,8 +39,8 @@ static bool fit_is_open(struct json schema)
 	return json_type(more) == JSON_OBJECT || (json_bool(more, &allowed) && allowed);
 }
 
-/* The property that the user probably meant by `name`, which is not a property; "": no property has
- * a similar name. */
+/* Find the property that the user probably meant by `name`, which is not a property; "": no
+ * property has a similar name. */
 static void fit_near(struct json properties, const char *name, char out[FIT_NAME])
 {
 	struct json_iter it = json_iter(properties);
@@ -72,7 +72,7 @@ static bool fit_has(struct json object, struct json key)
 	return false;
 }
 
-/* Append a word of a command line, quoted for a shell where that is necessary. */
+/* Append a word of a command line, quoted for a shell if necessary. */
 static void fit_add_word(struct buf *b, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -88,7 +88,7 @@ static void fit_add_word(struct buf *b, const char *word)
 	buf_adds(b, quoted ? "'" : "");
 }
 
-/* The words that let `killick tools` show the same tool of the same server. */
+/* Append the words with which `killick tools` shows the same tool of the same server. */
 static void fit_add_words(const struct talk *t, struct buf *b)
 {
 	fit_add_word(b, t->words.list[0]);
@@ -106,7 +106,7 @@ static void fit_add_words(const struct talk *t, struct buf *b)
 		fit_add_word(b, *word);
 }
 
-/* Print what is wrong, which is the rest of a sentence about the tool. */
+/* Print an error; `wrong` is the rest of a sentence about the tool. Returns false. */
 static bool fit_refuse(struct talk *t, const struct tool *tool, const char *wrong)
 {
 	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
@@ -168,7 +168,7 @@ static bool fit_is_integer(struct json value)
 	return json_double(value, &d) && (d >= exact || d <= -exact || d == (double)(int64_t)d);
 }
 
-/* Is this an array of strings only? */
+/* Is this an array that has only strings? */
 static bool fit_is_choice(struct json values)
 {
 	struct json_iter it = json_iter(values);
@@ -192,15 +192,15 @@ static bool fit_is_chosen(struct json values, struct json value)
 	return false;
 }
 
-/* What the schema of one argument demands of a value that is not so; NULL: the value fits, or the
- * schema does not tell plainly. */
+/* Returns what the schema of one argument demands, if the value does not match; NULL: the value
+ * matches, or the schema does not state it plainly. */
 static const char *fit_demand(struct json schema, struct json value, char out[FIT_TYPE])
 {
 	struct json type = json_get(schema, "type"), values = json_get(schema, "enum");
 	enum json_type is = json_type(value);
 	double number;
 
-	/* many servers take null for an argument that is not given */
+	/* many servers accept null for a missing argument */
 	if (json_get(schema, "$ref").at || is == JSON_NULL)
 		return NULL;
 	if (json_is(type, "integer"))
@@ -215,7 +215,7 @@ static const char *fit_demand(struct json schema, struct json value, char out[FI
 	return out;
 }
 
-/* A value for a message; a string that looks like a number is called a string. */
+/* Write a value for a message; a string that looks like a number is called a string. */
 static void fit_show(struct json value, char out[FIT_NAME])
 {
 	char raw[FIT_NAME / 2], clean[FIT_NAME / 2];

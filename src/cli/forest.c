@@ -16,7 +16,7 @@ struct forest {
 	size_t count;
 	forest_fn fn;
 	void *ctx;
-	bool *drawn; /* a cycle (pids reused during the scan) must not draw for ever */
+	bool *drawn; /* nodes in a cycle (pids reused during the scan) must not be drawn for ever */
 };
 
 static bool has_parent(const struct forest *f, size_t i)
@@ -27,7 +27,8 @@ static bool has_parent(const struct forest *f, size_t i)
 	return false;
 }
 
-/* The next node after `from` that belongs under `parent` (0: roots), or count. */
+/* Returns the first node, beginning with `from`, that is a child of `parent` (0: a root), or
+ * count. */
 static size_t next_under(const struct forest *f, size_t from, pid_t parent)
 {
 	for (size_t i = from; i < f->count; i++) {
@@ -70,7 +71,7 @@ void forest_draw(const struct forest_node *nodes, size_t count, const char *lead
 
 	memset(drawn, 0, count * sizeof(*drawn));
 	draw_under(&f, 0, lead, hang, 0);
-	for (size_t i = 0; i < count; i++) /* only nodes in a cycle: draw them separately */
+	for (size_t i = 0; i < count; i++) /* nodes in a cycle: draw them separately */
 		if (!drawn[i])
 			fn(ctx, i, lead);
 }

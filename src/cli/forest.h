@@ -15,7 +15,7 @@ struct forest_node {
 /* Called once per node, parents before children; print `prefix` in front of the node. */
 typedef void (*forest_fn)(void *ctx, size_t index, const char *prefix);
 
-/* Draw the nodes in their order. Every line starts with `lead`. With `hang` roots get branches too,
- * as children of a line that was printed above. */
+/* Draw the nodes in their order. Every line starts with `lead`. With `hang` roots get branches,
+ * too, as children of a line that the caller printed above. */
 void forest_draw(const struct forest_node *nodes, size_t count, const char *lead, bool hang,
 		 forest_fn fn, void *ctx);

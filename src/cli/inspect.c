@@ -48,7 +48,7 @@ static struct json parsed(const char *text)
 	return v;
 }
 
-/* "tools (listChanged), resources (subscribe), logging" */
+/* Write the capabilities: "tools (listChanged), resources (subscribe), logging". */
 static void capabilities(struct json v, char *out, size_t size)
 {
 	struct json_iter it = json_iter(v);
@@ -143,7 +143,7 @@ static void inspect_print_json(const struct killick_server_status *sv, size_t se
 	show_emitted(&j);
 }
 
-/* Before any server is started: is there only one, or one selected? */
+/* Before any server is started: is there only one server, or is one selected? */
 static bool inspect_is_of_one(struct talk *t)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
@@ -155,7 +155,7 @@ static bool inspect_is_of_one(struct talk *t)
 	if (!talk_has_config(t))
 		return false;
 	if (!talk_config_read(t, &c))
-		return true; /* the library says why */
+		return true; /* talk_open then reports the error */
 	for (size_t i = 0; i < c.count; i++) {
 		if (c.servers[i].disabled)
 			continue;
@@ -171,7 +171,7 @@ static bool inspect_is_of_one(struct talk *t)
 	return false;
 }
 
-/* The index in the status of the selected server. */
+/* Find the index of the selected server in the status. */
 static bool inspect_choose(struct talk *t, size_t *out)
 {
 	const struct killick_server_status *only = talk_only(t);
@@ -181,7 +181,8 @@ static bool inspect_choose(struct talk *t, size_t *out)
 			++*out;
 		return true;
 	}
-	cli_usage(t->verb, "the config has changed and has several servers now; give '--server NAME'");
+	cli_usage(t->verb,
+		  "the config has changed and has several servers now; give '--server NAME'");
 	talk_fail(t, EXIT_USAGE);
 	return false;
 }

@@ -21,13 +21,14 @@ struct lists {
 /* Ask every ready server that has `capability`. Failures are printed. False: interrupted. */
 bool lists_get(struct talk *t, enum killick_op op, const char *capability, struct lists *out);
 
-/* The array `key` of server i; JSON_NONE if there is none. */
+/* Returns the array `key` of server i, or JSON_NONE. */
 struct json lists_of(const struct lists *l, size_t i, const char *key);
-/* The number of items of all servers. */
+/* Returns the number of items of all servers. */
 size_t lists_count(const struct lists *l, const char *key);
 
-/* Find the only server with an item in array `key` whose `member` is `value`; borrowed from the
- * status. False: no server or several servers have one; an error was printed. */
+/* Find the only server with an item in array `key` whose `member` is `value`; *out_server is
+ * borrowed from the status. False: no server or several servers have such an item; an error was
+ * printed. */
 bool lists_owner(struct talk *t, const struct lists *l, const char *key, const char *member,
 		 const char *value, const char **out_server);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Programs that often have the word in an argument without being a server: a session's name, an
- * edited file. */
+/* Programs that often have the word in an argument but are no server: the name of a session, a file
+ * that is edited. */
 static const char *const bystanders[] = {
 	"tmux", "screen", "vi",     "vim",  "nvim",   "nano",   "emacs", "less",
 	"more", "man",    "tail",   "cat",  "grep",   "rg",     "find",  "git",
@@ -77,7 +77,8 @@ static bool mcp_look_has_word(const char *s, size_t len)
 	return has_text(s, len, "modelcontextprotocol") || has_text(s, len, "fastmcp");
 }
 
-/* The part of a path that is checked: after the last folder of installed packages. */
+/* Returns where the checked part of a path begins: behind the last directory of installed
+ * packages. */
 static size_t telling_part(const char *s, size_t len)
 {
 	static const char *const installed[] = { "/node_modules/",
@@ -108,7 +109,8 @@ static size_t base_part(const char *s, size_t len)
 	return i;
 }
 
-/* One word of the command line; `program` is set for the program itself, not for its arguments. */
+/* Does one word of the command line look like a server? `program`: the word is the program itself,
+ * not an argument. */
 static bool word_looks(const char *s, size_t len, bool program)
 {
 	size_t from;
@@ -123,14 +125,14 @@ static bool word_looks(const char *s, size_t len, bool program)
 	return mcp_look_has_word(s + from, len - from);
 }
 
-/* An argument may itself be a command line: sh -c 'cd x && exec mcp-server-y'. */
+/* An argument may be a command line: sh -c 'cd x && exec mcp-server-y'. */
 static bool argument_looks(const char *s, size_t len)
 {
 	static const char stops[] = " \t\n;&|()'\"`<>=";
 
 	if (len && s[0] == '-')
 		return word_looks(s, len, false);
-	if (len && s[0] == '{') /* a client's configuration */
+	if (len && s[0] == '{') /* the config of a client */
 		return false;
 	for (size_t i = 0; i < len;) {
 		size_t n = 0;
@@ -144,8 +146,8 @@ static bool argument_looks(const char *s, size_t len)
 	return false;
 }
 
-/* Such a program is a server when its next word is a subcommand that serves: codex mcp-server,
- * claude mcp serve. */
+/* A bystander is a server if its next word is a subcommand that serves: codex mcp-server, claude
+ * mcp serve. */
 static bool bystander_serves(const char *s, size_t len)
 {
 	return is_one_of(s, len, (const char *const[]){ "mcp-server", "mcp-serve", "mcp", NULL });
