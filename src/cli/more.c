@@ -1,5 +1,6 @@
-/* more.c - killick-more: every verb except `run`. `killick VERB ...` executes it with the same
- * arguments. */
+/* more.c - killick-more: every verb except `run`. `killick VERB ...` executes this program with the
+ * same arguments.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +57,8 @@ static const struct verb {
 	{ "help", "explain a verb", verb_help, NULL },
 	{ "version", NULL, verb_version, NULL },
 	{ "--version", NULL, verb_version, NULL },
-	/* with --on, and for the commands of container engines; else the small program runs */
+	/* with --on, and for the commands of container engines; otherwise `killick` runs the
+	 * verb */
 	{ "run", NULL, verb_run, run_on_help },
 	{ "container-end", NULL, verb_container_end, NULL },
 	{ "run-on", NULL, verb_run, run_on_help },
@@ -74,7 +76,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* The usage error for a verb that does not exist, with the listed verb that may be meant. */
+/* Print the usage error for an unknown verb, with the listed verb that the user may mean. */
 static int refuse_verb(const char *name)
 {
 	const char *best = NULL;
@@ -114,8 +116,8 @@ int verb_help(int argc, char **argv)
 	return cli_finish("help", EXIT_SUCCESS);
 }
 
-/* Fill closed standard descriptors, or the next open would get their numbers. They behave as if
- * closed: a read of stdin and a write to the others fail. */
+/* Open closed standard descriptors, because the next open would otherwise get their numbers. They
+ * behave as if closed: a read of stdin and a write to the others fail. */
 static void open_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -13,7 +13,7 @@
 
 enum { EXIT_CONFIG = 65 };
 
-/* List the names in the config, for a user who mistyped one. */
+/* List the names in the config, for a user who mistyped a name. */
 static void say_unknown(const char *verb, const struct config *c, const char *file,
 			const char *name)
 {
@@ -58,7 +58,7 @@ static bool find_named(const char *verb, const struct on *o, struct config_place
 		return false;
 	}
 	*out = *p;
-	*p = c.places[--c.place_count]; /* moved out of the config */
+	*p = c.places[--c.place_count]; /* the caller now owns the old *p */
 	return true;
 }
 

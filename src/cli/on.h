@@ -16,9 +16,9 @@ struct on { /* as given; NULL: not given */
 
 /* Find the place. False: an error was printed; exit with *out_status. */
 bool on_find(const char *verb, const struct on *o, struct config_place *out, int *out_status);
-/* The environment of a place; with the loop's lock. `keeper` is the path of killick, which holds
- * ssh or another program. */
+/* Create the environment of a place; call with the loop's lock. `keeper` is the path of killick,
+ * which holds ssh or another program. */
 struct environment *on_open(struct loop *loop, const struct config_place *p, const char *verb,
 			    const char *keeper);
-/* The path of killick, to be freed by the caller; NULL: an error was printed. */
+/* Returns the path of killick, which the caller frees; NULL: an error was printed. */
 char *on_keeper(const char *verb);

@@ -31,11 +31,11 @@ bool orphan_is_collector(const char *comm)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(comm, names[i]) == 0)
 			return true;
-	/* containerd-shim-runc-v2, and WSL's Relay(123) */
+	/* containerd-shim-runc-v2, and Relay(123) of WSL */
 	return strncmp(comm, "containerd-shim", 15) == 0 || strncmp(comm, "Relay(", 6) == 0;
 }
 
-/* "foo.service" when the process is part of a unit other than the user manager itself. */
+/* Write "foo.service" when the process is part of a unit other than the user manager itself. */
 static void find_unit(pid_t pid, char *out, size_t size)
 {
 	char path[64], text[2048], *line, *slash, *end;
@@ -101,7 +101,7 @@ size_t orphans_find(const struct trees *ts, struct orphan **out_list)
 	return count;
 }
 
-/* A pidfd of exactly the process in the snapshot, or -1 when it is gone. */
+/* Open a pidfd of exactly the process in the snapshot. Returns -1 when the process is gone. */
 static int open_same(const struct proc *p)
 {
 	AUTO(fd_drop) int fd = (int)syscall(SYS_pidfd_open, p->st.pid, 0);
@@ -112,7 +112,7 @@ static int open_same(const struct proc *p)
 	return TAKE_FD(fd);
 }
 
-/* The processes being ended, each identified by pid and start time. */
+/* The processes that are being ended, each identified by pid and start time. */
 struct hunt {
 	struct prey {
 		pid_t pid;
@@ -145,9 +145,9 @@ static bool hunt_add(struct hunt *h, const struct proc *p)
 	return true;
 }
 
-/* Does p belong to the hunted processes: is it a child of one of them, or in a session or group
- * that one of them leads? The pid of a dead leader is not reused as long as its session or group
- * has members. */
+/* Does p belong to the hunted processes? p is a child of a hunted process, or in a session or group
+ * that a hunted process leads. The pid of a dead leader is not reused as long as its session or
+ * group has members. */
 static bool hunt_claims(const struct hunt *h, const struct procs *ps, const struct proc *p)
 {
 	bool claimed = false;
@@ -157,9 +157,9 @@ static bool hunt_claims(const struct hunt *h, const struct procs *ps, const stru
 		const struct proc *now = procs_find(ps, q->pid);
 
 		if (q->pid == p->st.pid && q->start == p->st.start)
-			return false; /* known */
+			return false; /* p is in the list already */
 		if (now && now->st.start != q->start)
-			continue; /* the pid belongs to another process now */
+			continue; /* the pid now belongs to another process */
 		claimed |= now && p->st.ppid == q->pid;
 		claimed |= q->leads_session && p->st.session == q->pid;
 		claimed |= q->leads_group && p->st.pgrp == q->pid;
@@ -190,7 +190,7 @@ static void hunt_signal(struct hunt *h, int sig)
 			h->denied = errno;
 }
 
-/* Wait until all have exited, up to the time limit. Returns how many are left. */
+/* Wait until all processes have exited, up to the time limit. Returns how many are left. */
 static size_t hunt_wait(struct hunt *h, long long budget_ms)
 {
 	AUTO(mem_drop) struct pollfd *polls = mem_grow(NULL, h->count, sizeof(*polls));
@@ -212,7 +212,7 @@ static size_t hunt_wait(struct hunt *h, long long budget_ms)
 	return alive;
 }
 
-/* Kill, scan for new processes, and repeat until none is left or the budget is used up. */
+/* Kill, scan for new processes, and repeat until all are gone or the budget is used up. */
 static size_t orphan_kill_all(struct hunt *h)
 {
 	long long end_us = clock_us() + KILL_MS * 1000LL;
@@ -243,7 +243,7 @@ int orphan_end(const struct procs *ps, const struct orphan *o, struct err *e)
 			return err_set(e, -EBUSY, "this command is a descendant of process %d",
 				       o->proc->st.pid);
 	hunt_signal(&h, SIGTERM);
-	hunt_signal(&h, SIGCONT); /* a stopped process gets its SIGTERM only now */
+	hunt_signal(&h, SIGCONT); /* a stopped process handles SIGTERM only when it continues */
 	hunt_wait(&h, TERM_MS);
 	left = orphan_kill_all(&h);
 	if (left)

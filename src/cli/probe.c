@@ -29,7 +29,7 @@ static void probe_id(char out[32])
 	snprintf(out, 32, "doctor-%d", getpid());
 }
 
-/* Fork a child in the cgroup, or one that moves there itself where clone3 is refused. */
+/* Fork a child in the cgroup; where clone3 is refused, fork a child that moves there itself. */
 static pid_t probe_fork_into(const struct cgroup *cg)
 {
 	struct clone_args args = {
@@ -57,7 +57,7 @@ static int probe_exit_code_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-/* One number from /proc/sys, or -1. */
+/* Returns one number from /proc/sys, or -1. */
 static long setting(const char *path)
 {
 	char text[32];
@@ -85,7 +85,7 @@ static void raise_cgroup(const char *dir, int error, char *out, size_t size)
 
 	*out = '\0';
 	if (error == -EOPNOTSUPP)
-		return; /* a newer kernel */
+		return; /* only a newer kernel helps */
 	if (error == -ENOENT && !*dir)
 		snprintf(out, size,
 			 "%smkdir -p /sys/fs/cgroup/unified && %smount -t cgroup2 none "
@@ -249,7 +249,7 @@ void probe_memory(struct probe *out)
 	probe_limit(out, LIMIT_MEMORY, 64ULL << 20);
 }
 
-/* The command that raises the soft limit of open files, and the hard limit where that is lower. */
+/* Write the command that raises the soft limit of open files, and the hard limit if it is lower. */
 static void raise_open_files(const struct rlimit *lim, char *out, size_t size)
 {
 	enum { USUAL = 1024 };
@@ -294,7 +294,8 @@ void probe_open_files(struct probe *out)
 	}
 }
 
-/* Could a record be written in `dir`? 0: yes, 1: yes, once the directory is made, or -errno. */
+/* Can a record be written in `dir`? Returns 0 (yes), 1 (yes, after the directory is made), or
+ * -errno. */
 static int try_directory(const char *dir)
 {
 	char path[512], parent[512], *slash;

@@ -1,25 +1,24 @@
 /* probe.h - tests which levels and limits work on this machine.
  *
- * Settings are not reliable (a container's seccomp filter, an AppArmor profile or a read-only mount
- * overrules them), so each probe makes a cgroup or a namespace and removes it again. Settings are
- * read only to explain a refusal. Threads: the process must have only one (children are cloned).
- * Blocking: for a child that exits at once.
+ * Settings are not reliable: a container's seccomp filter, an AppArmor profile or a read-only mount
+ * overrules them. So each probe makes a cgroup or a namespace and removes it again. Settings are
+ * read only to explain a refusal. Threads: the process must have only one, because children are
+ * cloned. Blocking: for a child that exits at once.
  */
 #pragma once
 
 #include <stdbool.h>
 
 /* The limit of open files with which `killick run` holds a server at each level and with each
- * option. Measured, with stdin, stdout and stderr open and nothing else: group 14, keeper 16,
- * namespace 21, cgroup 22, cgroup with --max-procs, --memory and --report 26; a client verb with
- * one server 23. The rest is reserve. */
+ * option. Measured, with only stdin, stdout and stderr open: group 14, keeper 16, namespace 21,
+ * cgroup 22, cgroup with --max-procs, --memory and --report 26; a client verb with one server 23.
+ * The rest is reserve. */
 enum { PROBE_OPEN_FILES = 32 };
 
 struct probe {
 	bool works;
 	char how[1024];   /* works: what was done, and where; else: what was refused, and why */
-	char raise[1024]; /* when it does not work: the command that would enable it; "": not known
-			   */
+	char raise[1024]; /* if works is false: the command that would enable it; "": not known */
 };
 
 void probe_cgroup(struct probe *out); /* make a cgroup, start a process in it, remove it */

@@ -17,7 +17,7 @@
 
 enum { ARGS_MAX = 16384 };
 
-/* False when the process is gone already. */
+/* Returns false when the process is gone already. */
 static bool read_one(int proc_fd, const char *name, struct proc *p)
 {
 	char path[64], stat_text[1024], args[ARGS_MAX];
@@ -28,14 +28,14 @@ static bool read_one(int proc_fd, const char *name, struct proc *p)
 	if (proc_read_file(proc_fd, path, stat_text, sizeof(stat_text)) <= 0 ||
 	    proc_stat_parse(stat_text, &p->st) < 0)
 		return false;
-	if (p->st.state == 'Z') /* there may be thousands of zombies, and no more information */
+	if (p->st.state == 'Z') /* zombies have no more information, and may be many */
 		return true;
 	snprintf(path, sizeof(path), "%.20s", name);
 	if (fstatat(proc_fd, path, &sb, 0) < 0)
 		return false;
 	p->uid = sb.st_uid;
-	/* The /proc files of a process that is not dumpable belong to root: its status has the real
-	 * user. */
+	/* The /proc files of a process that is not dumpable belong to root; its status file has the
+	 * real user. */
 	snprintf(path, sizeof(path), "%.20s/status", name);
 	if (p->uid == 0 && geteuid() != 0 &&
 	    proc_read_file(proc_fd, path, args, sizeof(args)) > 0) {
@@ -122,8 +122,7 @@ size_t procs_family(const struct procs *ps, pid_t root, pid_t *out_pids, size_t 
 	if (!procs_find(ps, root) || max == 0)
 		return 0;
 	out_pids[found++] = root;
-	do { /* children may have smaller pids than their parents, so look until a round finds
-		nothing */
+	do { /* repeat until a round finds nothing: a child may have a smaller pid */
 		before = found;
 		for (size_t i = 0; i < ps->count && found < max; i++) {
 			const struct proc_stat *st = &ps->list[i].st;

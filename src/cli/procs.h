@@ -33,13 +33,13 @@ void procs_done(struct procs *ps);
 /* NULL: not found. */
 const struct proc *procs_find(const struct procs *ps, pid_t pid);
 
-/* The process with this pid and start time, or NULL when it is gone. A zombie counts as gone. */
+/* Returns the process with this pid and start time; NULL: it is gone. A zombie counts as gone. */
 const struct proc *procs_find_who(const struct procs *ps, pid_t pid, unsigned long long start);
 
-/* Collect `root` and all its descendants; returns how many there are, at most max are stored. */
+/* Store `root` and all its descendants, at most max. Returns how many were stored. */
 size_t procs_family(const struct procs *ps, pid_t root, pid_t *out_pids, size_t max);
 
-/* The command line as one clean line, or [name] when there is none. */
+/* Write the command line as one clean line, or [name] when there is none. */
 void proc_command(const struct proc *p, char *out, size_t size);
 
 long long proc_age_ms(const struct procs *ps, const struct proc *p);

@@ -1,4 +1,5 @@
-/* prompts.c - `killick prompts`: lists the prompts of the servers in a config, or gets one of them.
+/* prompts.c - `killick prompts`: lists the prompts of the servers in a config, or gets one
+ * prompt.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ const char prompts_help[] =
 	"with these arguments filled in.\n"
 	"\n" TALK_HELP("print an array with an object per server; NAME: the prompt") TALK_EXITS;
 
-/* "city, [units]": arguments in brackets are optional. */
+/* Write "city, [units]": arguments in brackets are optional. */
 static void arguments_text(struct json prompt, char *out, size_t size)
 {
 	struct json_iter it = json_iter(json_get(prompt, "arguments"));

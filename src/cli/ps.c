@@ -46,7 +46,7 @@ static const char *ps_level_of(const struct held *t)
 	return *t->rec.level ? t->rec.level : "?";
 }
 
-/* "running", or "stopping (stdin)". */
+/* Write "running", or "stopping (stdin)". */
 static void state_text(const struct held *t, char out[64])
 {
 	char why[24];
@@ -58,12 +58,12 @@ static void state_text(const struct held *t, char out[64])
 		snprintf(out, 64, "%s", held_state_name(t->state));
 }
 
-/* NULL: gone, or not known. */
+/* Returns the owner; NULL: gone, or not known. */
 static const struct proc *owner_of(const struct trees *ts, const struct held *t)
 {
 	if (t->state == HELD_ELSEWHERE)
 		return NULL;
-	if (!t->rec.owner.start) /* the keepers write this an instant after the start */
+	if (!t->rec.owner.start) /* the keepers write the start time a moment after the start */
 		return procs_find(&ts->procs, t->rec.owner.pid);
 	return procs_find_who(&ts->procs, t->rec.owner.pid, t->rec.owner.start);
 }
@@ -75,8 +75,8 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "claude", or "node cli.js" where the program's name says little. The kernel's name is a worse
- * choice, because of threads and titles: for node it is MainThread. */
+/* Write "claude", or, if the program is an interpreter, "node cli.js". The name that the kernel has
+ * (comm) is worse, because threads and titles change it: for node it is MainThread. */
 static void program_text(const struct proc *p, char *out, size_t size)
 {
 	static const char *const interpreters[] = { "node",    "bun",  "deno", "python",
@@ -98,7 +98,7 @@ static void program_text(const struct proc *p, char *out, size_t size)
 	text_clean(text, strlen(text), out, size);
 }
 
-/* "4711 claude" or "gone": pid and program, without path and arguments. */
+/* Write "4711 claude" or "gone": pid and program, without path and arguments. */
 static void owner_text(const struct trees *ts, const struct held *t, char *out, size_t size)
 {
 	const struct proc *p = owner_of(ts, t);

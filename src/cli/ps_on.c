@@ -39,12 +39,12 @@ static int run_ssh(struct config_place *p, const struct ps_on_options *o)
 	return EXIT_UNAVAILABLE;
 }
 
-/* --- other executors get a request --- */
+/* --- other executors: send a request --- */
 
 struct asking {
 	struct loop *loop;
 	bool told, freed;
-	char *result; /* NULL: e */
+	char *result; /* NULL: see e */
 	size_t len;
 	struct err e;
 };
@@ -129,8 +129,8 @@ static void add_command(struct table *t, struct json argv)
 	table_add(t, text);
 }
 
-/* The executor remembers ended processes for a while. A closed process may have left background
- * jobs that the executor still holds. */
+/* Is the process held? The executor remembers ended processes for a while. A closed process may
+ * have left background jobs that the executor still holds. */
 static bool is_held(struct json process)
 {
 	bool held = true;
@@ -139,7 +139,7 @@ static bool is_held(struct json process)
 	return held;
 }
 
-/* "running", or "running (its owner is away, ends in 12s)". */
+/* Write "running", or "running (owner away, 12s left)". */
 static void add_state(struct table *t, struct json p)
 {
 	char raw[32] = "?", state[32], span[24];
@@ -148,7 +148,7 @@ static void add_state(struct table *t, struct json p)
 
 	json_string_into(json_get(p, "state"), raw, sizeof(raw));
 	json_bool(json_get(p, "attached"), &attached);
-	if (strcmp(raw, "closed") == 0 && is_held(p)) /* its background jobs have not */
+	if (strcmp(raw, "closed") == 0 && is_held(p)) /* its background jobs still run */
 		snprintf(raw, sizeof(raw), "lingering");
 	text_clean(raw, strlen(raw), state, sizeof(state));
 	if (attached)
@@ -180,7 +180,7 @@ static void ps_on_add_row(struct table *t, struct json p)
 	add_text(t, json_get(p, "name"));
 	add_text(t, json_get(p, "client"));
 	add_number(t, json_get(p, "pid"));
-	json_int(json_get(p, "startedMs"), &since_ms); /* by the executor's clock */
+	json_int(json_get(p, "startedMs"), &since_ms); /* time of the executor's clock */
 	table_add(t, text_span(since_ms < now_ms ? now_ms - since_ms : 0, span));
 	add_state(t, p);
 	add_text(t, json_get(p, "session"));

@@ -10,7 +10,7 @@
 
 #include "base/quiet.h"
 
-/* Write all bytes. 0, or errno. */
+/* Write all bytes. Returns 0 or errno. */
 static int pump_write_all(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {

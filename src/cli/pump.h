@@ -26,16 +26,16 @@ struct pump {
 	struct buf waiting;
 	size_t writing; /* bytes that are being written */
 	bool full, finished, done;
-	int broken; /* errno of a failed write; later bytes are dropped; 0: none failed */
-	/* The pump is no longer full, or broken. With the lock. */
+	int broken; /* errno of a failed write, after which bytes are dropped; 0: none failed */
+	/* Called with the lock when the pump is no longer full, or is broken. */
 	void (*on_change)(void *ctx);
 	void *ctx;
 };
 
-int pump_start(struct pump *p, struct err *e); /* loop, fd, on_change and ctx are set */
+int pump_start(struct pump *p, struct err *e); /* loop, fd, on_change and ctx must be set */
 void pump_add(struct pump *p, const char *bytes, size_t len);
 bool pump_is_full(const struct pump *p);
-/* No more bytes will be added. */
+/* Call after the last pump_add. */
 void pump_finish(struct pump *p);
-/* All bytes are written, or the pump is broken. */
+/* Are all bytes written, or is the pump broken? */
 bool pump_is_done(const struct pump *p);

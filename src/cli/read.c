@@ -33,7 +33,8 @@ static void print_contents(struct talk *t, struct json result)
 	}
 }
 
-/* The server that has the resource: the only one with resources, or the only one that lists it. */
+/* Find the server that has the resource: the only server with resources, or the only server that
+ * lists this resource. */
 static bool find_server(struct talk *t, const char *uri, const char **out)
 {
 	AUTO(lists_done) struct lists l = LISTS_INIT;

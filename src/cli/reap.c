@@ -1,4 +1,4 @@
-/* reap.c - `killick reap`: runs the janitor and prints what it found. */
+/* reap.c - `killick reap`: runs the janitor and prints its results. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "trees.h"
 
 enum {
-	BUDGET_MS = 4 * JANITOR_BUDGET_MS, /* started by a user, so there may be many trees */
+	BUDGET_MS = 4 * JANITOR_BUDGET_MS, /* a user who calls reap may have many trees */
 	WAIT_MS = 60000,                   /* longest wait for the keepers of orphaned trees */
 	WAIT_STEP_MS = 100,
-	CONTAINERS_MS = 60000, /* for all containers of lost trees */
+	CONTAINERS_MS = 60000, /* time limit for all containers of lost trees */
 };
 
 const char reap_help[] =
@@ -157,7 +157,7 @@ static void sum(struct janitor *all, const struct janitor *one)
 {
 	all->trees += one->trees;
 	all->ended += one->ended;
-	all->survivors = one->survivors; /* the current state */
+	all->survivors = one->survivors; /* not a sum: the last sweep has the current state */
 	all->unfinished = one->unfinished;
 	all->orphaned = one->orphaned;
 	all->others = one->others;
@@ -178,7 +178,7 @@ static void say_waiting(const struct reap *reap, const struct janitor *j)
 	fflush(stdout);
 }
 
-/* Wait until the keepers of an orphaned tree have ended it, or their time is over. */
+/* Wait until the keepers of an orphaned tree have ended it, or until their time is over. */
 static void wait_for_keepers(struct reap *reap, const struct janitor *last)
 {
 	long long begun_ms = clock_boot_ms(), now_ms = begun_ms;
@@ -199,8 +199,8 @@ static void wait_for_keepers(struct reap *reap, const struct janitor *last)
 	reap->waited_ms += now_ms - begun_ms;
 }
 
-/* Sweep, and repeat while keepers have time to end orphaned trees. Most end theirs in an instant.
- */
+/* Sweep, and repeat while keepers have time to end orphaned trees. Most keepers need only a
+ * moment. */
 static int sweep_and_wait(struct reap *reap, struct janitor *all)
 {
 	for (;;) {

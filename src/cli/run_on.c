@@ -42,11 +42,11 @@
 #include "pump.h"
 
 #define VERB          "run"
-#define PIECE         (64u << 10)  /* bytes that are read at once */
+#define PIECE         (64u << 10)  /* bytes of one read */
 #define UNWRITTEN_MAX (256u << 10) /* queued bytes of input */
-#define WRITE_LIMIT   (4u << 20)   /* never reached */
+#define WRITE_LIMIT   (4u << 20)   /* never reached: reading stops at UNWRITTEN_MAX */
 #define OWNER_DEAD_MS 500
-#define LAST_WORDS_US 1000000 /* time to write the outputs when killick has to end */
+#define LAST_WORDS_US 1000000 /* time to write the outputs when killick must end */
 
 struct run_on {
 	struct run_on_options o;
@@ -54,22 +54,22 @@ struct run_on {
 	int report_fd; /* -1: none */
 	struct loop *loop;
 	struct environment *env;
-	struct link *link; /* NULL: it has ended */
+	struct link *link; /* NULL: the link has ended */
 	struct pump out, err;
 	bool paused;
 
 	struct loop_watch signals, owner, hangup;
-	struct loop_timer patience; /* how long queued input may delay the end of stdin */
+	struct loop_timer patience; /* limits how long queued input may delay the end of stdin */
 	unsigned signal_count;
-	int signal; /* the first */
+	int signal; /* the first signal; 0: none */
 	bool leave; /* do not wait until the outputs are written */
 
 	bool started, lost, ended, freed;
 	struct link_end end;
-	char *report; /* of the keeper */
+	char *report; /* the report of the keeper */
 };
 
-/* --- the end --- */
+/* --- reasons to end the server --- */
 
 static void run_on_stop(struct run_on *r, enum link_stop how, unsigned grace_ms)
 {
@@ -103,7 +103,8 @@ static void on_owner_dead(struct loop_watch *w, uint32_t events)
 	run_on_stop(r, LINK_STOP_TERM, grace_ms < OWNER_DEAD_MS ? grace_ms : OWNER_DEAD_MS);
 }
 
-/* The server had time to read its queued input. While the connection is lost it could not. */
+/* The server had time to read its queued input. While the connection is lost the server cannot
+ * read, so the timer starts again. */
 static void on_patience_over(struct loop_timer *t)
 {
 	struct run_on *r = CONTAINER_OF(t, struct run_on, patience);
@@ -243,12 +244,12 @@ static bool has_room(void *ctx)
 	return r->ended || link_unwritten(r->link) < UNWRITTEN_MAX;
 }
 
-/* While input is queued, stdin is not read, and its hang-up would not be seen. */
+/* While input is queued, stdin is not read, so a hang-up must be watched for separately. */
 static void wait_for_room(struct run_on *r)
 {
 	if (has_room(r))
 		return;
-	loop_watch(r->loop, &r->hangup, STDIN_FILENO, EPOLLRDHUP, on_hangup); /* not of a file */
+	loop_watch(r->loop, &r->hangup, STDIN_FILENO, EPOLLRDHUP, on_hangup); /* fails for a file */
 	loop_wait(r->loop, has_room, r, INT64_MAX);
 	if (r->hangup.fd >= 0)
 		loop_watch_stop(r->loop, &r->hangup);
@@ -261,7 +262,7 @@ static bool is_taken(void *ctx)
 	return r->ended || (r->started && !r->lost && link_unwritten(r->link) == 0);
 }
 
-/* stdin has ended. Queued input is sent first, if the server takes it in time. */
+/* stdin has ended. Queued input is sent first, if the server reads it in time. */
 static void end_input(struct run_on *r)
 {
 	if (!is_taken(r))
@@ -271,8 +272,8 @@ static void end_input(struct run_on *r)
 	run_on_stop(r, LINK_STOP_EOF, r->o.run.recipe.grace_ms);
 }
 
-/* With the lock. False: no more input is needed. A server that closed its stdin may still run: then
- * input is read and dropped until its end. */
+/* Called with the lock. Returns false when no more input is needed. A server that closed its stdin
+ * may still run: then input is read and dropped until its end. */
 static bool run_on_feed(struct run_on *r, const char *bytes, ssize_t n)
 {
 	if (r->ended || !r->link)
@@ -303,7 +304,7 @@ static void *read_stdin(void *arg)
 	return NULL;
 }
 
-/* No input can come from this stdin, and it can never hang up. */
+/* Is stdin closed or /dev/null? Then there is no input, and stdin can never hang up. */
 static bool has_no_stdin(void)
 {
 	struct stat st;
@@ -327,7 +328,7 @@ static int start_input(struct run_on *r, struct err *e)
 	return 0;
 }
 
-/* --- the beginning --- */
+/* --- start --- */
 
 static int open_report(struct run_on *r)
 {
@@ -372,7 +373,7 @@ static void hold_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Find the owner as `killick run` does. 0, or an exit status. */
+/* Find the owner as `killick run` does. Returns 0 or an exit status. */
 static int watch_owner(struct run_on *r)
 {
 	bool parent = r->o.run.owner == OWNER_PARENT;
@@ -408,7 +409,7 @@ static int run_on_open_link(struct run_on *r, struct err *e)
 	return environment_open_link(r->env, &recipe, &link_events, r, &r->link, e);
 }
 
-/* With the lock. 0, or an exit status. */
+/* Called with the lock. Returns 0 or an exit status. */
 static int run_on_start(struct run_on *r, const char *keeper)
 {
 	struct err e = ERR_INIT;
@@ -450,7 +451,7 @@ static void write_report(const struct run_on *r)
 		return;
 	if (*r->report) {
 		buf_adds(&line, r->report);
-	} else { /* there is no report of a keeper: write the known facts */
+	} else { /* no keeper wrote a report: write the known facts */
 		emit_open(&j, NULL, '{');
 		emit_str(&j, "environment", r->place.name);
 		emit_str(&j, "proof", link_proof_text(r->end.proof, proof));
@@ -472,7 +473,7 @@ static int exit_status(const struct run_on *r)
 		cli_say(VERB, "%s", end->text);
 		return end->refused && end->status ? end->status : EXIT_UNAVAILABLE;
 	}
-	if (end->proof == LINK_PROOF_NEVER) /* ended by a signal before the start */
+	if (end->proof == LINK_PROOF_NEVER) /* ended before the start */
 		return r->signal ? EXIT_SIGNAL + r->signal : EXIT_UNAVAILABLE;
 	if (r->out.broken && r->out.broken != EPIPE) { /* EPIPE has ended the server already */
 		cli_say(VERB, "cannot write to stdout: %s", strerror(r->out.broken));

@@ -1,6 +1,6 @@
 /* run_on.h - the parsed command line of `killick run --on`.
  *
- * The options of `killick run` have the same meaning; those for keepers on this machine are
+ * The options of `killick run` have the same meaning; options for keepers on this machine are
  * refused. Life: until the program ends; the strings are borrowed from argv.
  */
 #pragma once
@@ -12,7 +12,7 @@
 
 struct run_on_options {
 	struct on on;
-	struct options run; /* cwd NULL: the path of the working directory here */
+	struct options run; /* cwd NULL: the path of the working directory of killick */
 	char **words;       /* the options of `killick run` */
 };
 

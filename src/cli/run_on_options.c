@@ -35,7 +35,7 @@ const char run_on_help[] =
 	"refused, 69 cannot connect, or the connection was lost, 75 the exit status of\n"
 	"CMD is not known, 126 cannot run CMD, 127 CMD not found.\n";
 
-/* --env NAME=VALUE, or NAME with its value here. */
+/* Add the variable of --env NAME=VALUE, or of --env NAME with its value here. */
 static bool add_env(char ***envp, const char *text)
 {
 	size_t len = strcspn(text, "=");
@@ -62,7 +62,7 @@ static bool add_env(char ***envp, const char *text)
 	return true;
 }
 
-/* Refuse options for keepers on this machine. */
+/* Returns an option that is only for keepers on this machine, or NULL. */
 static const char *misplaced(const struct options *o)
 {
 	if (o->log)
@@ -104,8 +104,8 @@ static bool run_on_options_check(struct run_on_options *o, int *out_status)
 	return true;
 }
 
-/* Take our own options, and the words of `killick run` to out->words. False: it was said why, or
- * help was printed. */
+/* Read the options of this verb, and store the other words, which are options of `killick run`, in
+ * out->words. False: help or an error was printed. */
 static bool take_ours(struct option_reader *r, struct run_on_options *out, struct recipe *recipe,
 		      int *out_count, int *out_status)
 {
@@ -127,7 +127,8 @@ static bool take_ours(struct option_reader *r, struct run_on_options *out, struc
 
 		if (result == OPTION_UNKNOWN) {
 			out->words[count++] = r->argv[r->at];
-			/* its value is no option of ours, whatever it looks like */
+			/* the next word is the value of this option, even if it looks like an
+			 * option */
 			if (!r->value && r->at + 1 < r->argc &&
 			    strcmp(r->argv[r->at + 1], "--") != 0)
 				out->words[count++] = r->argv[++r->at];

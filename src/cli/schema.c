@@ -15,7 +15,7 @@ static void schema_append(char *out, size_t size, const char *text)
 	snprintf(out + len, size - len, "%s", text);
 }
 
-/* A value as plain text: strings without quotes. */
+/* Write a value as plain text: strings without quotes. */
 static void plain(struct json v, char *out, size_t size)
 {
 	if (json_type(v) == JSON_STRING) {
@@ -28,7 +28,7 @@ static void plain(struct json v, char *out, size_t size)
 	}
 }
 
-/* The items of an array, joined; stops when there is no room. */
+/* Append the items of an array, joined by `between`. Ends with ", ..." when `out` is full. */
 static void join(struct json array, const char *between, char *out, size_t size)
 {
 	struct json_iter it = json_iter(array);
@@ -53,7 +53,8 @@ static struct json either(struct json schema)
 	return any.at ? any : json_get(schema, "oneOf");
 }
 
-/* The depth is bounded by the JSON parser; five levels are enough to read. */
+/* Write the type of a schema. The JSON parser bounds the depth; five levels are enough for a
+ * reader. */
 static void type_at(struct json schema, char *out, size_t size, int depth)
 {
 	struct json type = json_get(schema, "type"), choice = either(schema);
@@ -107,7 +108,7 @@ static bool is_in(struct json array, const char *name)
 	return false;
 }
 
-struct layout { /* of a list of parameters */
+struct layout { /* layout of a list of parameters */
 	FILE *out;
 	size_t indent, width;
 	size_t names; /* columns of the longest name below the limit */
@@ -121,7 +122,7 @@ static void schema_widen(struct layout *l, const char *name)
 		l->names = w;
 }
 
-/* "name  type, required: description", wrapped after the name. */
+/* Print "name type, required: description", wrapped behind the name. */
 static void parameter(const struct layout *l, const char *name, const char *type, bool required,
 		      const char *description)
 {

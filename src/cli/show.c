@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "show.h"
 
-/* text_clean for a piece of any length. */
+/* text_clean for a text of any length */
 static char *clean_copy(const char *text, size_t len)
 {
 	char *copy = mem_grow(NULL, len + 1, 1);
@@ -31,7 +31,7 @@ bool show_text(FILE *out, const char *text, size_t len)
 		while (text + n < end && text[n] != '\n' && text[n] != '\t')
 			n++;
 		if (n > 0) {
-			/* a line may end in CR LF */
+			/* a line may end with CR LF */
 			bool cr = text[n - 1] == '\r' && text + n < end && text[n] == '\n';
 			AUTO(mem_drop) char *piece = clean_copy(text, cr ? n - 1 : n);
 
@@ -77,7 +77,7 @@ static void margin(struct block *b)
 	b->label = "";
 }
 
-/* One cleaned line, wrapped at spaces. */
+/* Print one cleaned line, wrapped at spaces. */
 static void wrap(struct block *b, char *line)
 {
 	size_t used = 0, room = b->width > b->indent + 10 ? b->width - b->indent : 10;
@@ -105,7 +105,7 @@ static void wrap(struct block *b, char *line)
 void show_labelled(FILE *out, const char *label, const char *text, size_t indent, size_t width)
 {
 	struct block b = { .out = out, .indent = indent, .width = width, .label = label };
-	size_t empty = 0; /* pending empty lines: none are printed at either end */
+	size_t empty = 0; /* pending empty lines; none are printed at the two ends */
 	bool begun = false;
 
 	while (*text) {
@@ -167,7 +167,7 @@ const char *show_bytes(unsigned long long bytes, char out[32])
 	return out;
 }
 
-/* The number of bytes of a decoded base64 string. */
+/* Returns the number of bytes of a base64 string after decoding. */
 static unsigned long long decoded_size(struct json text)
 {
 	size_t len = text.len > 2 ? text.len - 2 : 0;
@@ -183,7 +183,7 @@ static void show_ended(FILE *out, bool line_ended)
 		fputc('\n', out);
 }
 
-/* `[kind what mime, size]`; all parts except the kind may be missing. */
+/* Print `[kind what mime, size]`; all parts except the kind may be missing. */
 static void show_summary(FILE *out, const char *kind, struct json item, const char *name_key,
 			 const char *data_key)
 {

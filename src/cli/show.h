@@ -20,27 +20,27 @@ void show_json(FILE *out, struct json v);
 /* Print the finished JSON text on stdout. */
 void show_emitted(struct emit *j);
 
-/* Print text as a paragraph: each line is cleaned, indented by `indent` spaces and, when width is
- * not 0, wrapped to it. Empty lines at both ends are skipped. */
+/* Print text as a paragraph: each line is cleaned, indented by `indent` spaces and, if width is not
+ * 0, wrapped to this width. Empty lines at the beginning and at the end are skipped. */
 void show_block(FILE *out, const char *text, size_t indent, size_t width);
 
-/* The same with a (clean) label in the margin of its first line, or above it when it is too long.
- */
+/* Print the same with a clean label in the margin of the first line; a label that is too long gets
+ * its own line. */
 void show_labelled(FILE *out, const char *label, const char *text, size_t indent, size_t width);
 
-/* The first line that is not empty, cleaned. */
+/* Write the first line that is not empty, cleaned. */
 void show_first_line(const char *text, char *out, size_t size);
-/* The same for a string member of v; "" if there is none. */
+/* Write the first line of a string member of v, cleaned; "" if there is none. */
 void show_member(struct json v, const char *key, char *out, size_t size);
 
-/* One element of a `content` array: text unchanged, other content as `[image image/png, 12 KiB]`.
- */
+/* Print one element of a `content` array: text unchanged, other content as a summary such as
+ * `[image image/png, 12 KiB]`. */
 void show_content(FILE *out, struct json item);
-/* One element of the `contents` of a resource, for a terminal. */
+/* Print one element of the `contents` of a resource, for a terminal. */
 void show_resource(FILE *out, struct json item);
 
-/* Decode base64 text to a stream. False: it is not base64. */
+/* Decode a base64 string to a stream. False: it is not base64. */
 bool show_decoded(FILE *out, struct json text);
 
-/* "17 bytes", "12 KiB", "3.4 MiB". */
+/* Write "17 bytes", "12 KiB" or "3.4 MiB". Returns out. */
 const char *show_bytes(unsigned long long bytes, char out[32]);

@@ -3,10 +3,10 @@
  *
  * Linked into the killick-more of `make dist` only. In a static program these functions of glibc
  * load the shared libraries of the machine (NSS modules, OpenSSL's providers), which may be built
- * for another glibc. killick itself calls only getpwuid_r; OpenSSL refers to the others and does
- * not call them for TLS. The linker takes these definitions instead of those in libc.a; where
- * another function of libc needs the object in libc.a too, it is told to do so (--wrap), because
- * that object brings a warning for each caller.
+ * for another glibc. killick itself calls only getpwuid_r; OpenSSL refers to the other functions,
+ * but does not call them for TLS. The linker uses these definitions instead of the definitions in
+ * libc.a. If another function of libc needs the object in libc.a, too, the definition here has the
+ * prefix __wrap_ and the linker gets --wrap, because that object brings a warning for each caller.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ int __wrap_getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size,
 		      struct passwd **out);
 void *__wrap_dlopen(const char *file, int mode);
 
-/* /etc/passwd alone, as the users of a machine without NSS modules are. */
+/* Reads only /etc/passwd: on a machine without NSS modules, all users are there. */
 int __wrap_getpwuid_r(uid_t uid, struct passwd *room, char *texts, size_t size, struct passwd **out)
 {
 	FILE *f = fopen("/etc/passwd", "re");

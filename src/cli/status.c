@@ -18,7 +18,7 @@ const char status_help[] =
 	"is a test of the config. `killick ps` lists the running servers.\n"
 	"\n" TALK_HELP("print an array with an object per server") TALK_EXITS;
 
-/* "everything 2.0.0": name and version from the server. */
+/* Write "everything 2.0.0": the name and version that the server gave. */
 static void software(const struct killick_server_status *sv, char *out, size_t size)
 {
 	struct json_fault fault;
@@ -31,7 +31,7 @@ static void software(const struct killick_server_status *sv, char *out, size_t s
 	snprintf(out, size, "%s%s%s", name, *name && *version ? " " : "", version);
 }
 
-/* The reason of a failure, without the server's name, which is in the first column. */
+/* Write the reason of a failure, without the server's name, which is in the first column. */
 static void status_reason(const struct killick_server_status *sv, char *out, size_t size)
 {
 	char name[256];
@@ -117,8 +117,8 @@ static void status_print_json(const struct killick_status *st)
 	show_json(stdout, (struct json){ text, strlen(text) });
 }
 
-/* Print the status. A server that did not answer in time has failed, although the library still
- * waits for its answer. Errors of a translated config get the name of the file. */
+/* Print the status. A server that did not answer in time is shown as failed, although the library
+ * still waits for its answer. Errors of a translated config get the name of the file. */
 static void status_print(const struct talk *t)
 {
 	enum { ERROR_SIZE = 1024 };
@@ -157,7 +157,7 @@ int verb_status(int argc, char **argv)
 	if (!talk_options(&t, argc, argv, status_help, NULL, 0, &status))
 		return status;
 	t.any_state = t.warnings = true;
-	/* tools are listed only to count them; a failure is printed in the row of the server */
+	/* tools are listed only to count them; a failure is shown in the row of the server */
 	if (!talk_open(&t) || !lists_get(&t, KILLICK_TOOLS, "tools", &tools))
 		return talk_close(&t);
 	talk_look(&t);

@@ -14,7 +14,7 @@ struct stream_request {
 	char *server;
 };
 
-/* The name that a model sees, and that `killick call` takes. */
+/* Add a row with the name that a model sees, and that `killick call` accepts. */
 static void stream_add_row(struct stream *s, struct table *table, const char *server,
 			   struct json tool)
 {
@@ -95,7 +95,7 @@ static void stream_on_ready(struct talk *t, const struct killick_server_status *
 	s->waiting++;
 	s->done = false;
 	if (killick_start(t->s, &rq, NULL) != 0)
-		abort(); /* the request is valid, and callbacks run in this thread */
+		abort(); /* cannot fail: the request is valid, and callbacks run in this thread */
 }
 
 void stream_begin(struct stream *s, struct talk *t)
@@ -115,7 +115,7 @@ bool stream_end(struct stream *s)
 	if (used && !t->caught)
 		talk_pump(t, &s->done, 0);
 	bar_clear(&t->bar);
-	s->over = true; /* the rest of the answers comes when the session is closed */
+	s->over = true; /* other answers arrive when the session is closed, and are dropped */
 	if (used && t->source)
 		toolnames_save(&s->listed, t->source);
 	names_done(&s->names);

@@ -1,5 +1,5 @@
-/* stream.h - lists the tools of several servers on a terminal, each server's as soon as it is
- * ready, so that a slow server does not hold up the others.
+/* stream.h - lists the tools of several servers on a terminal. The tools of a server are printed as
+ * soon as the server is ready, so that a slow server does not delay the others.
  *
  * Life: stream_begin -> talk_open -> stream_end.
  */
@@ -14,13 +14,14 @@ struct stream {
 	struct names names;
 	struct toolnames listed; /* for the completion of shells */
 	size_t waiting;          /* servers that were asked and have not answered */
-	size_t printed;          /* tools */
-	bool done;               /* waiting is 0 */
-	bool over;               /* nothing is printed any more */
+	size_t printed;          /* number of printed tools */
+	bool done;               /* true when waiting is 0 */
+	bool over;               /* answers are not printed any more */
 };
 
-/* Have the talk ask each server that becomes ready. A config of one server is left alone. */
+/* Let the talk ask each server that becomes ready. Does nothing if the config has only one
+ * server. */
 void stream_begin(struct stream *s, struct talk *t);
-/* Wait for the answers. True: the tools were listed this way. Answers that come later, when the
- * session is closed, are dropped, so *s must live until talk_close. */
+/* Wait for the answers. Returns true if the tools were listed here. Answers that arrive later, when
+ * the session is closed, are dropped, so *s must live until talk_close. */
 bool stream_end(struct stream *s);

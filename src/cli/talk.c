@@ -18,7 +18,8 @@
 #include "talk.h"
 #include "talk_config.h"
 
-/* the longest time that the library takes; what it has beyond the time that we watch */
+/* the longest start timeout that the library accepts; extra time for the library, see
+ * open_session */
 enum { STARTUP_MAX_MS = 3600000, STARTUP_SPARE_MS = 5000 };
 
 static void ending_signals(sigset_t *out)
@@ -164,7 +165,7 @@ static bool talk_start_runtime(struct talk *t)
 	return killick_open(&runtime, &t->k, &t->error) == 0;
 }
 
-/* Does the open wait for a server? */
+/* Does the config have a required server? The open waits for it. */
 static bool talk_requires(const struct talk *t)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
@@ -177,8 +178,8 @@ static bool talk_requires(const struct talk *t)
 	return false;
 }
 
-/* Start to open the session, and wait for the required servers. The time of a start is ours to
- * watch, so the library has a little more. */
+/* Start to open the session, and wait for the required servers. The talk itself limits the time of
+ * the start, so the library gets a little more time. */
 static bool open_session(struct talk *t, long long until_us)
 {
 	char **env = t->words.command ? talk_environment(t) : NULL;
@@ -200,7 +201,7 @@ static bool open_session(struct talk *t, long long until_us)
 	if (!begun)
 		return open_failed(t);
 	bar_begin(&t->bar, t->server ? t->server : "starting");
-	/* without a required server the open does not wait for any: talk_wait keeps the time */
+	/* without a required server the open waits for no server, and talk_wait limits the time */
 	if (!talk_pump(t, &t->opened, until_us) &&
 	    (t->caught || talk_requires(t) || !talk_pump(t, &t->opened, 0))) {
 		bar_clear(&t->bar);
@@ -216,7 +217,7 @@ static bool open_session(struct talk *t, long long until_us)
 	return t->s ? true : open_failed(t);
 }
 
-/* No server is ready: say why. */
+/* No server is ready: print the reasons. Returns false. */
 static bool talk_none_ready(struct talk *t)
 {
 	talk_missing_all(t);
@@ -267,7 +268,7 @@ void talk_look(struct talk *t)
 	struct killick_status *status = NULL;
 
 	if (killick_status(t->s, &status) != 0)
-		abort(); /* the session is open */
+		abort(); /* cannot fail: the session is open */
 	killick_status_free(t->status);
 	t->status = status;
 }
@@ -346,7 +347,7 @@ static void talk_begin(struct talk *t, struct slot *s)
 		s->all->left++;
 }
 
-/* Free the calls. False: a result is missing, and all results were freed, too. */
+/* Free the calls. Returns false if a result is missing; then all results were freed, too. */
 static bool end(struct talk *t, struct slot *slots, size_t count)
 {
 	bool whole = !t->caught;

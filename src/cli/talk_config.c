@@ -13,13 +13,13 @@
 #include "clients/translate.h"
 #include "wrap.h"
 
-/* The directory whose local scopes count. */
+/* Returns the working directory, which decides whether servers of a local scope count. */
 static const char *talk_config_dir(char out[PATH_MAX])
 {
 	return getcwd(out, PATH_MAX) ? out : "";
 }
 
-/* Translate an open file, if the library does not read it. False: it is not understood. */
+/* Translate an open file, if the library cannot read it. False: the file is not understood. */
 static bool talk_config_take(struct talk *t, const struct configfile *c)
 {
 	struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -45,15 +45,15 @@ static bool talk_config_given(struct talk *t, const char *path)
 
 	t->source = path;
 	if (access(path, R_OK) < 0)
-		return true; /* the library says why */
+		return true; /* the library reports the error */
 	configfile_open(&c, &f);
 	good = talk_config_take(t, &c);
 	configfile_done(&c);
 	return good;
 }
 
-/* Use this file, if it has a server. A file that is not understood is named: it may be the one that
- * the user means. */
+/* Use this file, if it has a server. A file that is not understood is named, because the user may
+ * mean this file. */
 static void talk_config_try(struct talk *t, const struct client_file *f, bool *faulty)
 {
 	char dir[PATH_MAX], shown[512];
@@ -72,8 +72,8 @@ static void talk_config_try(struct talk *t, const struct client_file *f, bool *f
 	configfile_done(&c);
 }
 
-/* Use the first file with a server: files of the project before those of the user. `faulty`: was
- * there a file that is not understood? */
+/* Use the first file with a server: files of the project before files of the user. *faulty is set
+ * if a file was not understood. */
 static bool talk_config_search(struct talk *t, bool *faulty)
 {
 	AUTO(clients_done) struct client_files found = { .count = 0 };

@@ -59,7 +59,7 @@ int talk_exit_of(int code)
 	return EXIT_BUG;
 }
 
-/* Print the last lines of a server's stderr. With --verbose they were printed already. */
+/* Print the last lines of a server's stderr. With --verbose these lines were printed already. */
 static void show_tail(const struct talk *t, const char *tail)
 {
 	const char *p = tail + strlen(tail);
@@ -85,7 +85,7 @@ static void show_tail(const struct talk *t, const char *tail)
 	}
 }
 
-/* Print the next step for a server that does not work, because of this error. */
+/* Print the next step for a server that failed with this error. */
 static void show_next(const struct talk *t, const char *server, const char *error)
 {
 	if (strstr(error, "startupTimeoutSec"))
@@ -101,8 +101,8 @@ static void show_next(const struct talk *t, const char *server, const char *erro
 }
 
 /* When a server could not be started at all, the keeper prints the reason on stderr, and the
- * library quotes a part of it. Returns the start of the quote in the sentence, and sets *out_whole
- * to the full text; NULL: no quote. */
+ * library quotes a part of this reason. Returns the start of the quote in the sentence, and sets
+ * *out_whole to the full reason; NULL: no quote. */
 static const char *quoted_at(const char *sentence, const char *tail, const char **out_whole)
 {
 	static const char name[] = "killick: ";
@@ -115,7 +115,8 @@ static const char *quoted_at(const char *sentence, const char *tail, const char 
 	return strstr(sentence, begin);
 }
 
-/* The name of a server for messages: a command has no name in a config. */
+/* Returns the name of a server for messages: a command has no name in a config, so its program is
+ * used. */
 static const char *talk_name(const struct talk *t, const char *server)
 {
 	const char *program = t->words.command ? t->words.command[0] : NULL;
@@ -124,8 +125,8 @@ static const char *talk_name(const struct talk *t, const char *server)
 	return !program || !*server ? server : slash && slash[1] ? slash + 1 : program;
 }
 
-/* The rest of a sentence that begins with the server, as the library writes it; NULL: it does not.
- */
+/* Returns the rest of a sentence that begins with the name of the server, as the library writes it;
+ * NULL: the sentence has another beginning. */
 static const char *talk_after_name(const char *sentence, const char *server)
 {
 	char begin[256];
@@ -135,7 +136,7 @@ static const char *talk_after_name(const char *sentence, const char *server)
 }
 
 /* Print a sentence of the library about a server, and the last lines of its stderr. The server's
- * name is put in front if the sentence does not have it. */
+ * name is put in front if the sentence does not contain it. */
 static void say_about(struct talk *t, const char *server, const char *sentence, const char *tail)
 {
 	const char *uncut = "";
@@ -178,7 +179,7 @@ void talk_missing(struct talk *t, const struct killick_server_status *sv)
 		show_next(t, sv->name, error);
 }
 
-/* May the server's stderr explain this failure? */
+/* May the stderr of the server explain this failure? */
 static bool is_servers_fault(int code)
 {
 	return code == KILLICK_ERR_START || code == KILLICK_ERR_EXITED ||
@@ -231,9 +232,9 @@ int talk_close(struct talk *t)
 
 	/* flush the output before waiting for the servers to end */
 	t->exit_status = cli_finish(t->verb, t->exit_status);
-	talk_release(t); /* nothing is left to cancel: a signal may end the program */
+	talk_release(t); /* nothing is left to cancel, so a signal may end the program */
 	if (t->k && killick_close(t->k, &report) == 0 && report) {
-		/* what servers wrote to stderr may be read after the answer that was waited for */
+		/* deliver stderr lines that arrived after the last answer */
 		while (killick_dispatch(t->k) > 0)
 			;
 		show_endings(t, report);

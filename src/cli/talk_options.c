@@ -11,7 +11,7 @@
 
 enum { OPTIONS_MAX = 16 };
 
-/* --env NAME=VALUE, or NAME alone for a variable of our own environment. */
+/* Add the variable of --env NAME=VALUE, or of --env NAME with its value here. */
 static int talk_add_variable(const char *text, void *other)
 {
 	struct talk *t = other;
@@ -28,7 +28,8 @@ static int talk_add_variable(const char *text, void *other)
 	return 0;
 }
 
-/* The first entry of a name is the one that programs see; the server gets the last. */
+/* Programs see the first entry of a name in environ, but the server gets the last one, so --env
+ * overrides. */
 char **talk_environment(const struct talk *t)
 {
 	char **all = strings_copy((char *[]){ NULL });

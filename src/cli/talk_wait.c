@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "talk.h"
 
-enum { NAMED = 4 }; /* names in one message */
+enum { NAMED = 4 }; /* largest number of names in one message */
 
-/* "files, git, ...": the servers that are still awaited; how many. */
+/* Write the servers that are not ready yet: "files, git, ...". Returns how many there are. */
 static size_t talk_awaited(const struct talk *t, char *out, size_t size)
 {
 	size_t count = 0, len = 0;
@@ -28,7 +28,7 @@ static size_t talk_awaited(const struct talk *t, char *out, size_t size)
 	return count;
 }
 
-/* "2 of 5 ready, waiting for files, git" */
+/* Show "2 of 5 ready, waiting for files, git". */
 static void talk_wait_note(struct talk *t)
 {
 	size_t ready = 0, all = 0;

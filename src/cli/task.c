@@ -24,8 +24,8 @@ struct task {
 	char *params;       /* {"taskId": ...} */
 	char status[32];    /* "working", "completed", ... */
 	char message[256];  /* clean; "": none */
-	int64_t poll_ms;    /* until the next look */
-	long long until_us; /* 0: no limit */
+	int64_t poll_ms;    /* time until the next tasks/get */
+	long long until_us; /* deadline; 0: no limit */
 };
 
 static bool task_has_extension(const struct killick_server_status *sv)
@@ -50,7 +50,7 @@ enum task_kind task_kind(const struct talk *t, const struct tool *tool)
 	return json_is(support, "required") ? TASK_LEGACY : TASK_NONE;
 }
 
-/* What each request about a task has beside its own members. */
+/* Write the member that each request about a task has in the modern era. */
 static void task_put_meta(const struct task *k, struct emit *j)
 {
 	if (k->modern)
@@ -62,7 +62,7 @@ static void task_done(struct task *k)
 	free(k->params);
 }
 
-/* Read a task, as tasks/get answers it. False: it is none; an error was printed. */
+/* Read a task, as tasks/get returns it. False: the answer is no task; an error was printed. */
 static bool task_read(struct task *k, struct json task)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -101,7 +101,7 @@ static struct killick_result *task_request(struct task *k, const char *method)
 	return talk_do(k->talk, &rq);
 }
 
-/* The answer to the call. NULL: an error was printed. */
+/* Call the tool. Returns the answer; NULL: an error was printed. */
 static struct killick_result *task_create(struct task *k, const char *args)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -128,7 +128,7 @@ static bool task_is_over(const struct task *k)
 	       strcmp(k->status, "cancelled") == 0;
 }
 
-/* Tell the server that nobody wants the result. The talk may be interrupted already. */
+/* Tell the server that the result is not needed. The talk may be interrupted already. */
 static void task_cancel(struct task *k)
 {
 	struct talk_ask ask = { .rq = KILLICK_REQUEST(.op = KILLICK_RAW, .server = k->tool->server,
@@ -141,7 +141,7 @@ static void task_cancel(struct task *k)
 	k->talk->timeout_ms = timeout_ms;
 }
 
-/* Wait for the time of the next look. False: interrupted, or the time is over. */
+/* Wait until the next tasks/get is due. False: interrupted, or timed out. */
 static bool task_sleep(struct task *k)
 {
 	struct talk *t = k->talk;
@@ -163,8 +163,8 @@ static bool task_sleep(struct task *k)
 	return false;
 }
 
-/* Look at the task until it is over. The last answer; NULL: an error was printed. `r` is the
- * answer that has made the task. */
+/* Poll the task until it is over. Returns the last answer; NULL: an error was printed. `r` is the
+ * answer that created the task. */
 static struct killick_result *task_follow(struct task *k, struct killick_result *r)
 {
 	while (!task_is_over(k)) {
@@ -188,7 +188,7 @@ static struct killick_result *task_follow(struct task *k, struct killick_result 
 	return r;
 }
 
-/* The modern era has the result, or the error, in the task. */
+/* In the modern era the task contains the result, or the error. */
 static struct killick_result *task_result_inside(struct task *k, struct killick_result *r,
 						 struct json *out)
 {
@@ -205,7 +205,7 @@ static struct killick_result *task_result_inside(struct task *k, struct killick_
 	return NULL;
 }
 
-/* The task is over, and r is the last that the server said about it. */
+/* The task is over, and r is the last answer about it: get the result. */
 static struct killick_result *task_fetch(struct task *k, struct killick_result *r, struct json *out)
 {
 	if (strcmp(k->status, "cancelled") == 0) {

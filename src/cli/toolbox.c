@@ -17,7 +17,8 @@
 
 enum { WORD_MAX = 160, NAMED_MAX = 6 };
 
-/* The list of all servers leaves out failed servers: ask each of these again for the reason. */
+/* The list of all servers leaves out servers whose list failed: ask each of these servers again, to
+ * report the reason. */
 static void report_failed(struct talk *t)
 {
 	talk_look(t);
@@ -31,7 +32,7 @@ static void report_failed(struct talk *t)
 	}
 }
 
-/* The server and the plain name of a tool, from its listed name. */
+/* Get the server and the plain name of a tool from its listed name. */
 static bool toolbox_resolve(struct talk *t, const struct toolbox *b, const char *listed,
 			    struct tool *out)
 {
@@ -42,7 +43,7 @@ static bool toolbox_resolve(struct talk *t, const struct toolbox *b, const char 
 	return true;
 }
 
-/* The only server that qualifies the name of a tool; NULL: none, or several. */
+/* Returns the only server whose name qualifies `name`; NULL: none, or several. */
 static const char *toolbox_qualifier(const struct config *c, const char *name)
 {
 	struct names names = NAMES_INIT;
@@ -54,7 +55,7 @@ static const char *toolbox_qualifier(const struct config *c, const char *name)
 	names_settle(&names);
 	for (size_t i = 0; i < c->count; i++) {
 		const char *mine = names_of(&names, c->servers[i].name, "x");
-		size_t len = strlen(mine) - 1; /* with "__" */
+		size_t len = strlen(mine) - 1; /* the length of the prefix with "__" */
 
 		if (strncmp(name, mine, len) != 0 || !name[len])
 			continue;
@@ -81,7 +82,7 @@ void toolbox_choose(struct talk *t, const char *name)
 		t->server = t->chosen = mem_dup(found);
 }
 
-/* Remember the names for the completion of shells. */
+/* Store the names for the completion of shells. */
 static void toolbox_remember(struct talk *t, const struct toolbox *b)
 {
 	AUTO(toolnames_done) struct toolnames names = TOOLNAMES_INIT;
@@ -160,7 +161,7 @@ static void not_found(struct talk *t, const char *name, const struct named *clos
 	talk_fail(t, EXIT_USAGE);
 }
 
-/* Copy the tool `one` to `out`. */
+/* Move the tool `one` to `out`. */
 static void toolbox_take(struct tool *one, struct tool *out)
 {
 	tool_done(out);
@@ -190,7 +191,7 @@ bool toolbox_find(struct talk *t, const struct toolbox *b, const char *name, str
 		    !toolbox_resolve(t, b, listed, &one))
 			continue;
 		if (strcmp(listed, name) == 0 || same_tool(&one, &qualified)) {
-			same.count = 1; /* this server, even if others have the tool, too */
+			same.count = 1; /* an exact match, even if other servers have the tool */
 			toolbox_take(&one, &found);
 			break;
 		}

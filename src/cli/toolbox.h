@@ -1,7 +1,7 @@
-/* toolbox.h - the tools of a session, and finding one by its name.
+/* toolbox.h - the tools of a session, and finding a tool by its name.
  *
- * With one server tools have their own names; with several they are qualified: server__tool.
- * Life: TOOLBOX_INIT -> toolbox_open -> toolbox_find ... -> toolbox_done.
+ * With one server tools have their own names; with several servers the names are qualified:
+ * server__tool. Life: TOOLBOX_INIT -> toolbox_open -> toolbox_find ... -> toolbox_done.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ struct toolbox {
 
 struct tool { /* tool_done frees both strings */
 	char *server, *name;
-	struct json item; /* as listed */
+	struct json item; /* as the server listed it */
 };
 
-/* Before talk_open: when `name` is qualified by the name of one server in the config, or is the name
- * of a server that is not disabled, start only that server. */
+/* Call before talk_open. If the name of one server in the config qualifies `name`, or if `name` is
+ * the name of a server that is not disabled, start only that server. */
 void toolbox_choose(struct talk *t, const char *name);
 
 /* List the tools. False: an error was printed. */

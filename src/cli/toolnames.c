@@ -23,7 +23,7 @@ void toolnames_add(struct toolnames *n, const char *server, const char *tool)
 		buf_addf(&n->lines, "%s\t%s\n", server, tool);
 }
 
-/* The file of a config: the name has a hash of the config's path. */
+/* Write the path of the file for a config; its name has a hash of the config's path. */
 static bool toolnames_file(const char *config, char *out, size_t size)
 {
 	char dir[PATH_MAX], path[PATH_MAX], hash[SHA256_HEX_SIZE];

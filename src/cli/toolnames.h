@@ -1,8 +1,10 @@
 /* toolnames.h - the names of the tools that the servers of a config had when they were last listed.
  *
  * For the completion of shells, which cannot start servers at each key. One file per config in the
- * cache directory, with a line "SERVER TAB TOOL" for each tool; whoever lists the tools of a server
- * replaces the lines of that server. Failures are ignored: completion then offers less.
+ * cache directory has a line "SERVER TAB TOOL" for each tool; a verb that lists the tools of a
+ * server replaces the lines of that server. Failures are ignored: completion then offers fewer
+ * names.
+ *
  * Life: TOOLNAMES_INIT -> toolnames_add ... -> toolnames_save -> toolnames_done.
  */
 #pragma once
@@ -23,11 +25,11 @@ struct toolnames {
 
 /* Add a tool. Names that are not one printable line are left out. */
 void toolnames_add(struct toolnames *n, const char *server, const char *tool);
-/* Store the tools in the file of this config, beside those of other servers. */
+/* Store the tools in the file of this config, beside the tools of other servers. */
 void toolnames_save(const struct toolnames *n, const char *config);
 /* Read the file of this config into *n, which is empty. */
 void toolnames_read(struct toolnames *n, const char *config);
-/* The next line from *at on, which is 0 at first; both texts are borrowed and cut. False: no more.
- */
+/* Copy the names of the next line from *at on, which is 0 at first. Lines with longer names are
+ * skipped. False: no more lines. */
 bool toolnames_next(const struct toolnames *n, size_t *at, char server[128], char tool[256]);
 void toolnames_done(struct toolnames *n);

@@ -14,7 +14,7 @@
 #include "keeper/hunt.h"
 #include "keeper/janitor.h"
 
-enum { LOOK_MS = 5000 }; /* time to find the processes of lost trees */
+enum { LOOK_MS = 5000 }; /* time limit to find the processes of lost trees */
 
 const char *held_state_name(enum held_state state)
 {
@@ -100,7 +100,7 @@ static void held_add_family(struct held *t, const struct procs *ps)
 struct lost_trees {
 	struct trees *ts;
 	struct hunt_tree *trees;
-	size_t *index; /* one for each entry of ts->list */
+	size_t *index; /* index in ts->list of each element of trees */
 };
 
 static void on_lost_process(void *ctx, int tree, pid_t pid)

@@ -23,10 +23,10 @@ enum held_state {
 struct held {
 	struct record rec;
 	enum held_state state;
-	long long due_ms; /* with HELD_ORPHANED: CLOCK_BOOTTIME by which its keepers must be done */
-	pid_t *pids;      /* its processes in `procs` without zombies, by rising pid */
+	long long due_ms; /* HELD_ORPHANED: CLOCK_BOOTTIME by which the keepers must be done */
+	pid_t *pids;      /* processes of the tree in `procs`, without zombies, by rising pid */
 	size_t count;
-	unsigned long long rss; /* bytes, of all */
+	unsigned long long rss; /* bytes, of all processes */
 	long long cpu_ms, age_ms;
 };
 
@@ -40,17 +40,17 @@ struct trees {
 		.list = NULL                                                                       \
 	}
 
-/* -errno when /proc cannot be read. */
+/* Returns 0, or -errno when /proc cannot be read. */
 int trees_read(struct trees *ts);
 void trees_done(struct trees *ts);
 
 enum held_state held_state_at(const struct record *rec, enum janitor_view view, long long now_ms);
 const char *held_state_name(enum held_state state);
 
-/* The title of a tree: its name, or the first word of its command, or its id. Clean. */
+/* Write the title of a tree: its name, or the first word of its command, or its id; cleaned. */
 void held_title(const struct record *rec, char *out, size_t size);
 
-/* Is `pid` a process of any tree, or one of its keepers? */
+/* Is `pid` a process or a keeper of any tree? */
 bool trees_have(const struct trees *ts, pid_t pid);
 
 /* Print why trees_read failed, and the next step. Returns the exit code. */

@@ -10,7 +10,8 @@
 
 /* Is this entry of environ ("NAME=value") passed to every server of a config? */
 bool variables_is_passed(const char *entry);
-/* Is it kept back although servers often need it: a proxy, a CA, a key? */
+/* Is this entry not passed, although servers often need it: a proxy, a CA, a key? */
 bool variables_is_missed(const char *entry);
-/* The names of our own variables for which `is` is true, joined by ", "; returns their number. */
+/* Write the names of the variables of this process for which `is` is true, joined by ", ". Returns
+ * their number. */
 size_t variables_names(bool (*is)(const char *entry), char *out, size_t size);

@@ -63,8 +63,8 @@ struct wrap {
 	const char *only, *server;
 	struct wrap_killick killick;
 	struct wrap_files files;
-	bool *written;                 /* for each file */
-	size_t servers, changed_files; /* planned */
+	bool *written;                 /* for each file: was it written? */
+	size_t servers, changed_files; /* in the plan */
 	int status;
 };
 
@@ -102,7 +102,7 @@ static bool wrap_is_passing(const char *dir, size_t len)
 	return memmem(dir, len, "/_npx/", 6) || (len >= n && memcmp(dir + len - n, bin, n) == 0);
 }
 
-/* killick in an absolute directory of PATH. */
+/* Find killick in an absolute directory of PATH. */
 static bool wrap_find_in_path(char *out, size_t size)
 {
 	const char *path = getenv("PATH");
@@ -229,9 +229,9 @@ static void wrap_on_interrupt(int sig)
 	(void)sig;
 }
 
-/* Ask, and read the answer. Ctrl-C and Ctrl-D are a no, on a line of its own: the terminal has not
- * moved on then. SIGINT comes only while ppoll waits: not before, when it would end the program,
- * and not between ppoll and fgets, which would wait for a line. */
+/* Ask, and read the answer. Ctrl-C and Ctrl-D mean no; a newline is then printed, because the
+ * terminal printed none. SIGINT is accepted only while ppoll waits. Before ppoll SIGINT would end
+ * the program, and between ppoll and fgets it would be lost, and fgets would wait for a line. */
 static bool wrap_ask_yes(const struct wrap *w)
 {
 	struct sigaction heard = { .sa_handler = wrap_on_interrupt }, old_action;
@@ -279,7 +279,7 @@ static bool wrap_ask(struct wrap *w)
 	return false;
 }
 
-/* Name the copies: those that wrap keeps, or those that unwrap did not remove. */
+/* Print the copies that wrap keeps, or the copies that unwrap did not remove. */
 static void wrap_print_backups(const struct wrap *w)
 {
 	size_t count = 0;
@@ -368,7 +368,7 @@ static void wrap_print_json(const struct wrap *w)
 }
 
 /* Is there a server with the name of --server? False: an error was printed. A file that is not
- * understood may have it. */
+ * understood may have this server, so such files are named, too. */
 static bool wrap_has_server(struct wrap *w)
 {
 	AUTO(buf_done) struct buf names = BUF_INIT(BUF_ANY_SIZE);
@@ -393,7 +393,7 @@ static bool wrap_has_server(struct wrap *w)
 	return false;
 }
 
-/* The name of a client in place of a file? */
+/* Is a word the name of a client in place of a file? */
 static int wrap_check_words(const struct wrap *w, const struct cli_words *words)
 {
 	for (int i = 0; i < words->count; i++)
@@ -405,7 +405,7 @@ static int wrap_check_words(const struct wrap *w, const struct cli_words *words)
 	return 0;
 }
 
-/* The first name that begins with the word or is near it; NULL: none. */
+/* Returns the first name that begins with the word or is similar to it, or NULL. */
 static const char *wrap_near_client(const char *word)
 {
 	const struct client *c;
@@ -426,7 +426,7 @@ static int wrap_refuse_client(const struct wrap *w)
 			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", names);
 }
 
-/* Everything behind the options. */
+/* Carry out the verb, after the options were read. */
 static int wrap_do(struct wrap *w, const struct cli_words *words)
 {
 	if (w->action == ACTION_WRAP && !wrap_find_killick(w->verb, &w->killick))

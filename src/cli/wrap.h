@@ -1,4 +1,4 @@
-/* wrap.h - the parts of `killick wrap` and `killick unwrap`: the files, and what is printed of
+/* wrap.h - the parts of `killick wrap` and `killick unwrap`: the files, and the output about
  * them.
  */
 #pragma once
@@ -14,24 +14,25 @@ struct wrap_files {
 	size_t count;
 };
 
-/* Open the named files, or, when there are none, all config files of this user and project; only
- * those of one client if `only` is not NULL. */
+/* Open the named files, or, when there are none, all config files of this user and project. With
+ * `only`, the name of a client, find only the files of this client, or read the named files as
+ * files of this client. */
 void wrap_files_open(struct wrap_files *f, char *const *paths, size_t count, const char *only);
 void wrap_files_done(struct wrap_files *f);
 
-/* Where killick is: in PATH, or this installation. The directories that npx and npm put into PATH
- * while they run do not count, because clients do not have them. False: an error was printed. */
+/* Find killick: in PATH, or in this installation. The directories that npx and npm put into PATH
+ * while they run are skipped, because clients do not have them. False: an error was printed. */
 struct wrap_killick {
 	const char *name; /* "killick", if PATH has it; else NULL */
 	char absolute[4200];
 };
 bool wrap_find_killick(const char *verb, struct wrap_killick *out);
 
-/* One word for the state of a server, before the plan is carried out. */
+/* Returns one or two words for the state of a server, before the plan is carried out. */
 const char *wrap_state(const struct configfile *c, size_t i, enum action action);
-/* A path with ~ for the home directory. */
+/* Write a path with ~ for the home directory, cleaned. */
 void wrap_show_path(const char *path, char *out, size_t size);
-/* The table of all servers, and below it why some are left alone. */
+/* Print the table of all servers, and below it why some servers are left alone. */
 void wrap_print_table(const struct wrap_files *f, enum action action, const char *server);
-/* The same as members of an open JSON object. `done`: of each file, was it written? */
+/* Write the same as members of an open JSON object. `done`: for each file, was it written? */
 void wrap_emit(struct emit *j, const struct wrap_files *f, enum action action, const bool *done);

@@ -1,4 +1,4 @@
-/* wrap_view.c - what `killick wrap` and `killick unwrap` print of config files; see wrap.h */
+/* wrap_view.c - the output of `killick wrap` and `killick unwrap` about config files; see wrap.h */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 	table_add(t, !first ? "" : c->client ? c->client->name : "-");
 }
 
-/* Why servers are left alone, below the table, because a reason is longer than a column. */
+/* Print why servers are left alone, below the table, because a reason is longer than a column. */
 static void wrap_print_reasons(const struct wrap_files *f, enum action action, const char *server)
 {
 	bool first = true;
