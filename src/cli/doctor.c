@@ -32,7 +32,7 @@ const char doctor_help[] =
 	"MCP server, whose client is gone, and that killick does not hold. Listed\n"
 	"processes get no signal.\n"
 	"\n"
-	"At last list the servers in the configs of MCP clients that killick does not\n"
+	"Finally list the servers in the configs of MCP clients that killick does not\n"
 	"hold.\n"
 	"\n"
 	"  --reap PID   end the listed orphan PID and its descendants: SIGTERM, 2 s,\n"
@@ -227,7 +227,7 @@ static void print_variables(void)
 	     false);
 	if (!variables_names(variables_is_missed, names, sizeof(names)))
 		return;
-	snprintf(text, sizeof(text), "%s; name in 'envVars' what a server of a config needs",
+	snprintf(text, sizeof(text), "%s; if a server of a config needs one, name it in 'envVars'",
 		 names);
 	fact("not passed", text, false);
 }

@@ -125,8 +125,8 @@ static bool engine_is_held(char **command, struct engine_command *c)
 			c->engine, c->unknown);
 	else if (c->run && !c->detach && c->label)
 		cli_say(VERB,
-			"the container of '%s' is not held, because its label '" ENGINE_LABEL
-			"' is not that of this killick; to hide this line, use --no-container",
+			"the container of '%s' is not held, because the command sets the label "
+			"'" ENGINE_LABEL "' itself; to hide this line, use --no-container",
 			c->engine);
 	return c->run && !c->detach && !c->unknown && !c->label;
 }

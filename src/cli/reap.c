@@ -39,7 +39,7 @@ const char reap_help[] =
 	"              containers, containers_left, overdue, orphaned, elsewhere\n"
 	"\n"
 	"Exit status: 0 no such tree is left; 75 a process survived, a container was not\n"
-	"removed, or a tree is overdue or orphaned; 69 /proc is not that of this pid\n"
+	"removed, or a tree is overdue or orphaned; 69 /proc belongs to another pid\n"
 	"namespace, or --forget found no such tree; 64 usage.\n";
 
 struct reap {
@@ -237,7 +237,7 @@ static int reap_refused(int error)
 {
 	if (error != -EXDEV)
 		return trees_refused("reap", error);
-	cli_say("reap", "/proc is not that of this pid namespace, so nothing was done; "
+	cli_say("reap", "/proc belongs to another pid namespace, so nothing was done; "
 			"mount it (mount -t proc proc /proc) or run reap outside");
 	return EXIT_UNAVAILABLE;
 }

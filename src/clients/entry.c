@@ -251,11 +251,12 @@ static const char *entry_find_command(struct entry *e)
 	if (!e->command)
 		return "there is no command";
 	if (node_times(e->home, name) > 1 || node_times(e->home, "args") > 1)
-		return "a key is there twice";
+		return "a key is defined twice";
 	if (e->command->kind == NODE_LIST && e->command->count == 0)
 		return "the command is empty";
 	if (e->command->kind != NODE_STRING && e->command->kind != NODE_LIST)
-		return e->command->fixed ? "the command is an alias" : "the command is no string";
+		return e->command->fixed ? "the command is an alias"
+					 : "the command is not a string";
 	if (e->command->kind == NODE_STRING && !*e->command->text)
 		return "the command is empty";
 	if (e->args && e->args->kind != NODE_LIST)
@@ -285,7 +286,7 @@ static void entry_judge(struct entry *e)
 		      node_is_bool(node_get(e->server, "enabled"), false);
 	e->state = ENTRY_OTHER;
 	if (e->server->kind != NODE_MAP) {
-		e->why = e->server->fixed ? e->server->fixed : "it is no object";
+		e->why = e->server->fixed ? e->server->fixed : "the server is not an object";
 		return;
 	}
 	if (entry_is_remote(e)) {

@@ -68,7 +68,7 @@ int replace_read(struct replace *r, const char *path, struct err *e)
 	if (fd < 0 || fstat(fd, &r->st) < 0)
 		return err_set(e, -errno, "cannot read %.180s: %s", path, strerror(errno));
 	if (!S_ISREG(r->st.st_mode))
-		return err_set(e, -EINVAL, "%.180s is no regular file", path);
+		return err_set(e, -EINVAL, "%.180s is not a regular file", path);
 	if (r->st.st_size > REPLACE_MAX - 2)
 		return err_set(e, -EFBIG, "%.180s is too large", path);
 	error = replace_read_all(r, fd);

@@ -198,7 +198,7 @@ static int toml_add_code(struct toml_reader *r, unsigned long code, const char *
 	size_t n = 0;
 
 	if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return toml_fault(r, at, "an escape is no Unicode character");
+		return toml_fault(r, at, "an escape is not a Unicode character");
 	if (code == 0)
 		code = 0xfffd; /* the result is a C string, so NUL is replaced */
 	if (code < 0x80) {
@@ -536,7 +536,7 @@ static int toml_member(struct toml_reader *r, struct node *table, unsigned depth
 	if (toml_descend(r, &table, &k))
 		return -EBADMSG;
 	if (toml_get(r, table, k.parts[k.count - 1]))
-		return toml_fault(r, r->text + k.span.at, "a key is there twice");
+		return toml_fault(r, r->text + k.span.at, "a key is defined twice");
 	if (toml_value(r, depth, &value))
 		return -EBADMSG;
 	value->key = k.span;
@@ -591,7 +591,7 @@ static int toml_append(struct toml_reader *r, struct node *parent, const struct 
 	struct node *found = toml_get(r, parent, name);
 
 	if (found && (found->kind != NODE_LIST || found->mark != TOML_TABLE_ARRAY))
-		return toml_fault(r, r->text + k->span.at, "this is no array of tables");
+		return toml_fault(r, r->text + k->span.at, "this is not an array of tables");
 	if (!found) {
 		found = toml_new_table(r, parent, name, k, TOML_TABLE_ARRAY);
 		found->kind = NODE_LIST;

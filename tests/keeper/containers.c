@@ -783,7 +783,7 @@ TEST(a_label_of_the_user_is_not_taken_for_that_of_killick, .timeout_ms = 60000)
 	engine_open();
 	HELD(&h, "--grace", "200ms", "--", "docker", "run", "-i", "--label", "killick.run=x",
 	     "stubborn");
-	judge_not_held(&h, "is not held, because its label 'killick.run'");
+	judge_not_held(&h, "is not held, because the command sets the label 'killick.run'");
 	engine_close();
 }
 

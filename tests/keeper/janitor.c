@@ -190,7 +190,7 @@ TEST(a_janitor_without_a_proc_of_its_own_does_nothing, .timeout_ms = 60000)
 	need_namespaces();
 	daemon = lost_tree("keeper", "sleep 600; :");
 	EQ(INSIDE(text, false, killick, "reap"), 69);
-	OK(strstr(text, "/proc is not that of this pid namespace"));
+	OK(strstr(text, "/proc belongs to another pid namespace"));
 	EQ(lost_records(), 1);
 	OK(held_lives(daemon));
 	EQ(KILLICK("reap"), 0);
