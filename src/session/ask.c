@@ -12,7 +12,7 @@
 #include "session/server.h"
 #include "session/session.h"
 
-#define ASKS_MAX 64 /* of one server, not answered yet: more are declined */
+#define ASKS_MAX 64 /* open asks of one lease; further asks are declined */
 
 static void ask_free(struct killick_ask *a)
 {
@@ -63,7 +63,7 @@ static void ask_delivered(struct outbox_item *i)
 	if (a->over)
 		ask_free(a);
 	else if (!a->told)
-		ask_decline(a, "nobody is there to answer");
+		ask_decline(a, "the session does not answer requests any more");
 }
 
 static unsigned kind_of(const char *method)
@@ -127,8 +127,8 @@ bool ask_put(struct lease *l, uint64_t id, const char *method, struct json param
 
 void asks_orphan(struct lease *l)
 {
-	/* A server that goes on without us shall not wait for an answer. What it asked for a call
-	 * of ours went with the call. */
+	/* If other leases keep the server, decline the asks, so that the server does not wait for
+	 * an answer. Asks that belong to a call of this lease ended together with the call. */
 	struct client *client = l->server->holders > 0 ? l->server->client : NULL;
 
 	RING_EACH(r, &l->asks) {

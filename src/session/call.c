@@ -16,9 +16,9 @@
 #include "session/server.h"
 #include "session/session.h"
 
-#define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* more than that is no limit */
+#define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* a longer timeout means no limit */
 
-/* --- its end --- */
+/* --- the end of a call --- */
 
 void call_free(struct killick_call *c)
 {
@@ -60,7 +60,7 @@ static void result_told(struct outbox_item *i)
 	call_free_if_forgotten(c);
 }
 
-/* It has its result, which is told. The call may be gone afterwards. */
+/* Store the result of the call and pass it to the host. May free the call. */
 static void call_complete(struct killick_call *c, struct killick_result *r)
 {
 	static const struct outbox_kind kind = { NULL, result_run, result_told };
@@ -84,13 +84,13 @@ static void finish_with(struct killick_call *c, int code, const char *server, co
 				 .code = code, .server = server, .error = text }));
 }
 
-/* --- what the client says --- */
+/* --- results of the client --- */
 
 static int call_code_of(const struct part *p, const struct client_result *r)
 {
 	if (r->over)
 		return r->code;
-	/* cancelled by the host, or because its session leaves, or the way is lost */
+	/* the host did not cancel the call: the lease leaves, or the connection is lost */
 	if (r->code == KILLICK_ERR_CANCELLED && !p->call->cancelled)
 		return p->lease->server->lost ? KILLICK_ERR_LOST : KILLICK_ERR_CLOSED;
 	if (r->code == KILLICK_ERR_BUSY && p->lease->server->link->disowned)
@@ -98,7 +98,8 @@ static int call_code_of(const struct part *p, const struct client_result *r)
 	return r->code;
 }
 
-/* A sentence that names the server; what a session or a server says of its end has all it needs. */
+/* Returns a sentence that names the server. Texts about a lost connection, an ended server or a
+ * closed session are complete already. */
 static const char *call_explain(const struct part *p, const struct client_result *r, char *text,
 				size_t size)
 {
@@ -114,10 +115,10 @@ static const char *call_explain(const struct part *p, const struct client_result
 	return text;
 }
 
-/* A list of tools of one server, as the host gets it. */
+/* Make the result for the host from the list of tools of one server. */
 static struct killick_result *result_of_tools(struct lease *l, struct json all)
 {
-	AUTO(buf_done) struct buf list = BUF_INIT(all.len); /* no more than the list itself */
+	AUTO(buf_done) struct buf list = BUF_INIT(all.len); /* never longer than the list */
 	struct result_spec spec = { .code = KILLICK_OK, .server = lease_name(l), .json = all };
 
 	if (tools_of_one(l, all, &list) < 0) {
@@ -145,7 +146,7 @@ static void keep_tools(const struct part *p, const struct client_result *r)
 	toolcache_put(&sv->tools, r->json, for_ms, p->drops);
 }
 
-/* The client's result, as the host gets it. */
+/* Make the result for the host from the result of the client. */
 static struct killick_result *translate(struct part *p, const struct client_result *r)
 {
 	char text[600];
@@ -175,7 +176,9 @@ static void warn_of_failures(struct killick_call *c)
 	}
 }
 
-/* All servers have answered. One that could not does not spoil it for the others. */
+/* All servers have answered. The list has the tools of the servers that succeeded; a warning names
+ * each failed server. The call fails if it was cancelled, or if no server succeeded and at least
+ * one failure is not an error answer (KILLICK_ERR_ANSWER). */
 static void finish_all(struct killick_call *c)
 {
 	AUTO(buf_done) struct buf all = BUF_INIT(4 * c->session->k->message_limit);
@@ -227,9 +230,9 @@ static void call_on_done(struct client_call *op, const struct client_result *r)
 		finish_all(c);
 }
 
-/* --- its beginning --- */
+/* --- the beginning of a call --- */
 
-/* Hand a part to its client. */
+/* Pass a part to its client. */
 static void begin_part(struct killick_call *c, struct part *p, struct lease *l, int64_t timeout_ms)
 {
 	assert(server_has_client(l->server) && l->state == LEASE_HELD);
@@ -265,7 +268,8 @@ static void on_parked_too_long(struct loop_timer *t)
 	call_fail_parked(c, KILLICK_ERR_TIMEOUT, text);
 }
 
-/* Its server does not run: it goes its way when it does. */
+/* The server does not run: copy the strings of the request, and keep the call until the server runs
+ * or the call times out. */
 static void park(struct killick_call *c, struct lease *l)
 {
 	struct pack p = { .base = NULL };
@@ -314,7 +318,7 @@ void call_fail_parked(struct killick_call *c, int code, const char *text)
 	finish_with(c, code, lease_name(l), text);
 }
 
-/* What needs not be asked, because the list of tools is still good; NULL: it has to be. */
+/* Returns the cached list of tools as a result; NULL: the server must be asked. */
 static struct killick_result *answer_from_cache(const struct killick_call *c, struct lease *l)
 {
 	struct json list = JSON_NONE;
@@ -324,8 +328,8 @@ static struct killick_result *answer_from_cache(const struct killick_call *c, st
 	return list.at ? result_of_tools(l, list) : NULL;
 }
 
-/* The tool that is to be called; NULL: none. A raw request may be such a call, too. *own is to be
- * freed. */
+/* Returns the tool that the request calls; NULL: the request calls no tool. A raw request may call
+ * a tool, too. The caller frees *own. */
 static const char *tool_of(const struct killick_call *c, char **own)
 {
 	if (c->rq.op == KILLICK_CALL)
@@ -373,7 +377,7 @@ static void call_begin_one(struct killick_call *c, struct lease *l)
 	}
 }
 
-/* One of several has its result without being asked. */
+/* End a part of a call to several servers; its server was not asked. */
 static void finish_part(struct part *p, struct killick_result *r)
 {
 	p->result = r;
@@ -381,7 +385,7 @@ static void finish_part(struct part *p, struct killick_result *r)
 	p->call->parts_left--;
 }
 
-/* One of several cannot even be asked. */
+/* The same for a server that cannot be asked. */
 static void fail_part(struct part *p, const struct killick_error *e)
 {
 	finish_part(p,
@@ -389,7 +393,7 @@ static void fail_part(struct part *p, const struct killick_error *e)
 			    .code = e->code, .server = lease_name(p->lease), .error = e->text }));
 }
 
-/* Ask every server that is ready for its tools. */
+/* Request the list of tools from every server that is ready. */
 static void begin_all(struct killick_call *c)
 {
 	struct killick_session *s = c->session;
@@ -438,7 +442,7 @@ void call_begin(struct killick_call *c)
 	} else {
 		finish_with(c, e.code, server, e.text);
 	}
-	if (!c->own) { /* they were the caller's */
+	if (!c->own) { /* the strings belong to the caller */
 		c->rq.name = NULL;
 		c->args = JSON_NONE;
 	}

@@ -44,12 +44,12 @@ struct killick_call {
 	bool held, over, told, waited, cancelled;
 };
 
-/* A call for a request of the host; args are checked already. */
+/* Make a call for a request of the host; args must have been checked. */
 struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
 			      struct json args);
-/* Hand the call to its server, or to all servers. */
+/* Pass the call to its server, or to all servers. */
 void call_begin(struct killick_call *c);
-/* The server runs: hand a parked call to the client. */
+/* The server runs: pass a parked call to the client. */
 void call_unpark(struct killick_call *c);
 /* The server will not run: end a parked call. */
 void call_fail_parked(struct killick_call *c, int code, const char *text);
@@ -57,8 +57,8 @@ void call_free(struct killick_call *c);
 /* Free the call if the host has freed its handle and the call is over. */
 void call_free_if_forgotten(struct killick_call *c);
 
-/* route.c: the server of a request that names no tool: the server with this name, or the only one.
- * NULL: e says why there is none. */
+/* route.c: the server of a request that names no tool: the server with this name, or the only
+ * server. NULL: e says why there is none. */
 struct lease *route_server(const struct killick_session *s, const char *server,
 			   struct killick_error *e);
 /* The server that a call is for; the tool's own name is put into rq. NULL: e says why. */
@@ -66,10 +66,10 @@ struct lease *call_route(struct killick_call *c, const char *server, struct kill
 
 /* tools.c: lists of tools as the host gets them. */
 struct buf;
-/* The list of one server: learn its names. *out stays empty when the list can be returned
- * unchanged, else *out has the list without the tools that cannot be used: forbidden by the config,
- * listed twice, or without a name. 0 or -EMSGSIZE. */
+/* Add the names of the tools of one server to the session. *out stays empty when the list can be
+ * returned unchanged; else *out gets the list without the tools that cannot be used: forbidden by
+ * the config, listed twice, or without a name. 0 or -EMSGSIZE. */
 int tools_of_one(struct lease *l, struct json list, struct buf *out);
-/* The lists of several servers as one list, with qualified names. */
+/* Write the lists of several servers to *out as one list, with qualified names. */
 int tools_of_all(struct killick_session *s, const struct part *parts, size_t count,
 		 struct buf *out);

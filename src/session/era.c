@@ -65,7 +65,8 @@ static bool era_read_line(const char *line, size_t len, char fingerprint[FINGERP
 	return true;
 }
 
-/* What the file knows and we do not is older than what we have. */
+/* Add the verdicts of the file that are not in memory. They count as older than the verdicts in
+ * memory. */
 static void merge(struct eras *es, const char *text, size_t len)
 {
 	size_t at = 0;
@@ -132,7 +133,8 @@ bool eras_get(const struct eras *es, const char *fingerprint, enum client_era *o
 	return true;
 }
 
-/* What is forgotten keeps its place, so that it is not read from the file again. */
+/* A forgotten verdict stays in the list, so that merge does not take the old verdict from the file
+ * again. */
 void eras_forget(struct eras *es, const char *fingerprint)
 {
 	struct era_verdict *v = era_find(es, fingerprint);
@@ -159,7 +161,8 @@ void eras_put(struct eras *es, const char *fingerprint, enum client_era era)
 	__atomic_store_n(&es->is_new, es->file != NULL, __ATOMIC_RELEASE);
 }
 
-/* One thread at a time: they would share a temporary file. */
+/* One thread at a time, because all threads use the same temporary file. False: another thread is
+ * saving. */
 static bool eras_begin_save(struct eras *es, struct loop *loop)
 {
 	bool first;

@@ -12,21 +12,20 @@
 #include "session/pool.h"
 #include "session/session.h"
 
-struct event { /* on its way; the texts are behind it */
+struct event { /* in the outbox; the texts follow the struct */
 	struct outbox_item item;
 	struct killick_session *session;
 	struct killick_event ev;
 	bool counted;
 	size_t bytes;
-	unsigned long missed; /* of the event that says so */
+	unsigned long missed; /* events that were dropped, if this event reports them */
 };
 
 static bool event_is_wanted(struct outbox_item *i)
 {
 	struct event *e = CONTAINER_OF(i, struct event, item);
 
-	if (!e->ev.text &&
-	    e->ev.kind == KILLICK_EVENT_WARNING) { /* how much was dropped is known now */
+	if (!e->ev.text && e->ev.kind == KILLICK_EVENT_WARNING) { /* reports the drops */
 		e->missed = e->session->dropped;
 		e->session->dropped = 0;
 	}
@@ -41,7 +40,8 @@ static void event_run(struct outbox_item *i)
 	if (e->missed) {
 		e->ev.text_len = (size_t)snprintf(
 			text, sizeof(text),
-			"%lu events were dropped because they were not taken in time", e->missed);
+			"%lu events were dropped because the host did not take them in time",
+			e->missed);
 		e->ev.text = text;
 	}
 	e->session->handlers.on_event(e->session->handlers.ctx, &e->ev);
@@ -98,7 +98,8 @@ static void event_send(struct killick_session *s, const char *server,
 	outbox_put(&s->k->outbox, &e->item);
 }
 
-/* One was dropped. The first is followed by an event that says how many there were. */
+/* Count a dropped event. After the first drop, an event is sent that reports the number of
+ * drops. */
 static void event_drop(struct killick_session *s)
 {
 	if (s->dropped++ == 0 && s->handlers.on_event)
@@ -108,7 +109,8 @@ static void event_drop(struct killick_session *s)
 
 bool event_room(struct killick_session *s, size_t bytes)
 {
-	/* One may be as large as a message; what comes behind it has to wait for room. */
+	/* A single event may be as large as a message. Later events are dropped until there is
+	 * room. */
 	if (s->events == 0 || (s->events < EVENTS_MAX && s->event_bytes < EVENT_BYTES_MAX &&
 			       bytes < EVENT_BYTES_MAX - s->event_bytes))
 		return true;
@@ -125,7 +127,7 @@ void event_taken(struct killick_session *s, size_t bytes)
 
 void event_put(struct killick_session *s, const struct lease *l, const struct killick_event *ev)
 {
-	/* what we do ourselves is bounded; what a server says is not */
+	/* the library bounds the number of state events; a server can send others without end */
 	bool counted = ev->kind != KILLICK_EVENT_STATE;
 
 	if (!s->handlers.on_event || s->muted)
@@ -144,7 +146,7 @@ void event_warning(struct killick_session *s, const struct lease *l, const char 
 
 /* --- progress of a call --- */
 
-struct progress { /* on its way to the host; the message is behind it */
+struct progress { /* in the outbox; the message follows the struct */
 	struct outbox_item item;
 	struct killick_call *call;
 	struct killick_progress p;
@@ -155,7 +157,7 @@ static bool progress_is_wanted(struct outbox_item *i)
 {
 	const struct killick_call *c = CONTAINER_OF(i, struct progress, item)->call;
 
-	return !c->waited; /* the thread that waited may have gone on */
+	return !c->waited; /* the wait is over: the host may have freed ctx */
 }
 
 static void progress_run(struct outbox_item *i)

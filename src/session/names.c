@@ -26,8 +26,8 @@ static_assert(NAME_MAX_LEN - NAME_SERVER_MAX - 2 > 40 + 1, "room for the longest
 /* --- making names --- */
 
 struct draft {
-	const char *server, *tool; /* tool NULL: the name of a server's part */
-	const char *prefix;        /* the server's part; NULL with tool */
+	const char *server, *tool; /* tool NULL: the draft of a server's part */
+	const char *prefix;        /* the server's part; NULL if tool is NULL */
 	size_t max;
 	unsigned level;
 	char *text; /* max + 1 bytes */
@@ -39,7 +39,8 @@ static bool names_is_plain(unsigned char c)
 	       c == '_';
 }
 
-/* The first `size` characters of the sanitised name, without NUL; how many there are. */
+/* Write the first `size` characters of the sanitised name to out, without NUL. Returns their
+ * number. */
 static size_t sanitise(const char *real, char *out, size_t size)
 {
 	const unsigned char *p = (const unsigned char *)real;
@@ -49,7 +50,7 @@ static size_t sanitise(const char *real, char *out, size_t size)
 		unsigned char c = *p++;
 
 		out[len++] = names_is_plain(c) ? (char)c : '_';
-		/* one '_' for a character, however many bytes it has */
+		/* write one '_' for each character, not for each byte */
 		while (c >= 0x80 && *p >= 0x80 && *p < 0xc0)
 			p++;
 	}
@@ -76,7 +77,8 @@ static void hash_of(const struct draft *d, char out[SHA256_HEX_SIZE])
 	sha256_hex(&s, out);
 }
 
-/* The name at the draft's level, or at the next one where that must not be. */
+/* Write the name at the level of the draft. A name without a hash that is too long or looks as if
+ * it had a hash goes up to level 1. */
 static void draft_write(struct draft *d)
 {
 	char part[NAME_MAX_LEN + 1], hash[SHA256_HEX_SIZE];
@@ -113,7 +115,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp((*(struct draft *const *)a)->text, (*(struct draft *const *)b)->text);
 }
 
-/* Bring those that are equal one level up; were there any? */
+/* Move all drafts with equal names one level up. Returns whether there were any. */
 static bool drafts_part(struct draft **sorted, size_t count)
 {
 	bool any = false;
@@ -129,7 +131,7 @@ static bool drafts_part(struct draft **sorted, size_t count)
 		for (size_t k = i; k < end; k++)
 			sorted[k]->level++;
 	}
-	/* only now: the texts were still being compared */
+	/* not before, because the loop above compares the texts */
 	for (size_t i = 0; any && i < count; i++)
 		draft_write(sorted[i]);
 	return any;
@@ -159,7 +161,8 @@ struct server_part {
 	char text[NAME_SERVER_MAX + 1];
 };
 
-/* The parts of all servers; sorts the list by server, and of[i] is the part of list[i]. */
+/* Make the parts of all servers. Sorts the list by server; of[i] is the index of the part of
+ * list[i]. */
 static struct server_part *settle_servers(struct names *n, size_t *of)
 {
 	struct draft *drafts = mem_grow(NULL, n->count, sizeof(*drafts));
@@ -187,7 +190,7 @@ static int by_qualified(const void *a, const void *b)
 	return strcmp((*(struct name *const *)a)->qualified, (*(struct name *const *)b)->qualified);
 }
 
-/* Those that have a name, in the order of the names. */
+/* Fill n->order with the entries that have a qualified name, sorted by this name. */
 static void put_in_order(struct names *n)
 {
 	n->order = mem_grow(n->order, n->count, sizeof(struct name *));
@@ -261,7 +264,7 @@ int names_add(struct names *n, const char *server, const char *tool)
 
 	assert(server && tool);
 	if (!n->room && getrandom(n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
-		memset(n->seed, 0, sizeof(n->seed)); /* early at boot: slower at worst */
+		memset(n->seed, 0, sizeof(n->seed)); /* early at boot: the table may be slow */
 	key = names_key(n, server, tool);
 	if (names_get(n, key, server, tool))
 		return 1;

@@ -41,14 +41,14 @@ struct names {
 		.list = NULL                                                                       \
 	}
 
-/* Add a tool; an exact duplicate is ignored and returns 1, else 0. */
+/* Add a tool. Returns 0, or 1 for an exact duplicate, which is ignored. */
 int names_add(struct names *n, const char *server, const char *tool);
 /* Forget all tools of a server. `server` must not be a string of the list itself. */
 void names_remove(struct names *n, const char *server);
 /* Make the qualified names. */
 void names_settle(struct names *n);
-/* From the real names to the qualified name and back; NULL: not found. Borrowed until the next
- * change. */
+/* Find the qualified name of a tool, or the tool of a qualified name; NULL: not found. Borrowed
+ * until the next change. */
 const char *names_of(const struct names *n, const char *server, const char *tool);
 const struct name *names_find(const struct names *n, const char *qualified);
 void names_done(struct names *n);

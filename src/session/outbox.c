@@ -9,7 +9,7 @@
 
 #include "base/thread.h"
 
-#define CHILD_STATUS 70 /* of a forked child that returns from a callback */
+#define CHILD_STATUS 70 /* exit status of a forked child that returns from a callback */
 
 int outbox_init(struct outbox *o, bool for_host, struct err *e)
 {
@@ -47,7 +47,7 @@ bool outbox_is_idle(const struct outbox *o)
 	return !o->busy && (!o->first || o->fd >= 0);
 }
 
-/* --- putting --- */
+/* --- to put items --- */
 
 static void outbox_ring(struct outbox *o)
 {
@@ -81,10 +81,11 @@ void outbox_put(struct outbox *o, struct outbox_item *i)
 		loop_call_back(o->loop);
 }
 
-/* --- running --- */
+/* --- to run items --- */
 
-/* With the lock, which is let go of for the callback. False: the callback has forked, and this is
- * the child: the lock may be held for ever by a thread that is not here. */
+/* With the lock, which is released while the callback runs: run the first item. False: the callback
+ * has forked, and this process is the child. The child does not take the lock, because a thread
+ * that exists only in the parent may hold the lock. */
 static bool outbox_run_first(struct outbox *o)
 {
 	struct outbox_item *i = o->first;
@@ -113,7 +114,8 @@ static bool outbox_run_first(struct outbox *o)
 	return true;
 }
 
-/* With the lock, which is not held any more if this is true: the outbox may be gone. */
+/* With the lock: was the outbox abandoned? If so, release the lock and call on_abandoned, which may
+ * free the outbox. */
 static bool outbox_is_left_to_us(struct outbox *o)
 {
 	void (*fn)(void *ctx) = o->on_abandoned;
@@ -145,9 +147,9 @@ int outbox_run_one(struct outbox *o)
 	return waiting;
 }
 
-/* With the lock: run the items that wait now. Items that are put meanwhile wait for the next time,
- * so that callbacks which cause callbacks do not keep the host's loop from its work. What the
- * callbacks ask of servers is written in one piece. False: as outbox_run_first. */
+/* With the lock: run the items that wait now. Items that are put meanwhile wait for the next batch,
+ * so that callbacks that cause further callbacks do not block the host's loop. Requests that the
+ * callbacks of one batch make are written together. False: see outbox_run_first. */
 static bool outbox_run_batch(struct outbox *o)
 {
 	uint64_t end = o->put;
@@ -163,7 +165,8 @@ static bool outbox_run_batch(struct outbox *o)
 	return true;
 }
 
-/* Read answers before their callbacks are run: nobody has to ring for those. */
+/* Read answers first, so that outbox_run runs their callbacks as well. These callbacks need no
+ * bell. */
 static void outbox_visit_loop(struct outbox *o)
 {
 	o->visiting = true;
@@ -201,8 +204,8 @@ static bool outbox_is_wanted(void *ctx)
 	return o->first || o->stop;
 }
 
-/* Between callbacks the thread drives the loop, so a result is read by the thread that tells it to
- * the host. While a callback runs, however long, the loop's own thread does. */
+/* Between callbacks this thread drives the loop, so that the thread that reads a result also passes
+ * the result to the host. While a callback runs, the loop's own thread drives the loop. */
 static void *outbox_thread(void *arg)
 {
 	struct outbox *o = arg;
@@ -215,7 +218,7 @@ static void *outbox_thread(void *arg)
 				_exit(CHILD_STATUS);
 		if (o->on_abandoned || o->stop)
 			break;
-		if (!loop_lend(loop, &o->lender)) { /* another thread does our work */
+		if (!loop_lend(loop, &o->lender)) { /* another thread replaced this one */
 			loop_unlock(loop);
 			return NULL;
 		}
@@ -225,14 +228,15 @@ static void *outbox_thread(void *arg)
 	return NULL;
 }
 
-/* The thread waits for descriptors that the host has closed, and for ever. */
+/* The host has closed the descriptors that the callback thread waits for, so the thread never
+ * returns: replace it by a new thread. */
 static void outbox_replace_thread(void *ctx)
 {
 	struct outbox *o = ctx;
 
 	pthread_detach(o->thread);
 	o->started = false;
-	outbox_want(o); /* if that fails, the next one who gives us a callback tries again */
+	outbox_want(o); /* if this fails, the next call that passes a callback tries again */
 }
 
 int outbox_want(struct outbox *o)

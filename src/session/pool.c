@@ -16,10 +16,10 @@
 #define BACKOFF_MIN_MS 250
 #define BACKOFF_MAX_MS 30000
 #define FAILURES_MAX   5
-#define STEADY_US      (10 * 1000000LL) /* ready for so long: it works, */
-#define STABLE_US      (60 * 1000000LL) /* and for so long: it works well */
+#define STEADY_US      (10 * 1000000LL) /* ready for so long: reset the failures */
+#define STABLE_US      (60 * 1000000LL) /* ready for so long: reset the back-off */
 
-/* --- who may start --- */
+/* --- the queue of servers that wait to start --- */
 
 static void pool_on_turn(struct loop_timer *t);
 
@@ -30,7 +30,8 @@ static void look_again(struct killick *k)
 		loop_timer_set(k->loop, &k->pool.turn, 0, pool_on_turn);
 }
 
-/* One at a time: starting a process takes a while, and others want the lock. */
+/* Start one server per turn, because the start of a process takes a while and other threads need
+ * the lock. */
 static void pool_on_turn(struct loop_timer *t)
 {
 	struct killick *k = CONTAINER_OF(t, struct killick, pool.turn);
@@ -78,7 +79,7 @@ void pool_done(struct killick *k)
 	loop_timer_stop(k->loop, &k->pool.turn);
 }
 
-/* --- and who may start again --- */
+/* --- failures and back-off --- */
 
 int64_t server_backoff_ms(const struct server *sv)
 {
@@ -136,7 +137,7 @@ void server_forgive(struct server *sv)
 
 /* --- leases --- */
 
-/* A server that somebody has and that fits; not one that is about to end. */
+/* Find a shared server for cs that has an active lease and is not being ended; NULL: none. */
 static struct server *find_shared(struct killick *k, const struct config_server *cs,
 				  unsigned answers)
 {
@@ -181,7 +182,7 @@ int lease_code(const struct lease *l)
 	return lease_config(l)->refused ? KILLICK_ERR_CONFIG : KILLICK_ERR_START;
 }
 
-/* Move one server into a config of its own. */
+/* Move cs into the config of the lease. */
 static void take_config(struct lease *l, struct config_server *cs)
 {
 	struct config_server *own = mem_grow(NULL, 1, sizeof(*own));
@@ -198,8 +199,8 @@ static void pool_refuse(struct lease *l, const char *text)
 	l->settled = l->failed = true;
 }
 
-/* Have the server run. If it is one that others have, it may do so already, or have failed for
- * good. */
+/* Start the server. A shared server may be ready already, or may have failed for good: then the
+ * lease is settled at once. */
 static void lease_start(struct lease *l)
 {
 	struct killick_error e;
@@ -219,7 +220,7 @@ static void lease_attach(struct lease *l)
 	if (!sv)
 		sv = server_new(s->k, cs, s->grace_ms, s->features, s->label);
 	else if (sv->state == KILLICK_GONE)
-		server_forgive(sv); /* a new session is a new try */
+		server_forgive(sv); /* a new session tries a failed server again */
 	l->server = sv;
 	sv->holders++;
 	sv->active++;
@@ -331,7 +332,7 @@ static void lease_part(struct lease *l)
 	if (sv->holders > 0 && sv->client && !sv->failed_client)
 		client_forget(sv->client, l, left_text(l));
 	asks_orphan(l);
-	if (sv->holders > 0) /* the server goes on without us */
+	if (sv->holders > 0) /* other leases keep the server */
 		lease_over(l, NULL);
 	if (sv->active == 0)
 		server_unleased(sv);
@@ -359,8 +360,8 @@ void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct
 		server_unleased(sv);
 }
 
-/* The server is told, when it can be, that nobody waits any more. A call may be gone with its last
- * part. */
+/* Cancel the parts of the call that use this lease. If possible, the server is told of the
+ * cancellation. The call could be freed with its last part, so `held` is set meanwhile. */
 static void lose_parts(struct killick_call *c, const struct lease *l)
 {
 	size_t count = c->part_count;

@@ -27,7 +27,7 @@ struct server;
 struct job;
 
 struct pool {
-	struct ring servers; /* all */
+	struct ring servers; /* all servers of the runtime */
 	struct ring queue;   /* servers that wait for their turn to start */
 	unsigned starting, starting_max;
 	struct loop_timer turn;
@@ -46,7 +46,7 @@ struct lease {
 	bool settled;            /* the server was ready or failed since lease_new */
 	bool failed;             /* the server failed */
 	bool listed;             /* the lease is in the session's table */
-	bool replaced;           /* by a refresh: changes of the server make no events */
+	bool replaced;           /* replaced by a refresh: changes of the server make no events */
 	enum ending_why why;     /* why the lease leaves: ENDING_CLOSE or ENDING_REFRESH */
 	struct job *job;         /* gets the ending; NULL: none */
 	struct loop_timer timer; /* while leaving */
@@ -56,7 +56,7 @@ struct lease {
 };
 
 void pool_init(struct pool *p, unsigned starting_max);
-/* Put sv into the queue; server_place is called when its turn has come. */
+/* Put sv into the queue; server_place is called when the server may start. */
 void pool_enqueue(struct killick *k, struct server *sv);
 void pool_dequeue(struct killick *k, struct server *sv);
 /* Count a server that begins to start (1), or that is no longer starting (-1). */

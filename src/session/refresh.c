@@ -17,7 +17,7 @@
 #include "session/pool.h"
 #include "session/session.h"
 
-/* It is no longer in the table. */
+/* Give back a lease that is no longer in the table. */
 static void dismiss(struct killick_session *s, struct lease *l, struct job *j)
 {
 	names_remove(&s->names, lease_name(l));
@@ -26,7 +26,7 @@ static void dismiss(struct killick_session *s, struct lease *l, struct job *j)
 	lease_leave(l, ENDING_REFRESH, s->drain_ms, j);
 }
 
-/* What the session has under this name, taken out of its old table. */
+/* Take the lease of the server with this name out of the old table; NULL: none. */
 static struct lease *take_old(struct killick_session *s, const char *name)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -54,7 +54,7 @@ static void refresh_begin_one(struct killick_session *s, struct job *j, size_t i
 		table[i] = old;
 	} else if (old) {
 		j->fresh[i] = lease_new(s, cs);
-		table[i] = old; /* for the time being */
+		table[i] = old; /* until the new server is ready or failed */
 	} else {
 		table[i] = lease_new(s, cs);
 	}
@@ -82,7 +82,8 @@ static void refresh_begin(struct killick_session *s, struct job *j)
 		event_warning(s, NULL, j->config.warnings[i]);
 }
 
-/* Put those in their place that are ready or failed. True: there are none left. */
+/* Put the new leases whose servers are ready or failed into the table. True: no new lease is
+ * left. */
 static bool swap(struct killick_session *s, struct job *j)
 {
 	bool all = true;
@@ -124,13 +125,12 @@ void refresh_advance(struct killick_session *s, struct job *j)
 	if (failed)
 		session_blame(failed, &j->error);
 	job_finish(j);
-	session_poke(s); /* another may wait */
+	session_poke(s); /* another refresh may wait */
 }
 
 void refresh_abandon(struct killick_session *s, struct job *j)
 {
-	(void)s; /* what it had begun is in the session's ring of leases, and goes with all others
-		  */
+	(void)s; /* begin_close gives back all leases, also the new ones */
 	error_set(&j->error, KILLICK_ERR_CLOSED,
 		  "the session was closed before the refresh was done");
 	job_finish(j);

@@ -20,12 +20,13 @@
 #include "session/session.h"
 #include "session/site.h"
 
-#define LINE_ROOM (16u << 10) /* of stderr: what is longer is handed on in pieces */
+#define LINE_ROOM (16u << 10) /* for a line of stderr; a longer line is passed on in pieces */
 
 #define EACH_LEASE(ring, sv) RING_EACH(ring, &(sv)->leases)
 #define LEASE_OF(ring)       CONTAINER_OF(ring, struct lease, on_server)
 
-/* Whose is it? NULL: nobody's in particular. */
+/* Returns the lease that a message belongs to: the owner, or the only lease of the server. NULL:
+ * not known. */
 static struct lease *attribute(struct server *sv, struct lease *owner)
 {
 	if (owner || sv->holders != 1)
@@ -133,7 +134,7 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 	const char *last = memrchr(bytes, '\n', len);
 	size_t whole = last ? (size_t)(last - bytes) + 1 : 0;
 
-	if (whole && sv->stderr_part.len) { /* the line that was begun is part of it */
+	if (whole && sv->stderr_part.len) { /* complete the line that was begun before */
 		size_t first = (size_t)((const char *)memchr(bytes, '\n', len) - bytes) + 1;
 
 		if (buf_add(&sv->stderr_part, bytes, first) == 0) {
@@ -156,8 +157,8 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 
 	sv->bytes_stderr += len;
 	tail_add(&sv->tail, bytes, len);
-	/* Bytes that the file does not take at once are dropped. The file may be a pipe that nobody
-	 * reads any more, and this may be a thread of the host. */
+	/* Bytes that cannot be written at once are dropped. The file may be a pipe that no process
+	 * reads any more, and this thread, which may belong to the host, must not block. */
 	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
 		(void)!quiet_write(sv->stderr_fd, bytes, len);
 	if (len && is_heard(sv))

@@ -14,7 +14,7 @@
 #include "session/runtime.h"
 #include "session/server.h"
 
-#define LAST_WORDS 3 /* lines of stderr in an error */
+#define LAST_WORDS 3 /* lines of stderr that an error text repeats */
 
 struct ending_note {
 	char *session, *server;
@@ -159,7 +159,7 @@ struct killick_report *report_new(struct endings *es, int64_t began_us)
 	return r;
 }
 
-/* --- what is said of a server's end --- */
+/* --- texts about the end of a server --- */
 
 static void add_last_words(struct server *sv)
 {
@@ -221,8 +221,9 @@ static bool is_asked_for(const struct server *sv)
 	return sv->why == ENDING_CLOSE || sv->why == ENDING_REFRESH;
 }
 
-/* It did not get ready. If the era may be to blame it is tried once more, at once: without the
- * question it died of, or, where we went by memory, by asking. */
+/* The server did not get ready. If its era may be the reason, start the server once more, at once:
+ * without the probe if the server ended during the probe, or with a probe if the era was taken from
+ * the cache. */
 static void reconsider_era(struct server *sv)
 {
 	struct eras *eras = &sv->k->eras;
@@ -252,7 +253,8 @@ void server_note_end(struct server *sv, const struct link_end *end)
 	ending_read(&sv->ending, end, why_ended(sv, end), sv->recipe.environment);
 	if (sv->stop_us) {
 		sv->ending.stop_ms = (double)(loop_now_us() - sv->stop_us) / 1000;
-		/* Its stdin was closed first of all. It was gone before its keeper heard of it. */
+		/* A stop also closes stdin. If the keeper took no step, the server ended because of
+		 * its closed stdin, before the keeper got the request. */
 		if (end->step == LINK_STEP_NONE && end->proof != LINK_PROOF_LEASE)
 			sv->ending.step = LINK_STEP_EOF;
 	}

@@ -50,5 +50,5 @@ void endings_add(struct endings *es, const char *session, const char *server,
 void endings_done(struct endings *es);
 /* Append the endings of `from` to `to`. */
 void endings_move(struct endings *to, struct endings *from);
-/* Make the report, in one block, to be given to killick_report_free. */
+/* Make the report, in one block; the caller frees it with killick_report_free. */
 struct killick_report *report_new(struct endings *es, int64_t began_us);

@@ -41,7 +41,7 @@ struct lease *route_server(const struct killick_session *s, const char *server,
 			  server, name_servers(s, known, sizeof(known)));
 	else if (!l)
 		error_set(e, KILLICK_ERR_NO_SERVER,
-			  "the session has not exactly one server; name the one that is meant");
+			  "the session does not have exactly one server; name the server");
 	return l;
 }
 
@@ -57,7 +57,7 @@ struct lease *call_route(struct killick_call *c, const char *server, struct kill
 	l = name ? session_find(s, name->server) : only_server(s);
 	if (!l)
 		error_set(e, KILLICK_ERR_NO_SERVER,
-			  "no tool is known as '%.200s'; list the tools first, or name the server",
+			  "tool '%.200s' is not known; list the tools first, or name the server",
 			  c->rq.name);
 	else if (name)
 		c->rq.name = name->tool;

@@ -27,8 +27,9 @@ int error_set(struct killick_error *e, int code, const char *fmt, ...)
 int runtime_enter(struct killick *k, struct killick_error *e)
 {
 	if (!origin_is_here(&k->origin))
-		return error_set(e, KILLICK_ERR_FORKED,
-				 "the handle belongs to the process that this one was forked from");
+		return error_set(
+			e, KILLICK_ERR_FORKED,
+			"the handle belongs to the parent process; a forked child cannot use it");
 	loop_lock(k->loop);
 	return 0;
 }
@@ -113,7 +114,7 @@ int runtime_want(struct killick *k, bool given, struct killick_error *e)
 
 void runtime_attend(struct killick *k)
 {
-	/* the callback thread drives when the callback that it is in returns */
+	/* the callback thread drives the loop when its callback returns */
 	if (k->outbox.fd >= 0 || !outbox_is_mine(&k->outbox))
 		loop_attend(k->loop);
 }

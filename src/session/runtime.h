@@ -24,8 +24,8 @@ enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
 extern const char *const runtime_state_names[];
 
 struct killick {
-	/* set once */
-	struct spare calls;   /* struct killick_call */
+	/* set once, except calls and swept_us, which need the lock */
+	struct spare calls;   /* spare memory for struct killick_call */
 	int64_t swept_us;     /* when a starting server was last told to sweep; 0: never */
 	struct origin origin; /* the process that owns this handle; a forked child does not */
 	struct loop *loop;
@@ -79,7 +79,7 @@ struct waiter { /* of one thread, on its stack; zero: still waiting */
 void waiter_wait(struct killick *k, struct waiter *w);
 void waiter_tell(struct killick *k, struct waiter *w);
 
-/* Fill in e, which may be NULL; returns code. */
+/* Fill in e, which may be NULL. Returns code. */
 int error_set(struct killick_error *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -15,14 +15,14 @@
  * - idle: waits for its next use, for its back-off to pass (timer), or for its turn to start
  *   (queue).
  * - starting: link_open was called. The client exists already and writes into the pipe, so that the
- *   server does not wait for us. One deadline covers this state and the next. Of a launcher, which
- *   may have to download the server, the tree is looked at every second: the start also fails when
- *   the tree shows no sign of life for too long.
+ *   server does not wait for us. One deadline covers this state and the next. A launcher may have
+ *   to download the server, so its tree is checked every second: the start also fails when the
+ *   tree shows no sign of life for too long.
  * - handshaking: its process runs. Calls are accepted from `starting` on; the client sends them
  *   after the handshake.
- * - ready: the only state without a deadline. While the connection to the executor of the server is
- *   lost (`lost`) the server stays ready, but every call fails at once until the connection is
- *   back. If the connection does not come back in time the link ends.
+ * - ready: has no deadline. While the connection to the executor of the server is lost (`lost`),
+ *   the server stays ready, but every call fails at once until the connection is back. If the
+ *   connection does not come back in time, the link ends.
  * - draining: all its sessions are leaving, and some let their calls finish. Each lease has its own
  *   deadline.
  * - stopping: the keeper was told to end the tree, and answers within its budget; if the keeper
@@ -61,10 +61,10 @@
 
 #define STATE(state, event) ((unsigned)(state) << 8 | (unsigned)(event))
 
-#define LINGER_MS     250   /* between EOF and the exit that usually follows */
-#define GUARD_MS      10000 /* beyond what the keeper is given */
+#define LINGER_MS     250   /* between EOF and the exit that usually follows EOF */
+#define GUARD_MS      10000 /* added to the budget of the keeper */
 #define IN_FLIGHT_MAX 4096
-#define LIFE_MS       1000 /* how often a starting tree is looked at */
+#define LIFE_MS       1000 /* how often a starting tree is checked */
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
 
@@ -73,7 +73,7 @@ static void on_time(struct loop_timer *t)
 	server_step(CONTAINER_OF(t, struct server, timer), EV_TIME);
 }
 
-/* Which states may follow which: a bit for each. */
+/* The states that may follow each state, as bits. */
 static const unsigned followers[] = {
 	[KILLICK_IDLE] = 1 << KILLICK_STARTING | 1 << KILLICK_GONE,
 	[KILLICK_STARTING] = 1 << KILLICK_HANDSHAKING | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
@@ -116,7 +116,7 @@ static void server_go(struct server *sv, enum killick_state to, int64_t deadline
 	relay_state(sv);
 }
 
-/* --- to be wanted, and to start --- */
+/* --- start --- */
 
 static void server_want(struct server *sv)
 {
@@ -191,7 +191,7 @@ static void server_ready(struct server *sv)
 		lease_settle(CONTAINER_OF(r, struct lease, on_server), false);
 }
 
-/* --- to end --- */
+/* --- end --- */
 
 static void fail_client(struct server *sv, int code, const char *text)
 {
@@ -235,7 +235,7 @@ static void server_too_slow(struct server *sv)
 	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
 
-/* The timer of a start: the deadline, or one more look at the tree. */
+/* The timer of a start: the deadline has passed, or the tree is checked once more. */
 static void server_check_start(struct server *sv)
 {
 	int64_t now_us = loop_now_us();
@@ -258,12 +258,12 @@ static void server_linger(struct server *sv)
 	server_go(sv, KILLICK_STOPPING, LINGER_MS);
 }
 
-/* Whoever waits for an answer hears it now. The server itself may well go on, and its link brings
- * what it says when the way is back. */
+/* The connection to the executor is lost: end all open calls now. The server itself may keep
+ * running; its link delivers the output of the server when the connection is back. */
 static void server_lost(struct server *sv)
 {
 	sv->lost = true;
-	toolcache_drop(&sv->tools); /* what the server tells meanwhile may not come */
+	toolcache_drop(&sv->tools); /* a change of the list may be missed meanwhile */
 	relay_warning(sv, sv->error.text);
 	RING_EACH(r, &sv->leases)
 		lease_lose(CONTAINER_OF(r, struct lease, on_server));
@@ -281,10 +281,10 @@ static void server_back(struct server *sv)
 	relay_warning(sv, text);
 }
 
-/* Nobody has a lease. Whatever is open ends now; the tree next. */
+/* All leases have left: end the open calls now, then the tree. */
 static void server_left(struct server *sv)
 {
-	/* All that is left of its leases is the last one, which waits for the end. */
+	/* Only the last lease is still in the ring; it waits for the ending. */
 	struct ring *first = ring_first(&sv->leases);
 	const struct lease *last = CONTAINER_OF(first, struct lease, on_server);
 
@@ -296,8 +296,8 @@ static void server_left(struct server *sv)
 		server_stop(sv, last->why, LINK_STOP_EOF);
 }
 
-/* The keeper has not kept its budget, and SIGKILL brought no answer either: the ending says that
- * nobody knows. */
+/* The keeper did not answer within its budget, nor after SIGKILL. The ending says that the outcome
+ * is not known: no exit status, and one survivor. */
 static void server_give_up(struct server *sv)
 {
 	const struct link_end nobody_knows = { .pid = sv->pid,
@@ -337,7 +337,7 @@ static void server_escalate(struct server *sv)
 	}
 }
 
-/* The tree is gone. Its client and link go, too. */
+/* The tree is gone: free its client and its link. */
 static void server_end(struct server *sv)
 {
 	fail_client(sv, sv->error.code, sv->error.text);
@@ -356,10 +356,11 @@ static void server_end(struct server *sv)
 	server_gone(sv);
 }
 
-/* It is gone, and it was not asked to go, unless nobody has a lease. */
+/* The server is gone. Without leases the server is freed soon. With leases this is a failure:
+ * report it, and start the server again if necessary. */
 static void server_gone(struct server *sv)
 {
-	bool no_way = sv->lost && !sv->has_ended; /* not even the way to it */
+	bool no_way = sv->lost && !sv->has_ended; /* not started: no connection */
 	struct killick_error e = sv->error;
 
 	assert(sv->state == KILLICK_GONE && !sv->link && !sv->client);
@@ -392,7 +393,7 @@ static void server_gone(struct server *sv)
 		server_want(sv);
 }
 
-/* The last step: those who waited for its end hear how it was. */
+/* The last step: pass the ending to the leases that wait for it, and free the server. */
 static void server_free(struct server *sv)
 {
 	assert(sv->state == KILLICK_GONE && sv->holders == 0 && ring_is_empty(&sv->parked));
@@ -436,7 +437,7 @@ void server_step(struct server *sv, enum server_event ev)
 		if (sv->shook)
 			server_ready(sv);
 		break;
-	case STATE(KILLICK_STARTING, EV_SHOOK): /* faster than its keeper, who knows its pid */
+	case STATE(KILLICK_STARTING, EV_SHOOK): /* before the keeper has reported the pid */
 		sv->shook = true;
 		break;
 	case STATE(KILLICK_HANDSHAKING, EV_SHOOK):
@@ -446,7 +447,7 @@ void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_HANDSHAKING, EV_REFUSED):
 		server_stop(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
 		break;
-	case STATE(KILLICK_STARTING, EV_LOST): /* it would be a guess what has been said */
+	case STATE(KILLICK_STARTING, EV_LOST): /* not known how much of the handshake arrived */
 	case STATE(KILLICK_HANDSHAKING, EV_LOST):
 		sv->lost = true;
 		server_stop(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
@@ -500,15 +501,15 @@ void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_GONE, EV_TIME):
 		server_free(sv);
 		break;
-	case STATE(KILLICK_STARTING, EV_USE): /* it will come, or is there */
+	case STATE(KILLICK_STARTING, EV_USE): /* the server runs or is being started */
 	case STATE(KILLICK_HANDSHAKING, EV_USE):
 	case STATE(KILLICK_READY, EV_USE):
-	case STATE(KILLICK_STOPPING, EV_USE):     /* when it is gone it is seen who waits */
+	case STATE(KILLICK_STOPPING, EV_USE):     /* server_gone looks for parked calls */
 	case STATE(KILLICK_STOPPING, EV_STARTED): /* too late: the end has begun */
 	case STATE(KILLICK_STOPPING, EV_SHOOK):
 	case STATE(KILLICK_STOPPING, EV_REFUSED):
 	case STATE(KILLICK_STOPPING, EV_EOF):
-	case STATE(KILLICK_STOPPING, EV_LOST): /* the link keeps its budget */
+	case STATE(KILLICK_STOPPING, EV_LOST): /* the deadline of the stop stays valid */
 	case STATE(KILLICK_STOPPING, EV_BACK):
 		break;
 	default:
@@ -516,7 +517,7 @@ void server_step(struct server *sv, enum server_event ev)
 	}
 }
 
-/* --- from outside --- */
+/* --- for other files --- */
 
 struct server *server_new(struct killick *k, const struct config_server *cs, unsigned grace_ms,
 			  unsigned answers, const char *label)
@@ -564,7 +565,7 @@ void server_adjust(struct server *sv, const struct config_server *cs)
 	sv->startup_ms = cs->startup_ms;
 	sv->idle_ms = cs->idle_ms;
 	sv->restart = cs->restart;
-	free(sv->stderr_file); /* used when it starts the next time */
+	free(sv->stderr_file); /* used at the next start */
 	sv->stderr_file = mem_dup(cs->stderr_file);
 }
 
@@ -600,7 +601,7 @@ void server_unleased(struct server *sv)
 	assert(sv->active == 0);
 	if (sv->holders == 0)
 		server_step(sv, EV_LEFT);
-	else if (sv->state == KILLICK_READY) /* another has nothing to drain */
+	else if (sv->state == KILLICK_READY) /* in other states there is nothing to drain */
 		server_step(sv, EV_LEAVING);
 }
 

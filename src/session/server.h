@@ -59,10 +59,10 @@ struct server {
 	unsigned number; /* for traces */
 	struct ring in_pool, in_queue;
 	enum killick_state state;
-	enum server_event event; /* the last one; for traces */
+	enum server_event event; /* the last event; for traces */
 	struct loop_timer timer; /* the deadline of the state */
 
-	/* what it is */
+	/* what the server is */
 	struct recipe recipe; /* session: the label of the session that made the server */
 	struct site *site;    /* where the server runs; NULL: on this machine */
 	char fingerprint[FINGERPRINT_SIZE];
@@ -72,17 +72,17 @@ struct server {
 
 	/* what a refresh may change */
 	int64_t startup_ms;
-	int64_t idle_ms; /* 0: signs of life are not looked for */
+	int64_t idle_ms; /* 0: the tree is not checked for signs of life */
 	enum config_restart restart;
 	char *stderr_file;
 
-	/* who uses it */
+	/* leases and calls that use the server */
 	struct ring leases; /* struct lease; the last one stays until the server has ended */
 	unsigned holders;   /* leases that have not left */
 	unsigned active;    /* leases that have not left and are not leaving */
 	struct ring parked; /* calls that wait until the server runs */
 
-	/* while it runs */
+	/* while the server runs */
 	struct link *link;
 	bool deaf; /* its stdin is closed */
 	bool lost; /* the connection to the executor is lost; `error` says why */
@@ -92,26 +92,26 @@ struct server {
 	bool failed_client; /* client_fail was called */
 	bool assumed;       /* the era was taken from the cache */
 	struct toolcache tools;
-	unsigned long long life; /* changes with each sign of life while it starts */
+	unsigned long long life; /* changes with each sign of life during the start */
 	int64_t alive_us;        /* the last sign of life that was seen */
 	pid_t pid;
 	char level[16];
 	char link_id[LINK_ID_SIZE], tree[LINK_TREE_SIZE]; /* of the last link; for traces */
-	int64_t started_us, ready_us, stop_us;            /* 0: not */
+	int64_t started_us, ready_us, stop_us;            /* 0: not yet */
 	enum server_stop stop;
-	enum ending_why why; /* why we end the server; ENDING_NOT_YET: we do not */
+	enum ending_why why; /* why we end the server; ENDING_NOT_YET: we do not end it */
 	int stderr_fd;       /* -1: none */
 	struct own stderr_id;
-	struct buf stderr_part; /* of a line */
+	struct buf stderr_part; /* the incomplete last line */
 
-	/* what has been */
+	/* history */
 	unsigned starts, failures; /* failures: in a row */
 	unsigned backoff_ms;
 	bool tried;   /* the server was started; a refresh resets this */
 	bool broken;  /* the server failed too often; a refresh resets this */
 	bool again;   /* start again at once: the probe or a wrong era may have ended the server */
 	bool doubted; /* `again` was used; reset when the server is ready */
-	unsigned long long bytes_in, bytes_out; /* out: without the current link */
+	unsigned long long bytes_in, bytes_out; /* bytes_out: without the current link */
 	unsigned long long bytes_stderr;
 	struct killick_error error; /* why the server is not ready, or last ended */
 	struct ending ending;
@@ -144,10 +144,11 @@ void server_step(struct server *sv, enum server_event ev);
  * with a sentence: -ENOTCONN while the connection to the environment is lost. */
 int server_open_link(struct server *sv, struct err *e);
 void server_open_client(struct server *sv);
-/* Milliseconds until the start has to be looked at: its deadline, or the next sign of life. */
+/* Milliseconds until the start must be checked: its deadline, or the next check for signs of
+ * life. */
 int64_t server_start_wait_ms(const struct server *sv);
-/* Has the tree of a starting server done something since the last call? A tree that cannot be
- * looked at is taken to be busy. */
+/* Has the tree of a starting server done something since the last call? True also if the tree
+ * cannot be checked. */
 bool server_is_alive(struct server *sv);
 
 /* The server could not be started. Only the first line of `why` is shown. */
@@ -163,7 +164,7 @@ void server_count_failure(struct server *sv);
 void server_await_way(struct server *sv);
 /* May the server be started? KILLICK_OK, or an error that says why not. */
 int server_refuses(const struct server *sv, struct killick_error *e);
-/* How long the server has to wait before its next start. */
+/* How long the server must wait before its next start. */
 int64_t server_backoff_ms(const struct server *sv);
 /* Forget the failures, so that the server can be used again. */
 void server_forgive(struct server *sv);

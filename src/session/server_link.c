@@ -1,5 +1,5 @@
 /* server_link.c - opens the link and the client of a server, turns their callbacks into events of
- * the state machine in server.c, and looks at the tree while the server starts.
+ * the state machine in server.c, and checks the tree while the server starts.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "session/site.h"
 
 #define PROBE_MAX_MS 5000
-#define LIFE_MS      1000 /* how often a starting tree is looked at */
+#define LIFE_MS      1000 /* how often a starting tree is checked */
 
 static void server_link_on_started(void *ctx, pid_t pid, const char *level)
 {
@@ -89,14 +89,14 @@ static const struct client_events client_events = {
 	.on_warning = relay_warning,
 };
 
-/* --- to open them --- */
+/* --- to open the link and the client --- */
 
 int server_open_link(struct server *sv, struct err *e)
 {
 	struct recipe *r = &sv->recipe;
 
 	r->sweep = !r->environment && runtime_sweeps(sv->k);
-	/* by what it is: one that is placed never starts here */
+	/* a server with an environment is never started on this machine */
 	if (!r->environment)
 		return link_open(sv->k->loop, r, &link_events, sv, &sv->link, e);
 	assert(sv->site);
@@ -121,7 +121,7 @@ void server_open_client(struct server *sv)
 	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
 }
 
-/* --- how a start goes on --- */
+/* --- the progress of a start --- */
 
 int64_t server_start_wait_ms(const struct server *sv)
 {

@@ -87,7 +87,7 @@ void job_tell(struct job *j, struct outcome *out)
 	j->outcome = out;
 }
 
-/* --- life --- */
+/* --- the life of a session --- */
 
 const char *const session_state_names[] = {
 	[SESSION_OPENING] = "opening",
@@ -104,7 +104,7 @@ static void session_go(struct killick_session *s, enum session_state to, const c
 	s->state = to;
 }
 
-/* Leave out all servers but the one at i. */
+/* Remove all servers except the one at i. */
 static void drop_others(struct config *c, size_t i)
 {
 	struct config others = { .servers = c->servers, .count = c->count };
@@ -118,7 +118,8 @@ static void drop_others(struct config *c, size_t i)
 	config_done(&others);
 }
 
-/* Drop the warnings about servers other than this one, which begin "FILE:LINE: server 'NAME': ". */
+/* Drop the warnings about other servers; such a warning begins with "FILE:LINE: server 'NAME':
+ * ". */
 static void drop_warnings(struct config *c, const char *name)
 {
 	static const char about[] = ": server '";
@@ -257,7 +258,8 @@ void session_blame(const struct lease *l, struct killick_error *e)
 	error_set(e, KILLICK_ERR_START, "a required server failed: %s", text);
 }
 
-/* All of it goes; job, which may be NULL, has the endings. */
+/* Begin to close: end every refresh and give back every lease. job, which may be NULL, gets the
+ * endings. */
 static void begin_close(struct killick_session *s, struct job *job, unsigned drain_ms)
 {
 	assert(s->state < SESSION_CLOSING);
@@ -302,7 +304,7 @@ static void finish_close(struct killick_session *s)
 		assert(j->kind != JOB_REFRESH);
 		if (j->kind == JOB_OPEN && !j->error.code)
 			error_set(&j->error, KILLICK_ERR_CLOSED,
-				  "the session was closed while it was opened");
+				  "the session was closed before it was open");
 		job_finish(j);
 	}
 	assert(k->open_sessions > 0);
@@ -317,7 +319,7 @@ static void finish_open(struct killick_session *s)
 	const struct lease *failed = session_failed(s);
 
 	assert(first && j->kind == JOB_OPEN);
-	if (failed) { /* told when nothing is left */
+	if (failed) { /* reported when no lease is left */
 		session_blame(failed, &j->error);
 		begin_close(s, NULL, 0);
 	} else if (session_is_settled(s)) {

@@ -58,7 +58,8 @@ struct killick_session {
 
 enum job_kind { JOB_OPEN, JOB_REFRESH, JOB_CLOSE };
 
-/* The outcome of a job for the thread that waits; on its stack. The job is freed before. */
+/* The outcome of a job, on the stack of the thread that waits for it. The job is freed before the
+ * thread reads the outcome. */
 struct outcome {
 	struct waiter waiter;
 	struct killick_session *session;
@@ -95,7 +96,7 @@ void job_tell(struct job *j, struct outcome *out);
 
 /* The options of a session. The strings are borrowed. */
 struct session_spec {
-	struct killick_session_options o; /* o.handlers is not used; the handlers are: */
+	struct killick_session_options o; /* o.handlers is not used; `handlers` replaces it */
 	struct killick_handlers handlers;
 };
 /* Make a session and begin to open it; the job is done when the session is open. The servers are
@@ -103,8 +104,8 @@ struct session_spec {
 struct job *session_begin(struct killick *k, const struct session_spec *spec, struct config *c);
 /* A lease or a job changed: run session_advance soon. */
 void session_poke(struct killick_session *s);
-/* Begin to close, if not begun before; job, which may be NULL, is done when the session is closed.
- */
+/* Begin to close, unless the close has begun already; job, which may be NULL, is done when the
+ * session is closed. */
 void session_close(struct killick_session *s, struct job *job);
 /* Is every server that the session waits for ready or failed? */
 bool session_is_settled(const struct killick_session *s);

@@ -11,7 +11,7 @@
 #include "remote/environment.h"
 #include "session/runtime.h"
 
-#define GUARD_MS 15000 /* beyond what its channel and the keeper of its program are given */
+#define GUARD_MS 15000 /* longer than the budgets of its channel and of its program's keeper */
 
 static void site_on_freed(void *ctx)
 {
@@ -22,7 +22,7 @@ static void site_on_freed(void *ctx)
 	loop_timer_stop(k->loop, &s->timer);
 	ring_remove(&s->in_runtime);
 	free(s);
-	loop_notify(k->loop); /* a close may wait for it */
+	loop_notify(k->loop); /* killick_close may wait for this site */
 }
 
 static void site_on_late(struct loop_timer *t)
@@ -40,7 +40,7 @@ static void on_unused(struct loop_timer *t)
 	assert(s->users == 0 && !s->leaving && environment_users(s->env) == 0);
 	s->leaving = true;
 	loop_timer_set(s->k->loop, &s->timer, GUARD_MS, site_on_late);
-	environment_free(s->env, site_on_freed, s); /* never from inside */
+	environment_free(s->env, site_on_freed, s); /* site_on_freed is called later */
 	s->env = NULL;
 }
 
@@ -55,7 +55,8 @@ static struct site *site_find(struct killick *k, const struct config_place *p)
 	return NULL;
 }
 
-/* Who we are, for the logs and lists of the executor. It puts "killick" in front. */
+/* Write the label of this runtime for the logs and lists of the executor, which puts "killick" in
+ * front. */
 static void site_label(const struct killick *k, char *out, size_t size)
 {
 	bool named = strcmp(k->client_name, "killick") != 0;

@@ -13,7 +13,7 @@ void toolcache_put(struct toolcache *tc, struct json list, int64_t for_ms, uint6
 	if (for_ms <= 0 || drops != tc->drops)
 		return;
 	free(tc->list);
-	tc->list = mem_try_text(list.at, list.len); /* without memory it is asked for again */
+	tc->list = mem_try_text(list.at, list.len); /* NULL: the list is requested again */
 	tc->len = list.len;
 	tc->until_us = for_ms < (INT64_MAX - now_us) / 1000 ? now_us + for_ms * 1000 : INT64_MAX;
 }

@@ -18,14 +18,16 @@
 #include "session/pool.h"
 #include "session/session.h"
 
-/* No model can use more; to find names for a million would keep the other servers waiting. */
+/* No model can use more tools, and to make names for a million tools would delay the other
+ * servers. */
 #define NAMED_MAX 10000
-/* A longer name gets no qualified one: all names are kept in memory. The protocol allows 128. */
+/* A tool with a longer name gets no qualified name, because all names are kept in memory. The
+ * protocol allows 128. */
 #define TOOL_NAME_MAX 1024
 
-/* Go through the tools of a server, by their names; each is added to the names of the session,
- * unless the server is leaving it: its successor may have the name by now. With `out`, those that
- * may be used are written there. *left_out: how many are not. 0 or -EMSGSIZE. */
+/* Add the names of the tools of a server to the names of the session, unless the lease is leaving,
+ * because a new server may have this name already. If out is not NULL, the tools that may be used
+ * are written to it. *left_out is set to the number of all other tools. 0 or -EMSGSIZE. */
 static int tools_learn(struct lease *l, struct json tools, struct buf *out, long *left_out)
 {
 	struct names *names = l->state == LEASE_HELD ? &l->session->names : NULL;
@@ -41,7 +43,7 @@ static int tools_learn(struct lease *l, struct json tools, struct buf *out, long
 
 		if (!json_string(json_get(it.value, "name"), &tool) ||
 		    !config_tool_allowed(lease_config(l), tool) ||
-		    /* a name that it has twice means nothing */
+		    /* the second tool with the same name cannot be used */
 		    (names && l->tools < NAMED_MAX && strlen(tool) <= TOOL_NAME_MAX &&
 		     names_add(names, lease_name(l), tool) != 0)) {
 			++*left_out;
@@ -85,7 +87,7 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out)
 	return 0;
 }
 
-/* One item, under another name. */
+/* Append an item with its name replaced by the qualified name. */
 static int add_item(struct buf *out, struct json item, struct json name, const char *qualified)
 {
 	size_t before = (size_t)(name.at - item.at), after = before + name.len;
@@ -112,7 +114,7 @@ static int tools_add_items(struct buf *out, const struct names *names,
 
 		if (json_string(name, &tool))
 			qualified = names_of(names, killick_result_server(list), tool);
-		if (!qualified) /* the server was removed while the others were asked */
+		if (!qualified) /* the name is too long, or the server was removed meanwhile */
 			continue;
 		r = *first ? 0 : buf_adds(out, ",");
 		if (r == 0)
