@@ -15,8 +15,9 @@
 	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE |           \
 	 1u << KILLICK_RAW)
 
-/* The host's request, of whatever version of killick.h, into *rq; KILLICK_ERR_USAGE unless it makes
- * sense. The args are checked here, once, without the lock. */
+/* Copy the request of the host to *rq and check it. The host may have been compiled with another
+ * version of killick.h. The args are checked only here, without the lock. Returns 0 or
+ * KILLICK_ERR_USAGE. */
 static int request_check(const struct killick_session *s, const struct killick_request *given,
 			 struct killick_request *rq, struct json *out_args)
 {
@@ -74,7 +75,7 @@ int killick_start(struct killick_session *s, const struct killick_request *given
 	return 0;
 }
 
-/* Wait for the result, which leaves the call. With the lock. */
+/* With the lock: wait for the result and take it out of the call. */
 static struct killick_result *call_await(struct killick_call *c)
 {
 	struct killick_result *r;
@@ -168,7 +169,7 @@ void killick_cancel(struct killick_call *c)
 		c->cancelled = true;
 		if (ring_is_in(&c->in_park)) {
 			call_fail_parked(c, KILLICK_ERR_CANCELLED, "the call was cancelled");
-		} else { /* the handle keeps it alive meanwhile */
+		} else { /* c stays valid, because the host has its handle */
 			for (size_t i = 0; i < c->part_count; i++)
 				client_cancel(&c->parts[i].op);
 		}

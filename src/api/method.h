@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
-/* False: the text is not a valid method (empty, long, or with characters that JSON would have to
- * escape), or the method belongs to the connection; only the library uses these methods. */
+/* May the host use this method? False: the text is not a valid method (empty, too long, or with
+ * characters that JSON must escape), or the method belongs to the connection, so that only the
+ * library may use it. */
 bool method_is_free(const char *method);

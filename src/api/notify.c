@@ -19,15 +19,16 @@ static int notify_check(const struct killick_session *s, const char *method, con
 		return error_set(e, KILLICK_ERR_USAGE, "no session, or no method");
 	if (!method_is_free(method))
 		return error_set(e, KILLICK_ERR_USAGE,
-				 "'%.100s' is no method, or one of the connection itself", method);
+				 "'%.100s' is not a valid method, or is reserved for the library",
+				 method);
 	*out = JSON_NONE;
 	if (params && (json_check(params, strlen(params), 0, out, &fault) < 0 ||
 		       json_type(*out) != JSON_OBJECT))
-		return error_set(e, KILLICK_ERR_USAGE, "the params are no JSON object");
+		return error_set(e, KILLICK_ERR_USAGE, "the params are not a JSON object");
 	return 0;
 }
 
-/* May the server be told something now? KILLICK_OK, or why not. */
+/* Can the server get a notification now? KILLICK_OK, or an error that says why not. */
 static int notify_is_ready(const struct lease *l, struct killick_error *e)
 {
 	if (lease_server_state(l) != KILLICK_READY)

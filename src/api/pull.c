@@ -8,7 +8,8 @@
 #include "base/pack.h"
 #include "session/runtime.h"
 
-/* What a callback is given, and where that is kept; one block with its texts. */
+/* An item and copies of the arguments of the callback, in one block of memory. The texts follow the
+ * struct. */
 struct pulled {
 	struct killick_item item;
 	struct killick_event event;
@@ -16,13 +17,14 @@ struct pulled {
 	struct killick_error error;
 };
 
-/* Of the thread that is in killick_next. */
+/* State of a thread while it is in killick_next. got: the item that a callback has made. */
 static _Thread_local struct {
 	bool waits;
 	struct pulled *got;
 } puller;
 
-/* NULL: nobody fetches it, or there is no memory for what a server said. */
+/* Make an item. NULL: this thread is not in killick_next, so the host does not fetch the item; or
+ * there is no memory for the texts of the server. */
 static struct pulled *pulled_new(enum killick_item_kind kind, void *ctx, size_t more)
 {
 	struct pulled *p;
@@ -67,7 +69,7 @@ void pull_on_ask(void *ctx, struct killick_ask *ask)
 	if (p)
 		p->item.ask = ask;
 	else
-		killick_decline(ask, "nobody is there to answer");
+		killick_decline(ask, "the host did not fetch the request");
 }
 
 void pull_on_progress(void *ctx, const struct killick_progress *progress)
@@ -124,7 +126,7 @@ void pull_on_ended(void *ctx, struct killick_report *report, const struct killic
 
 /* --- for the host --- */
 
-/* The first item that is still wanted; NULL: none waits. */
+/* Get the first item that is still wanted; NULL: no item waits. */
 static struct killick_item *pull_one(struct killick *k)
 {
 	struct killick_item *item;
@@ -146,7 +148,8 @@ static bool pull_has_item(void *ctx)
 	       (k->state == RUNTIME_CLOSED && !k->outbox.first && !k->outbox.busy);
 }
 
-/* Wait for an item. 1: there is, or was, one; 0: the time is over; else a code. */
+/* Wait for an item. Returns 1 if an item came, which another thread may have taken already; 0 after
+ * the timeout; else a code. */
 static int pull_wait(struct killick *k, int64_t until_us)
 {
 	int r = runtime_enter_blocking(k, NULL);

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/emit.h"
 
-/* With three digits behind the dot, whatever the host's locale. */
+/* Write three digits behind the decimal point. printf with %f would use the locale of the host. */
 static void emit_ms(struct emit *j, const char *key, double ms)
 {
 	long long us = (long long)(ms * 1000);

@@ -37,7 +37,7 @@ static struct json result_of(const struct killick_result *r)
 const char *killick_result_text(struct killick_result *r)
 {
 	struct json result = result_of(r);
-	AUTO(buf_done) struct buf all = BUF_INIT(result.len); /* no more than the result itself */
+	AUTO(buf_done) struct buf all = BUF_INIT(result.len); /* never longer than the result */
 	struct json_iter it = json_iter(json_get(result, "content"));
 	bool first = true;
 	int failed = 0;

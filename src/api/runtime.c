@@ -13,10 +13,10 @@
 #include "session/site.h"
 
 #define STARTING_MAX  16
-#define SITES_US      1000000 /* for those that were given up: one may have ended just now */
+#define SITES_US      1000000 /* how long killick_free waits for given-up sites to end */
 #define CALLBACK_US   5000000 /* how long killick_free waits for a callback that runs */
 #define MESSAGE_LIMIT (64u << 20)
-#define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers have a multiple of it */
+#define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers hold several messages */
 
 static char *runtime_copy_text(const char *text, const char *otherwise)
 {
@@ -64,7 +64,8 @@ int killick_open(const struct killick_options *options, struct killick **out,
 
 	trace_init();
 	if (!out)
-		return error_set(e, KILLICK_ERR_USAGE, "nowhere to put the runtime: out is NULL");
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "out is NULL: it must point to the place for the runtime");
 	if (options && sized_read(&o, sizeof(o), options, &name, e) < 0)
 		return KILLICK_ERR_USAGE;
 	if (link_keeper_path(o.keeper, &keeper, &why) < 0)
@@ -112,7 +113,7 @@ int killick_dispatch(struct killick *k)
 	return ran < 0 ? KILLICK_ERR_FORKED : ran;
 }
 
-/* With the lock. */
+/* With the lock: begin to close every session. */
 static void runtime_begin_close(struct killick *k)
 {
 	runtime_go(k, RUNTIME_CLOSING, "close");
@@ -128,7 +129,8 @@ static void runtime_begin_close(struct killick *k)
 	}
 }
 
-/* The environments count, too: a program that was the way to one is a process of ours. */
+/* Are all sessions closed and all sites ended? A site may have started a program to connect to its
+ * environment, and this process has to end, too. */
 static bool is_all_closed(void *ctx)
 {
 	const struct killick *k = ctx;
@@ -141,7 +143,9 @@ static bool is_closed(void *ctx)
 	return ((struct killick *)ctx)->state == RUNTIME_CLOSED;
 }
 
-/* A link on an executor that was given up ends in bounded time, and its site after it. */
+/* Have all threads of the host left the library, except those that can never be woken, and is every
+ * site freed or given up? An abandoned link to an executor ends in bounded time, and its site ends
+ * after the link. */
 static bool is_left_by_all(void *ctx)
 {
 	const struct killick *k = ctx;
@@ -207,7 +211,8 @@ static bool runtime_is_idle(void *ctx)
 	return outbox_is_idle(&((struct killick *)ctx)->outbox);
 }
 
-/* With the lock: wait for the callbacks. False: one of them runs for too long. */
+/* With the lock: wait until no callback runs or waits. False: one callback has run for
+ * CALLBACK_US. */
 static bool runtime_drain(struct killick *k)
 {
 	uint64_t before;
@@ -225,8 +230,8 @@ void killick_free(struct killick *k)
 {
 	bool idle;
 
-	/* From a callback we would wait for ourselves: the host must not; what it leaks is memory.
-	 */
+	/* In a callback killick_close fails, because it would wait for the end of this callback.
+	 * The host must not call killick_free there; the memory is leaked then. */
 	if (!k || killick_close(k, NULL) < 0)
 		return;
 	while (k->outbox.fd >= 0 && outbox_run(&k->outbox) > 0)

@@ -8,11 +8,11 @@
 #include "base/auto.h"
 #include "session/session.h"
 
-#define GRACE_MAX_MS   3600000 /* as of `killick run --grace` */
+#define GRACE_MAX_MS   3600000 /* the limit of `killick run --grace` */
 #define STARTUP_MAX_MS 3600000
-#define LABEL_MAX      63      /* as of `killick run --session` */
-#define NEWS_US        1000000 /* for the handlers to receive earlier events */
-#define HANDLER_US     1000000 /* for a running handler to return */
+#define LABEL_MAX      63      /* the limit of `killick run --session` */
+#define NEWS_US        1000000 /* time for the handlers to get earlier events */
+#define HANDLER_US     1000000 /* time for a running handler to return */
 
 #define PULL_TEXT                                                                                  \
 	"a runtime with KILLICK_DISPATCH_PULL takes no callbacks: leave them NULL, and use "       \
@@ -59,7 +59,7 @@ static int check_command(const struct killick_session_options *o, struct killick
 	return 0;
 }
 
-/* With KILLICK_DISPATCH_PULL: turn events and questions into items, if the host wants them. */
+/* With KILLICK_DISPATCH_PULL: turn events and asks into items, if the host wants them. */
 static int pull_handlers(struct session_spec *spec, struct killick_error *e)
 {
 	struct killick_handlers *h = &spec->handlers;
@@ -129,7 +129,8 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 	struct session_spec spec;
 	struct outcome o;
 	int r = out ? enter_open(k, options, true, &spec, &c, e)
-		    : error_set(e, KILLICK_ERR_USAGE, "nowhere to put the session: out is NULL");
+		    : error_set(e, KILLICK_ERR_USAGE,
+				"out is NULL: it must point to the place for the session");
 
 	if (r < 0)
 		return r;
@@ -160,7 +161,7 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 		done = pull_on_opened;
 	if (!done)
 		return error_set(e, KILLICK_ERR_USAGE,
-				 "nobody to tell of the session: done is NULL");
+				 "done is NULL: it must be the function that gets the session");
 	r = enter_open(k, options, false, &spec, &c, e);
 	if (r < 0)
 		return r;
@@ -179,7 +180,7 @@ static int begin_refresh(struct killick_session *s, struct config *c, struct job
 {
 	struct job *j;
 
-	assert(s); /* without a session its config would not have been read */
+	assert(s); /* read_config fails without a session */
 	if (s->state != SESSION_OPEN)
 		return error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
 	j = job_new(s, JOB_REFRESH);
@@ -272,9 +273,9 @@ static bool is_told_all(void *ctx)
 	return ((struct killick_session *)ctx)->news == 0;
 }
 
-/* Its handlers are not called after this. Where our own thread calls them they hear of everything
- * that has happened. A handler that blocks does not hold us up: KILLICK_ERR_TIMEOUT says that it
- * still runs. */
+/* Stop the calls of the session's handlers. If the callback thread calls the handlers, they get all
+ * earlier events first, for at most NEWS_US. A handler that blocks delays the close for at most
+ * HANDLER_US; then KILLICK_ERR_TIMEOUT says that the handler still runs. */
 static int session_silence(struct killick_session *s)
 {
 	struct killick *k = s->k;

@@ -5,7 +5,7 @@
 
 #include "session/runtime.h"
 
-/* A size that was never set is most often zero, or something huge. */
+/* A larger size is refused: a size that the host did not set is most often zero or very large. */
 #define SIZED_MAX 4096
 
 int sized_read(void *to, size_t size, const void *from, const struct sized_name *name,

@@ -9,10 +9,10 @@
 
 #include "killick/killick.h"
 
-/* Copy the struct at `from`, whose first member is its size, to `to`, which has `size` bytes as
- * this library knows it: members that the host does not know are zero, and members that only the
- * host knows must be zero. name: of the struct and of its macro, for the error text.
- * 0 or KILLICK_ERR_USAGE; after KILLICK_ERR_USAGE *to must not be used. */
+/* Copy the struct at `from`, whose first member is its size, to `to`. `size` is the size of the
+ * struct in this library. Members that the host does not know become zero; members that only the
+ * host knows must be zero. name: the names of the struct and of its macro, for the error text.
+ * Returns 0 or KILLICK_ERR_USAGE; after KILLICK_ERR_USAGE *to must not be used. */
 struct sized_name {
 	const char *type, *macro;
 };
