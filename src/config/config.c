@@ -30,8 +30,8 @@ unsigned config_line(struct config_job *j, const char *at)
 	return j->line;
 }
 
-/* "mcp.json:12: server 'files': " and the reason; when that is too long, the file's name is cut:
- * the reason is what people need. */
+/* Write "mcp.json:12: server 'files': " and the reason. If the message is too long, the beginning
+ * of the file name is cut, so that the reason stays complete. */
 static void message(struct config_job *j, const char *at, const char *reason, char *out,
 		    size_t size)
 {
@@ -49,7 +49,7 @@ static void message(struct config_job *j, const char *at, const char *reason, ch
 	if (fixed + len >= size && len > 24) {
 		dots = "...";
 		file += len - (size > fixed + 25 ? size - fixed - 4 : 21);
-		while ((*file & 0xc0) == 0x80) /* not in the middle of a character */
+		while ((*file & 0xc0) == 0x80) /* do not begin inside a UTF-8 character */
 			file++;
 	}
 	snprintf(out, size, "%s%s%s: %s%s", dots, file, line, server, reason);
@@ -149,7 +149,7 @@ int config_charge(struct config_job *j, const char *at, size_t len)
 	return 0;
 }
 
-/* A NUL can be written in JSON and cannot be passed to a program. */
+/* JSON can contain a NUL (\u0000), but a NUL cannot be passed to a program. */
 static bool has_nul(struct json v)
 {
 	for (size_t i = 0; i + 1 < v.len; i++) {
@@ -157,7 +157,7 @@ static bool has_nul(struct json v)
 			continue;
 		if (v.len - i >= 6 && memcmp(v.at + i, "\\u0000", 6) == 0)
 			return true;
-		i++; /* what is escaped begins no escape */
+		i++; /* skip the escaped character, which begins no escape */
 	}
 	return false;
 }
@@ -220,7 +220,7 @@ static void config_fingerprint(struct config_server *s)
 	size_t size;
 
 	static_assert(sizeof(s->fingerprint) == SHA256_HEX_SIZE, "");
-	r.name = NULL; /* two names for the same are the same */
+	r.name = NULL; /* the same server with another name has the same fingerprint */
 	size = recipe_write(&r, NULL, 0);
 	words = mem_grow(NULL, size, 1);
 	recipe_write(&r, words, size);
@@ -236,8 +236,8 @@ static void config_fingerprint(struct config_server *s)
 
 /* --- the text --- */
 
-/* Nobody knows which of two servers with one name is meant, so neither is started: the first one
- * fails and the second one is dropped. */
+/* If the server that was read last has the name of an earlier server, it is not known which of the
+ * two is meant. So neither is started: the first one fails and the second one is dropped. */
 static void config_drop_double(struct config_job *j, struct json key)
 {
 	struct config *c = j->out;
@@ -320,7 +320,7 @@ static int read_top(struct config_job *j, struct json top)
 	return r < 0 ? r : read_servers(j, found.v);
 }
 
-/* A config that has nothing in it yet. */
+/* Make an empty config. */
 static struct config config_new(void)
 {
 	struct config c = { .warnings = mem_grow(NULL, 1, sizeof(char *)) };
@@ -329,7 +329,7 @@ static struct config config_new(void)
 	return c;
 }
 
-/* The text is not JSON. */
+/* Refuse a text that is not JSON. */
 static int refuse_syntax(struct config_job *j, const char *text, size_t len,
 			 const struct json_fault *fault)
 {
@@ -455,7 +455,7 @@ static int by_variable_name(const void *a, const void *b)
 	return r ? r : x_len < y_len ? -1 : x_len > y_len;
 }
 
-/* Of the same name, the last one counts. */
+/* Add a variable, or replace the variable that has the same name. */
 static void set_variable(char ***envp, const char *variable)
 {
 	size_t len = config_name_len(variable), count = 0;

@@ -32,13 +32,13 @@
 /* An environment: an executor that servers can be placed on, and how to connect to the executor. */
 struct config_place {
 	char *name;
-	char *url;          /* ws://, wss:// or unix:; or */
+	char *url;          /* ws://, wss:// or unix:; NULL: `program` is used */
 	char **program;     /* argv of a program that speaks the protocol on stdin and stdout */
 	char **program_env; /* the whole environment of the program */
 	char *far_killick;  /* of ssh: killick as written for the remote shell; the last word of
 			       program begins with this text */
 	char *token;        /* NULL: none */
-	char *ca_file;      /* NULL: the system's */
+	char *ca_file;      /* NULL: the certificates of the system */
 	char *problem;      /* why no server can be placed here; NULL: no problem */
 	unsigned line;
 	char fingerprint[FINGERPRINT_SIZE]; /* of the definition: equal if the environments are
@@ -54,7 +54,7 @@ struct config_server {
 	 * The fields that a session decides (session, grace, ...) are not set. */
 	struct recipe recipe;
 	struct config_place *place; /* a copy, owned; NULL: this machine, or problem */
-	char *problem;              /* a sentence: why the server is not started; NULL: it is */
+	char *problem;              /* a sentence why the server is not started; NULL: none */
 	bool refused;               /* `problem` is an error in the text of the config */
 	bool disabled;              /* also true for servers that are not stdio servers */
 	bool remote;                /* has a URL and no command; `problem` says what can be done */
@@ -65,7 +65,7 @@ struct config_server {
 	/* defaults: 30 s, and 300 s. The start of a launcher (launcher.h) takes at most 180 s */
 	int64_t startup_ms, tool_ms;
 	/* The start fails when the tree shows no sign of life for so long: 30 s for a launcher; 0:
-	 * not looked at. */
+	 * the tree is not checked. */
 	int64_t idle_ms;
 	char **enabled_tools;  /* NULL: all; else NULL at the end */
 	char **disabled_tools; /* may be NULL */
@@ -82,20 +82,20 @@ struct config {
 	char **warnings; /* sentences; NULL at the end; never NULL itself */
 };
 
-/* Where a config's ${VAR} and a server's variables come from: NAME=value strings, NULL at the end.
- */
+/* The source of ${VAR} in a config and of the variables of a server: NAME=value strings, NULL at
+ * the end. */
 struct config_source {
 	const char *file;      /* for messages; NULL: "config" */
 	char *const *environ_; /* NULL: no variables */
 };
 
-/* 0; -EINVAL: refused, with a sentence, and *out is untouched. */
+/* Returns 0, or -EINVAL with a sentence; then *out is untouched. */
 int config_parse(const char *text, size_t len, const struct config_source *src, struct config *out,
 		 struct err *e);
 /* The same for a file; also -errno when reading fails, -EFBIG when the file is longer than
  * CONFIG_FILE_MAX. */
 int config_read(const char *file, char *const *environ_, struct config *out, struct err *e);
-/* Let every server have this time to start, instead of the time in its config. */
+/* Set the startup timeout of every server, in place of the timeout in its config. */
 void config_set_startup(struct config *c, int64_t startup_ms);
 /* A config of one server without a text. argv is not expanded; the server gets the default
  * variables of environ_. */
@@ -111,12 +111,14 @@ struct config_more {
 int config_command_more(struct config *c, const struct config_more *more, struct err *e);
 void config_done(struct config *c);
 
-/* The variables that a server gets without being named in its config; NULL at the end. */
+/* The names of the variables that a server on this machine gets, also if its config does not name
+ * them; NULL at the end. */
 extern const char *const config_passed_variables[];
 
 /* The environment with this name; NULL if there is none. */
 const struct config_place *config_place_find(const struct config *c, const char *name);
-/* Is the text an address (ws://, wss://, unix:, ssh:HOST) and not the name of an environment? */
+/* Is the text an address (ws://, wss://, unix:, ssh:HOST)? False: it is the name of an
+ * environment. */
 bool config_place_is_way(const char *text);
 /* An environment without a config. 0; -EINVAL with a sentence. */
 struct config_way {

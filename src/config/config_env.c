@@ -17,26 +17,27 @@
 const char *const config_passed_variables[] = { "HOME", "LANG",  "LC_ALL", "LOGNAME",
 						"PATH", "SHELL", "TERM",   "TMPDIR",
 						"TZ",   "USER",  NULL };
-/* What ssh and its like need of us beside these: the agent, a ticket, a proxy's idea of a host. */
+/* Further variables that ssh and similar programs need: for the agent, for Kerberos tickets, and
+ * for sockets of the user. */
 static const char *const for_ssh[] = { "KRB5CCNAME", "SSH_AGENT_PID", "SSH_AUTH_SOCK",
 				       "XDG_RUNTIME_DIR" };
 #define COUNT(list)  (sizeof(list) / sizeof((list)[0]))
 #define PASSED       (COUNT(config_passed_variables) - 1)
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-enum rank { BY_DEFAULT, BY_NAME, BY_VALUE }; /* the higher one counts */
+enum rank { BY_DEFAULT, BY_NAME, BY_VALUE }; /* of one name, the highest rank is used */
 
 struct entry {
 	char *text; /* NAME=value */
 	size_t name_len;
 	enum rank rank;
-	const char *at; /* in the config; NULL: not from there */
+	const char *at; /* position in the config; NULL: not from the config */
 };
 struct entries {
 	struct entry *list;
 	size_t count;
 	enum config_env_kind kind;
-	char **there; /* names whose values are the executor's; NULL at the end */
+	char **there; /* names whose values the executor reads; NULL at the end */
 	size_t there_count;
 };
 
@@ -71,7 +72,7 @@ static int add_default(struct config_job *j, struct entries *s, const char *name
 
 	if (strcmp(name, "PATH") == 0 && (!value || !*value))
 		value = DEFAULT_PATH;
-	if (!value || strncmp(value, "()", 2) == 0) /* a function of some shell */
+	if (!value || strncmp(value, "()", 2) == 0) /* an exported function of a shell */
 		return 0;
 	return entries_add(j, s, (struct entry){ .rank = BY_DEFAULT }, name, value);
 }
@@ -89,7 +90,7 @@ static int add_defaults(struct config_job *j, struct entries *s)
 	return r;
 }
 
-/* A name of a variable, from v. */
+/* Read the name of a variable from v. */
 static int config_env_read_name(struct config_job *j, const char *key, struct json v,
 				char **out_name)
 {
@@ -107,8 +108,8 @@ static int config_env_read_name(struct config_job *j, const char *key, struct js
 	return 0;
 }
 
-/* A variable whose value the executor has. Executors take patterns there, and a pattern is not what
- * was written. */
+/* Add a variable whose value the executor reads. Executors accept patterns in place of names, so
+ * the characters of patterns are refused: the config means one variable. */
 static int add_there(struct config_job *j, const char *key, struct json which, char **name,
 		     struct entries *s)
 {
@@ -232,7 +233,8 @@ static bool same_name(const struct entry *x, const struct entry *y)
 	return x->name_len == y->name_len && memcmp(x->text, y->text, x->name_len) == 0;
 }
 
-/* Of each name the last one, sorted. */
+/* Sort the entries and put the last entry of each name into *out_envp. A name that `env` has twice
+ * is an error. */
 static int pick(struct config_job *j, const char *key, struct entries *s, char ***out_envp)
 {
 	char **envp = mem_grow(NULL, s->count + 1, sizeof(char *));
@@ -257,7 +259,7 @@ static int pick(struct config_job *j, const char *key, struct entries *s, char *
 		free(envp);
 		return r;
 	}
-	for (size_t i = 0, k = 0; i < s->count; i++) { /* those that were picked leave */
+	for (size_t i = 0, k = 0; i < s->count; i++) { /* envp owns these texts now */
 		if (k < count && s->list[i].text == envp[k]) {
 			s->list[i].text = NULL;
 			k++;

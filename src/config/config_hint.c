@@ -33,7 +33,8 @@ int config_hint_program(struct config_job *j, const struct config_value *command
 			     argv[0], word < 40 ? (int)word : 40, argv[0], rest);
 }
 
-/* The address of a remote server for a message, without its query, which may have a secret. */
+/* Write the address of a remote server for a message, without its query, which may contain a
+ * secret. */
 static void config_hint_url(const struct config_value *url, char *out, size_t size)
 {
 	char text[160];

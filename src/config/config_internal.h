@@ -57,13 +57,13 @@ const char *config_show(struct json v, char out[CONFIG_SHOW_SIZE]);
 const char *config_type(struct json v);
 
 enum config_text { CONFIG_PLAIN, CONFIG_EXPAND, CONFIG_PATH };
-/* The string v, which belongs to `key`; `how` says whether it is expanded. *out is to be given to
- * free(). */
+/* Read the string v, which is the value of `key`; `how` says whether the string is expanded. The
+ * caller frees *out. */
 int config_string(struct config_job *j, const char *key, struct json v, enum config_text how,
 		  char **out);
 
-/* One member of the object of servers, into *s, which is zero. With an error in it, *s is a server
- * that fails. */
+/* Read one member of the object of servers into *s, which must be zero. If the member has an error,
+ * *s becomes a server that fails. */
 void config_server_read(struct config_job *j, struct json key, struct json value,
 			struct config_server *s);
 /* Make a server that fails for this reason. Only its name, its line and its switches are kept, so
@@ -72,11 +72,11 @@ void config_server_fail(struct config_server *s, const char *why);
 /* Set the default values of a server whose argv is known. */
 void config_server_defaults(struct config_server *s);
 void config_server_done(struct config_server *s);
-/* "npx -y foo" in place of a program is a frequent mistake: 0, or -EINVAL with the words that go
- * into 'args', if there is no program of that name. */
+/* A frequent mistake is "npx -y foo" in place of a program. Returns 0, or -EINVAL if there is no
+ * program of that name; the error names the words that belong into 'args'. */
 int config_hint_program(struct config_job *j, const struct config_value *command,
 			const struct config_server *s);
-/* Make s remote, and say in its problem what can be done. `kind` is its type. */
+/* Mark s as remote, and say in its problem what can be done. `kind` is the type of the server. */
 void config_hint_remote(const struct config_value *address, const char *kind,
 			struct config_server *s);
 
@@ -94,21 +94,20 @@ struct config_env {
 /* Fill in a set of variables. The caller frees envp and names_there, also after a failure. */
 int config_env_read(struct config_job *j, struct config_env *v);
 
-/* true or false; untouched if absent. */
+/* Read true or false; *out is untouched if the value is absent. */
 int config_value_bool(struct config_job *j, const struct config_value *v, bool *out);
-/* A string; "" counts as absent, also when the text is empty only after its expansion. */
+/* Read a string; "" counts as absent, also when the text is empty only after its expansion. */
 int config_value_text(struct config_job *j, const struct config_value *v, enum config_text how,
 		      char **out);
 /* Append the strings of an array to *list, which has count strings. */
 int config_value_list(struct config_job *j, const struct config_value *v, enum config_text how,
 		      size_t count, char ***list);
 
-/* The object of environments, into job->out. */
+/* Read the object of environments into job->out. */
 int config_places_read(struct config_job *j, struct json places);
 /* Place s, whose config names an environment: fills in s->place or s->problem. */
 int config_place_server(struct config_job *j, const char *at, struct config_server *s);
 
-/* Each field is hashed with its length in front, so that different fields never give the same
- * bytes. */
+/* Hash each field after its length, so that different fields never give the same bytes. */
 void config_hash_text(struct sha256 *h, const char *text);
 void config_hash_list(struct sha256 *h, char *const *list);

@@ -27,7 +27,7 @@ enum key { URL, TOKEN_ENV, CA_FILE, INSECURE, SSH, ARGS, KILLICK, PROGRAM, ENV, 
 
 static const struct {
 	const char *name;
-	unsigned ways; /* that it belongs to */
+	unsigned ways; /* the ways that the key belongs to */
 } keys[] = {
 	[URL] = { "url", BY_URL },
 	[TOKEN_ENV] = { "tokenEnv", BY_URL },
@@ -91,8 +91,8 @@ static int check_host(const char *host, struct err *e)
 	return 0;
 }
 
-/* A path as a word of the far side's shell, which is told a line and not words. A first "~" is that
- * side's. */
+/* Quote a path for the remote shell: ssh passes one line to this shell, not single words. A "~/" at
+ * the beginning stays unquoted, because the remote shell expands it. */
 static char *quote(const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -118,8 +118,9 @@ static char *quote(const char *path)
 	return buf_take(&b);
 }
 
-/* The argv of ssh. Of an option that is given twice ssh takes the first, so what the config says
- * comes first; of -t and -T it takes the last, and a terminal would spoil the protocol. */
+/* Make the argv of ssh. If an option is given twice, ssh uses the first one, so the args of the
+ * config come first. But ssh uses the last one of -t and -T: our -T must come last, because a
+ * terminal would change the bytes of the protocol. */
 static void set_ssh(struct config_place *p, const char *host, char *const *args,
 		    const char *killick)
 {
@@ -144,7 +145,7 @@ static void set_ssh(struct config_place *p, const char *host, char *const *args,
 /* --- a URL --- */
 
 struct url_rules {
-	bool token, ca_file, insecure; /* what is given with it */
+	bool token, ca_file, insecure; /* what is given together with the URL */
 };
 
 static int check_url(const char *text, struct url_rules with, struct err *e)
@@ -184,7 +185,7 @@ static int config_place_fields_add(struct config_job *j, struct json key, struct
 	return 0;
 }
 
-/* Which way it is; *out is 0 when it has none. */
+/* Find the way to connect; *out is set to 0 if there is none. */
 static int find_way(struct config_job *j, const struct fields *f, unsigned *out)
 {
 	static const enum key ways[] = { URL, SSH, PROGRAM };
@@ -222,7 +223,7 @@ __attribute__((format(printf, 2, 3))) static void set_problem(struct config_plac
 	p->problem = mem_dup(text);
 }
 
-/* It is sent in a line of a header. */
+/* A token is sent in a header line, so it must have only visible ASCII characters. */
 static bool config_place_is_token(const char *text)
 {
 	for (; *text; text++) {
@@ -308,7 +309,7 @@ static int read_program(struct config_job *j, const struct config_value *v, stru
 	if (!p->program[0] || !*p->program[0])
 		return config_refuse(j, v->v.at, "'program' is empty");
 	json_each(&it);
-	r = config_string(j, "program", it.value, CONFIG_PATH, &first); /* unlike the others */
+	r = config_string(j, "program", it.value, CONFIG_PATH, &first); /* expands "~" */
 	if (r == 0) {
 		free(p->program[0]);
 		p->program[0] = first;
@@ -443,7 +444,8 @@ static size_t size_of(const struct config_place *p)
 	return size;
 }
 
-/* A server's own copy, because it may be used for longer than the rest of the config. */
+/* Make a copy for a server, because the server may be used for longer than the rest of the
+ * config. */
 static int copy_place(struct config_job *j, const char *at, const struct config_place *from,
 		      struct config_place **out)
 {
@@ -479,7 +481,8 @@ static void name_places(const struct config *c, char *out, size_t size)
 					 c->places[i].name);
 }
 
-/* Why s cannot be placed in p, which is NULL when nobody knows it; "": it can. */
+/* Write to out why s cannot be placed in p; "": s can be placed. p is NULL if the config does not
+ * define the environment. */
 static void find_problem(const struct config *c, const struct config_server *s,
 			 const struct config_place *p, char *out, size_t size)
 {
@@ -520,7 +523,7 @@ int config_place_server(struct config_job *j, const char *at, struct config_serv
 
 bool config_place_is_way(const char *text)
 {
-	return strchr(text, ':') != NULL; /* a name has none */
+	return strchr(text, ':') != NULL; /* a name has no ':' */
 }
 
 int config_place_from(const struct config_way *way, char *const *environ_, struct config_place *out,
@@ -535,7 +538,7 @@ int config_place_from(const struct config_way *way, char *const *environ_, struc
 	int r;
 
 	assert(way->text);
-	if (strncmp(way->text, "ssh:", 4) == 0) { /* ssh:HOST, or as ssh has it: ssh://HOST:PORT */
+	if (strncmp(way->text, "ssh:", 4) == 0) { /* ssh:HOST or ssh://HOST:PORT */
 		const char *host = strncmp(way->text, "ssh://", 6) == 0 ? way->text : way->text + 4;
 
 		r = check_host(host, &why);

@@ -18,7 +18,7 @@
 #define STARTUP_MS  30000
 #define LAUNCHER_MS 180000 /* a download that is killed can leave a broken cache of packages */
 #define TOOL_MS     300000
-#define SECONDS_MAX 31536000.0 /* a year: more is a mistake */
+#define SECONDS_MAX 31536000.0 /* a year; a larger value is a mistake */
 
 enum key {
 	TYPE,
@@ -47,7 +47,7 @@ enum key {
 	ENV_FILE,
 	TIMEOUT,
 	KEY_COUNT,
-	NOT_OURS = KEY_COUNT, /* how a client asks its user, shows a server, or debugs it */
+	NOT_OURS = KEY_COUNT, /* keys of clients: approval, display, debugging */
 	UNKNOWN,
 };
 
@@ -61,7 +61,7 @@ static const struct {
 	{ "args", ARGS },
 	{ "env", ENV },
 	{ "envVars", ENV_VARS },
-	{ "env_vars", ENV_VARS }, /* codex, and so are the other names with underscores */
+	{ "env_vars", ENV_VARS }, /* codex; the other names with underscores, too */
 	{ "cwd", CWD },
 	{ "disabled", DISABLED },
 	{ "enabled", ENABLED },
@@ -75,7 +75,7 @@ static const struct {
 	{ "enabledTools", ENABLED_TOOLS },
 	{ "enabled_tools", ENABLED_TOOLS },
 	{ "includeTools", ENABLED_TOOLS }, /* Gemini CLI */
-	{ "tools", ENABLED_TOOLS },        /* Copilot CLI; an object of codex is not ours */
+	{ "tools", ENABLED_TOOLS },        /* Copilot CLI; codex has an object, which is ignored */
 	{ "disabledTools", DISABLED_TOOLS },
 	{ "disabled_tools", DISABLED_TOOLS },
 	{ "excludeTools", DISABLED_TOOLS },
@@ -154,7 +154,8 @@ static int read_ms(struct config_job *j, const struct config_value *v, double un
 	return 0;
 }
 
-/* A string that is one of `words` (NULL at the end); its index. Untouched if absent. */
+/* Read a string that must be one of `words` (NULL at the end), and set *out to its index. *out is
+ * untouched if the value is absent. */
 static int read_word(struct config_job *j, const struct config_value *v, const char *const *words,
 		     int *out)
 {
@@ -194,9 +195,9 @@ static int read_tools(struct config_job *j, const struct fields *f, struct confi
 	return r;
 }
 
-/* --- what a server is --- */
+/* --- the definition of a server --- */
 
-/* "~" is a place on this machine. */
+/* "~" is expanded only for a server on this machine: HOME is a directory of this machine. */
 static enum config_text config_server_path_of(const struct config_server *s)
 {
 	return s->recipe.environment ? CONFIG_EXPAND : CONFIG_PATH;
@@ -225,7 +226,7 @@ static int config_server_read_argv(struct config_job *j, const struct fields *f,
 	return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->recipe.argv);
 }
 
-/* The limit that `key` means, LIMIT_COUNT: none. */
+/* Returns the limit that `key` names, or LIMIT_COUNT if there is none. */
 static enum limit find_limit(const char *key)
 {
 	int i = 0;
@@ -236,7 +237,8 @@ static enum limit find_limit(const char *key)
 	return (enum limit)i;
 }
 
-/* A limit that is not known is not kept, and the user believes that it is. */
+/* An unknown limit is an error: killick cannot enforce it, and the user would believe that it is
+ * enforced. */
 static int refuse_limit(struct config_job *j, const char *at, const char *key)
 {
 	char known[120] = "";
@@ -249,10 +251,10 @@ static int refuse_limit(struct config_job *j, const char *at, const char *key)
 							       : ", ",
 					recipe_limits[i].key);
 	assert(len < sizeof(known));
-	return config_refuse(j, at, "'limits' has %s, not '%s'", known, key);
+	return config_refuse(j, at, "'%s' is not a limit; 'limits' can have %s", key, known);
 }
 
-/* A number, or a size as people write it. 0: it is neither. */
+/* Returns the value of a number, or of a size such as "512M"; 0: neither. */
 static unsigned long long limit_value(struct json v, enum option_kind kind)
 {
 	unsigned long long bytes = 0;
@@ -311,15 +313,15 @@ static int config_server_read_limits(struct config_job *j, const struct config_v
 	return r;
 }
 
-/* Where it runs, which is known before anything else of it is read. An empty name could be meant as
- * either side, so it is none. */
+/* Read where the server runs, before other values, which depend on it. An empty name is refused,
+ * because it could mean this machine or another one. */
 static int read_placement(struct config_job *j, const struct config_value *v,
 			  struct config_server *s)
 {
 	char *name = NULL;
 	int r;
 
-	if (json_type(v->v) == JSON_OBJECT) /* opencode */
+	if (json_type(v->v) == JSON_OBJECT) /* as in opencode */
 		return config_refuse(
 			j, v->v.at,
 			"'%s' must be a string, found an object; variables go into 'env'", v->key);
@@ -449,7 +451,7 @@ static void warn(struct config_job *j, const struct fields *f)
 			    f->of[URL].key);
 }
 
-/* A server that is reached by other means than stdio stays in the list and is not started. */
+/* A server that does not use stdio stays in the list and is not started. */
 static int read_remote(struct config_job *j, struct json key, const struct fields *f,
 		       struct config_server *s)
 {
@@ -505,7 +507,7 @@ void config_server_defaults(struct config_server *s)
 	s->tool_ms = TOOL_MS;
 }
 
-/* Is it started at all, and if so, by a command? */
+/* Find out whether the server is remote, and read the other values of a server that is not. */
 static int read_kind(struct config_job *j, struct json key, const struct fields *f,
 		     struct config_server *s)
 {
@@ -577,7 +579,8 @@ void config_server_fail(struct config_server *s, const char *why)
 	*s = failed;
 }
 
-/* A server whose name cannot be used fails under the name that messages have. */
+/* Give a server with an invalid name the name that messages show; the server fails under this
+ * name. */
 static void config_server_rename(struct json key, struct config_server *s)
 {
 	char shown[CONFIG_SHOW_SIZE];

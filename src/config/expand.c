@@ -15,7 +15,7 @@ const char *expand_lookup(char *const *env, const char *name, size_t len)
 	return NULL;
 }
 
-/* Length of the variable name at p; 0: there is none. */
+/* Returns the length of the variable name at p; 0: no name. */
 static size_t expand_name_len(const char *p)
 {
 	size_t len = 0;
@@ -27,7 +27,7 @@ static size_t expand_name_len(const char *p)
 	return len;
 }
 
-/* What is between the braces is none of ours: say whose it is. */
+/* Refuse a text between braces that is not a variable; the error says what to write instead. */
 static int expand_refuse(const char *inside, size_t len, struct err *e)
 {
 	int show = len < 60 ? (int)len : 60;
@@ -41,7 +41,7 @@ static int expand_refuse(const char *inside, size_t len, struct err *e)
 		       show, inside);
 }
 
-/* Append the value of what stands between the braces. */
+/* Append the value of the text between the braces. */
 static int expand_add_value(const char *inside, size_t len, char *const *env, struct buf *out,
 			    struct err *e)
 {
@@ -65,7 +65,7 @@ static int expand_add_value(const char *inside, size_t len, char *const *env, st
 	return buf_adds(out, value);
 }
 
-/* One ${...}; *p is at its $ and is moved behind it. */
+/* Append the value of one ${...}; *p points to the $, and is moved behind the }. */
 static int add_braces(const char **p, char *const *env, struct buf *out, struct err *e)
 {
 	const char *inside = *p + 2, *end = strchr(inside, '}'), *inner = strstr(inside, "${");

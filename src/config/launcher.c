@@ -7,7 +7,8 @@
 
 #include "config/expand.h"
 
-/* The words a launcher's command begins with; a program alone is one with every argument. */
+/* The words that the command of a launcher begins with. A program alone is a launcher with all
+ * arguments. */
 static const char *const launchers[][3] = {
 	{ "npx" },         { "bunx" },        { "uvx" },
 	{ "pipx" },        { "docker" },      { "podman" },
@@ -24,7 +25,8 @@ static const char *launcher_base(const char *program)
 	return slash ? slash + 1 : program;
 }
 
-/* The command that `killick run` holds; argv itself if it is another command. */
+/* Returns the command behind `killick run [option]... --`; argv itself if this is another
+ * command. */
 static char *const *launcher_unwrap(char *const *argv)
 {
 	char *const *p = argv;

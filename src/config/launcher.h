@@ -10,9 +10,9 @@
 
 #include "link/recipe.h"
 
-/* Is this the command of a launcher? Also behind `killick run [option]... --`. */
+/* Is this the command of a launcher, alone or behind `killick run [option]... --`? */
 bool launcher_is(char *const *argv);
 
-/* Is there a file for this program: a path, or a name in the PATH of the recipe? True also when
- * that cannot be known here. */
+/* Is there a file for this program: a path, or a name in the PATH of the recipe? True also if this
+ * cannot be known. */
 bool launcher_is_found(const char *program, const struct recipe *r);

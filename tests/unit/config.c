@@ -413,7 +413,8 @@ TEST(config_limits)
 		    "'limits.maxProcs' must be a whole number from 1 to 1000000");
 	REFUSED_ONE("'limits': {'maxProcs': 1000001}",
 		    "'limits.maxProcs' must be a whole number from 1 to 1000000");
-	REFUSED_ONE("'limits': {'cpu': 1}", "'limits' has 'maxProcs' and 'memory', not 'cpu'");
+	REFUSED_ONE("'limits': {'cpu': 1}",
+		    "'cpu' is not a limit; 'limits' can have 'maxProcs' and 'memory'");
 	REFUSED_ONE("'limits': {'memory': 1, 'memory': 2}", "'limits' has 'memory' twice");
 	REFUSED_ONE("'limits': {'maxProcs': 1, 'max_procs': 2}", "'limits' has 'max_procs' twice");
 	REFUSED_ONE("'limits': '512M'", "'limits' must be an object, found a string");
