@@ -5,9 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "keeper/clock.h"
 #include "bar.h"
+#include "base/text.h"
+#include "keeper/linux/clock.h"
 
 enum { CELLS = 24, QUIET_MS = 1000, TICK_MS = 500, REDRAW_US = 50000 };
 

@@ -1,5 +1,5 @@
 /* container_end.c - `killick container-end`: removes the container of a tree that has ended. For
- * keepers and janitors only (keeper/container.h).
+ * keepers and janitors only (keeper/linux/container.h).
  *
  * Asks the engine for the containers with the label of that tree, stops and removes each by its id,
  * and asks again. Only containers with the label are touched: a file with an id may be forged, or
@@ -17,8 +17,8 @@
 #include "engine.h"
 #include "engine_call.h"
 #include "engine_spec.h"
-#include "keeper/clock.h"
-#include "keeper/container.h"
+#include "keeper/linux/clock.h"
+#include "keeper/linux/container.h"
 
 enum {
 	OUTPUT_MAX = 16384, /* bytes of an answer; an id takes 65 */

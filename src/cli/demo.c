@@ -22,7 +22,7 @@
 #include "cli.h"
 #include "demo_audit.h"
 #include "demo_view.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 
 enum {
 	START_MS = 5000, /* for both servers to answer */

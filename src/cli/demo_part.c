@@ -15,7 +15,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cli.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 
 enum { ANSWER_MS = 5000, ANSWER_MAX = 4096 };
 

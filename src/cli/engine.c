@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/strings.h"
 #include "engine_spec.h"
-#include "keeper/container.h"
+#include "keeper/linux/container.h"
 
 enum takes {
 	FLAG,

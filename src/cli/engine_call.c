@@ -12,8 +12,8 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/strings.h"
-#include "keeper/clock.h"
-#include "keeper/signals.h"
+#include "keeper/linux/clock.h"
+#include "keeper/linux/signals.h"
 
 #define PAUSE_MS 5 /* interval of the checks whether a command that closed its output has ended */
 

@@ -17,9 +17,9 @@
 #include "engine.h"
 #include "engine_call.h"
 #include "engine_spec.h"
-#include "keeper/clock.h"
-#include "keeper/container.h"
-#include "keeper/record.h"
+#include "keeper/linux/clock.h"
+#include "keeper/linux/container.h"
+#include "keeper/linux/record.h"
 #include "on.h"
 
 #define VERB           "run"

@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "engine.h"
 #include "engine_program.h"
-#include "keeper/container.h"
+#include "keeper/linux/container.h"
 
 #define PROGRAM "program" /* the name of the entry with the engine's file */
 

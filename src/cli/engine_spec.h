@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "keeper/container.h"
+#include "keeper/linux/container.h"
 
 #define ENGINE_LABEL     "killick.run" /* the name of the label that killick gives to containers */
 #define ENGINE_LABEL_LEN CONTAINER_LABEL_LEN /* hex digits of its value */

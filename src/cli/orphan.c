@@ -15,7 +15,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 #include "mcp_look.h"
 
 enum { FAMILY_MAX = 4096, TERM_MS = 2000, KILL_MS = 3000, ROUND_MS = 50 };

@@ -6,7 +6,7 @@
 #include "base/emit.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 #include "show.h"
 #include "talk.h"
 

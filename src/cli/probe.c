@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "keeper/cgroup.h"
-#include "keeper/clock.h"
-#include "keeper/namespace.h"
-#include "keeper/record.h"
+#include "keeper/linux/cgroup.h"
+#include "keeper/linux/clock.h"
+#include "keeper/linux/namespace.h"
+#include "keeper/linux/record.h"
 
 #define TEXT(buf, ...) snprintf(buf, sizeof(buf), __VA_ARGS__)
 

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 
 enum { ARGS_MAX = 16384 };
 

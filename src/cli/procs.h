@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "keeper/proc.h"
+#include "keeper/linux/proc.h"
 
 struct proc {
 	struct proc_stat st;

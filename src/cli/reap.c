@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "cli.h"
 #include "engine_spec.h"
-#include "keeper/clock.h"
-#include "keeper/janitor.h"
+#include "keeper/linux/clock.h"
+#include "keeper/linux/janitor.h"
 #include "trees.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/strings.h"
 #include "base/text.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 #include "show.h"
 #include "talk.h"
 #include "talk_config.h"

@@ -8,7 +8,7 @@
 #include "base/emit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 #include "show.h"
 
 #define TASKS_META                                                                                 \

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli.h"
-#include "keeper/clock.h"
 #include "keeper/exits.h"
-#include "keeper/hunt.h"
-#include "keeper/janitor.h"
+#include "keeper/linux/clock.h"
+#include "keeper/linux/hunt.h"
+#include "keeper/linux/janitor.h"
 
 enum { LOOK_MS = 5000 }; /* time limit to find the processes of lost trees */
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "keeper/janitor.h"
-#include "keeper/record.h"
+#include "keeper/linux/janitor.h"
+#include "keeper/linux/record.h"
 #include "procs.h"
 
 enum held_state {

@@ -10,7 +10,3 @@ enum {
 	EXIT_NOT_FOUND = 127,  /* the command was not found */
 	EXIT_SIGNAL = 128,     /* plus n: the server died of signal n, and killick could not */
 };
-
-/* End like a process with this wait status: return its code, or die of the same signal, without a
- * second core file. */
-int exits_as(int status);

@@ -1,8 +1,8 @@
 /* line.h - one line of text in fixed memory.
  *
  * Text that does not fit is cut, and `cut` is set. A line never overflows and never allocates, so
- * every part of the keeper may use it, also while other calls fail. Threads: one per line.
- * Blocking: only line_write, as write(2) does.
+ * every part of the keeper may use it, also while other calls fail. How a line is written is each
+ * system's: line_fd.h of Linux, line_handle.h of Windows. Threads: one per line.  Blocking: never.
  */
 #pragma once
 
@@ -33,9 +33,3 @@ void line_json(struct line *l, const char *s);
 /* Replace control characters by spaces: names from users and servers may have newlines, and a line
  * must stay one line. */
 void line_flatten(struct line *l);
-
-/* Write the line to a reader that may not read: skipped unless fd is writable within timeout_ms. */
-void line_offer(const struct line *l, int fd, int timeout_ms);
-
-/* Write the whole line to fd, and continue after EINTR and short writes. -errno on failure. */
-int line_write(const struct line *l, int fd);

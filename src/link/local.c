@@ -3,7 +3,7 @@
  *	write --- stdin ----> server
  *	read <--- stdout ---  server
  *	read <--- stderr ---  server
- *	      <== control ==> keeper (src/keeper/control.h)
+ *	      <== control ==> keeper (keeper/linux/control.h)
  *
  * The control socket hangs up when the watch and the hold are both gone; the report came before.
  * The hang-up is the end of the link: the rest in the pipes is read, then on_ended is called. The

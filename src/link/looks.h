@@ -2,9 +2,9 @@
  * share.
  *
  * A keeper whose tree is empty looks at every process of the machine: one may have left the tree
- * into another pid namespace (src/keeper/mark.h). When 100 servers end together, 100 such looks
- * take most of the time. So their keepers are told to ask first (src/keeper/control.h). When all of
- * them have asked, or after LOOKS_WAIT_MS, one keeper is told to look. If this keeper finds no
+ * into another pid namespace (keeper/linux/mark.h). When 100 servers end together, 100 such looks
+ * take most of the time. So their keepers are told to ask first (keeper/linux/control.h). When all
+ * of them have asked, or after LOOKS_WAIT_MS, one keeper is told to look. If this keeper finds no
  * process of any tree, the keepers that asked before it was told need no look of their own;
  * otherwise, or when it ends without an answer, each of them looks.
  *

@@ -14,7 +14,7 @@
 #include "base/strings.h"
 #include "cli/engine_program.h"
 #include "cli/engine_spec.h"
-#include "keeper/container.h"
+#include "keeper/linux/container.h"
 
 #define WORDS(...) ((char *const[]){ __VA_ARGS__, NULL })
 #define PARSE(c_, ...)                                                                             \

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "keeper/cgroup.h"
+#include "keeper/linux/cgroup.h"
 
 static void locate(const char *mountinfo, const char *cgroups, const char *controller, size_t room)
 {

@@ -7,7 +7,7 @@
 #include "cli/engine.h"
 #include "cli/engine_spec.h"
 #include "fuzz.h"
-#include "keeper/container.h"
+#include "keeper/linux/container.h"
 
 #define WORDS_MAX 64
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "keeper/record.h"
+#include "keeper/linux/record.h"
 
 #define IS_TEXT(field) fuzz_is_text(field, sizeof(field))
 

@@ -1,5 +1,5 @@
 /* cgroup.c - where we are, on every kind of mount. */
-#include "keeper/cgroup.h"
+#include "keeper/linux/cgroup.h"
 
 #include <errno.h>
 #include <stdio.h>

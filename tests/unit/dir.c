@@ -1,5 +1,5 @@
 /* dir.c - nested directories are removed at any depth, and in the time that was given. */
-#include "keeper/dir.h"
+#include "keeper/linux/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../t.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 
 /* Make `depth` directories below each other, each with another beside it. Returns the deepest,
  * open.

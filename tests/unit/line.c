@@ -1,5 +1,5 @@
 /* line.c - fixed memory: cut, never overflowed, always JSON. */
-#include "keeper/line.h"
+#include "keeper/linux/line_fd.h"
 
 #include <string.h>
 #include <unistd.h>

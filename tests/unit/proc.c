@@ -1,5 +1,5 @@
 /* proc.c - what /proc says, also of processes that are called to confuse. */
-#include "keeper/proc.h"
+#include "keeper/linux/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* record.c - the record says what was said, and its lock says who is there. */
-#include "keeper/record.h"
+#include "keeper/linux/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* swept.c - who of many starts sweeps. */
-#include "keeper/janitor.h"
+#include "keeper/linux/janitor.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../t.h"
-#include "keeper/clock.h"
+#include "keeper/linux/clock.h"
 
 static int own_records(void)
 {

@@ -1,5 +1,5 @@
 /* tree.c - what the subreaper sees: every child, however it was made. */
-#include "keeper/tree.h"
+#include "keeper/linux/tree.h"
 
 #include <errno.h>
 #include <sched.h>

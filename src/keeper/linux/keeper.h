@@ -15,8 +15,8 @@
 
 #include "container.h"
 #include "control.h"
+#include "keeper/options.h"
 #include "namespace.h"
-#include "options.h"
 #include "record.h"
 #include "tree.h"
 

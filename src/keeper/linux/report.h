@@ -4,7 +4,7 @@
 #pragma once
 
 #include "keeper.h"
-#include "line.h"
+#include "keeper/line.h"
 
 /* Write both, where the options ask for them. `survivors` is the result of tree_kill. */
 void report_end(const struct keeper *k, int survivors);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "recipe.h"
+#include "keeper/recipe.h"
 
 #define CGROUP_PATH_MAX 512
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "line_fd.h"
 #include "proc.h"
 
 #define REPORT_MS   1000 /* how long to wait for the reader of the report */

@@ -1,10 +1,12 @@
-/* exits.c - see exits.h */
-#include "exits.h"
+/* exits_as.c - see exits_as.h */
+#include "exits_as.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "keeper/exits.h"
 
 int exits_as(int status)
 {

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exits.h"
+#include "exits_as.h"
+#include "keeper/exits.h"
 #include "signals.h"
 
 bool relay_is_needed(void)

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "container.h"
-#include "exits.h"
 #include "keeper.h"
-#include "line.h"
-#include "options.h"
+#include "keeper/exits.h"
+#include "keeper/line.h"
+#include "keeper/options.h"
 #include "step.h"
 #include "watch.h"
 

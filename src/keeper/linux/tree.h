@@ -24,8 +24,8 @@
 #include <sys/types.h>
 
 #include "cgroup.h"
+#include "keeper/recipe.h"
 #include "mark.h"
-#include "recipe.h"
 
 struct tree {
 	enum level level; /* the level in use; never LEVEL_AUTO */

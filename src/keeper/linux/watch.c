@@ -18,10 +18,11 @@
 
 #include "clock.h"
 #include "control.h"
-#include "exits.h"
+#include "exits_as.h"
 #include "hold.h"
 #include "janitor.h"
 #include "keeper.h"
+#include "keeper/exits.h"
 #include "poller.h"
 #include "proc.h"
 #include "relay.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "dir.h"
-#include "line.h"
+#include "line_fd.h"
 
 #define FIRST_LINE   "killick-record 1\n"
 #define LOCK_WAIT_MS 100

@@ -12,7 +12,7 @@
 
 #include "clock.h"
 #include "keeper.h"
-#include "line.h"
+#include "line_fd.h"
 
 #define OFFER_MS 1000 /* how long we wait for an owner that does not read */
 #define WORD_MAX 80   /* of an owner */

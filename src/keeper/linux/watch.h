@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "options.h"
+#include "keeper/options.h"
 
 /* Run `killick run` from parsed options to the end. Returns an exit code, or dies of the server's
  * signal. */

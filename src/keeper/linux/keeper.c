@@ -19,8 +19,8 @@
 
 #include "clock.h"
 #include "exec.h"
-#include "exits.h"
-#include "line.h"
+#include "keeper/exits.h"
+#include "line_fd.h"
 #include "proc.h"
 #include "report.h"
 #include "step.h"
