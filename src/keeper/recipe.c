@@ -4,10 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
-const char *const level_words[] = {
-	[LEVEL_AUTO] = "auto",     [LEVEL_NAMESPACE] = "namespace", [LEVEL_CGROUP] = "cgroup",
-	[LEVEL_KEEPER] = "keeper", [LEVEL_GROUP] = "group",         NULL
-};
+const char *const level_words[] = { [LEVEL_AUTO] = "auto",
+				    [LEVEL_NAMESPACE] = "namespace",
+				    [LEVEL_CGROUP] = "cgroup",
+				    [LEVEL_KEEPER] = "keeper",
+				    [LEVEL_GROUP] = "group",
+				    [LEVEL_JOB] = "job",
+				    NULL };
 
 const struct limit_words recipe_limits[LIMIT_COUNT] = {
 	[LIMIT_PROCS] = { "maxProcs", "max_procs", "max-procs", "a limit of processes",
@@ -23,7 +26,7 @@ static const char *const terminal_words[] = {
 
 const char *level_name(enum level l)
 {
-	assert((unsigned)l <= LEVEL_GROUP);
+	assert((unsigned)l <= LEVEL_JOB);
 	return level_words[l];
 }
 

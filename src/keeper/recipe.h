@@ -21,10 +21,12 @@
 
 #include "option.h"
 
-/* The level at which the tree is held. AUTO: the best level that this machine allows. */
-enum level { LEVEL_AUTO, LEVEL_NAMESPACE, LEVEL_CGROUP, LEVEL_KEEPER, LEVEL_GROUP };
-#define LEVEL_CHOICE "auto, namespace, cgroup, keeper or group" /* for sentences */
-extern const char *const level_words[];                         /* by enum level; NULL at the end */
+/* The level at which the tree is held. AUTO: the best level that this machine allows. JOB is the
+ * level of Windows, the others are those of Linux: a config may name each of them, and the keeper
+ * refuses the levels of the other system. */
+enum level { LEVEL_AUTO, LEVEL_NAMESPACE, LEVEL_CGROUP, LEVEL_KEEPER, LEVEL_GROUP, LEVEL_JOB };
+#define LEVEL_CHOICE "auto, namespace, cgroup, keeper, group or job" /* for sentences */
+extern const char *const level_words[]; /* by enum level; NULL at the end */
 const char *level_name(enum level l);
 
 enum limit {

@@ -281,6 +281,11 @@ static int choose_level(struct keeper *k)
 	enum level asked = k->opt.recipe.contain;
 	char why[240];
 
+	if (asked == LEVEL_JOB) {
+		keeper_say("--contain job is not possible here: it is a level of Windows; use "
+			   "--contain auto");
+		return EXIT_UNAVAILABLE;
+	}
 	k->tree.level = asked == LEVEL_AUTO ? LEVEL_KEEPER : asked;
 	if (asked == LEVEL_AUTO || asked == LEVEL_CGROUP || asked == LEVEL_NAMESPACE) {
 		if (cgroup_make(&k->tree.cg, k->id, why, sizeof(why)) == 0) {
@@ -374,7 +379,7 @@ void keeper_describe(const struct keeper *k)
 	describe_process(k, "owner", k->owner, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
-	report_command(&k->opt, &cmd);
+	report_command(&k->opt.recipe, &cmd);
 	cmd.text[COMMAND_SHOWN] = '\0';
 	record_add(k->record_fd, "boot", "%s", boot);
 	record_add(k->record_fd, "level", "%s", level_name(k->tree.level));

@@ -16,6 +16,7 @@
 #include "container.h"
 #include "control.h"
 #include "keeper/options.h"
+#include "keeper/report_text.h"
 #include "namespace.h"
 #include "record.h"
 #include "tree.h"
@@ -60,12 +61,6 @@ enum failure {
 	FAILURE_CWD,
 	FAILURE_EXEC
 };
-
-/* Why the tree had to end. */
-enum why { WHY_EXIT, WHY_STDIN, WHY_SIGNAL, WHY_OWNER, WHY_WATCH, WHY_HOLD, WHY_FAILED };
-
-/* The furthest step that was needed to end the main process. */
-enum need { NEED_NONE, NEED_EOF, NEED_TERM, NEED_KILL };
 
 #define KEEPER_NOTES  6
 #define COMMAND_SHOWN 500 /* bytes of the command in a record */

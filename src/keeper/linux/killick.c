@@ -12,34 +12,13 @@
 #include "container.h"
 #include "keeper.h"
 #include "keeper/exits.h"
+#include "keeper/help.h"
 #include "keeper/line.h"
 #include "keeper/options.h"
 #include "step.h"
 #include "watch.h"
 
 extern char **environ;
-
-static const char usage[] =
-	"killick holds a stdio MCP server to its owner: when the owner exits, crashes or\n"
-	"is killed, killick ends the server and every process the server ever started.\n"
-	"\n"
-	"  killick run [options] -- CMD ARGS...  hold a server (see killick run --help)\n"
-	"  killick wrap | unwrap                 edit the configs of your MCP clients\n"
-	"  killick ps [--json] [--tree]          list the trees of this user\n"
-	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
-	"  killick exec-server                   run and hold servers for other machines\n"
-	"  killick doctor                        print what works here; list orphans\n"
-	"  killick demo                          compare a plain client with killick\n"
-	"  killick --version [--json]\n"
-	"\n"
-	"With the servers of a config (.mcp.json), or with one: -- CMD ARGS...\n"
-	"  killick tools | resources | prompts   list what the servers offer\n"
-	"  killick call NAME [KEY=VALUE]...      call a tool\n"
-	"  killick read URI                      read a resource\n"
-	"  killick ping | status | inspect       response time; state; all details\n"
-	"\n"
-	"Start here: 'killick wrap' puts 'killick run --' in front of every command in\n"
-	"the MCP configs of your clients. 'man killick' describes everything.\n";
 
 static const char run_usage[] =
 	"usage: killick run [options] -- CMD ARGS...\n"
@@ -151,7 +130,7 @@ static int dispatch(char **argv, const char *otherwise)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0)
+		if (write(STDERR_FILENO, help_usage, strlen(help_usage)) < 0)
 			return EXIT_TRY_AGAIN;
 		return EXIT_USAGE;
 	}
@@ -164,7 +143,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0 && argc > 2)
 		return strcmp(argv[2], "run") == 0 ? print(run_usage) : dispatch(argv, "");
 	if (killick_main_is_help(argv[1]) || strcmp(argv[1], "help") == 0)
-		return print(usage);
+		return print(help_usage);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
 		return argc > 2 && strcmp(argv[2], "--json") == 0
 			       ? dispatch(argv, "")

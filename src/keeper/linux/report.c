@@ -1,7 +1,6 @@
 /* report.c - see report.h */
 #include "report.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,32 +10,7 @@
 #include "line_fd.h"
 #include "proc.h"
 
-#define REPORT_MS   1000 /* how long to wait for the reader of the report */
-#define COMMAND_MAX 1000 /* bytes of the command in a report */
-
-const char *report_why(enum why why)
-{
-	static const char *const names[] = {
-		[WHY_EXIT] = "exit",     [WHY_STDIN] = "stdin", [WHY_SIGNAL] = "signal",
-		[WHY_OWNER] = "owner",   [WHY_WATCH] = "watch", [WHY_HOLD] = "hold",
-		[WHY_FAILED] = "failed",
-	};
-
-	assert((unsigned)why < sizeof(names) / sizeof(*names));
-	return names[why];
-}
-
-static const char *need_name(enum need need)
-{
-	static const char *const names[] = {
-		[NEED_NONE] = "none",
-		[NEED_EOF] = "eof",
-		[NEED_TERM] = "term",
-		[NEED_KILL] = "kill",
-	};
-
-	return names[need];
-}
+#define REPORT_MS 1000 /* how long to wait for the reader of the report */
 
 const char *report_signal(int sig)
 {
@@ -55,13 +29,6 @@ const char *report_signal(int sig)
 	return number;
 }
 
-void report_command(const struct options *opt, struct line *out)
-{
-	line_init(out);
-	for (char **a = opt->recipe.argv; *a; a++)
-		line_add(out, "%s%s", a == opt->recipe.argv ? "" : " ", *a);
-}
-
 static void add_exit(struct line *l, const struct tree *t)
 {
 	if (!t->exited)
@@ -72,31 +39,20 @@ static void add_exit(struct line *l, const struct tree *t)
 		line_add(l, "{\"signal\":\"%s\"}", report_signal(WTERMSIG(t->status)));
 }
 
-static void add_ms(struct line *l, const char *key, long long us)
-{
-	line_add(l, ",\"%s\":%lld.%03lld", key, us / 1000, us % 1000);
-}
-
 static void add_proof(struct line *l, const struct tree *t)
 {
-	const char *comma = "";
+	const char *words[4];
+	int n = 0;
 
-	line_add(l, ",\"proof\":[");
-	if (t->proof_waitid) {
-		line_add(l, "\"waitid\"");
-		comma = ",";
-	}
-	if (t->proof_cgroup) {
-		line_add(l, "%s\"cgroup\"", comma);
-		comma = ",";
-	}
-	if (t->proof_mark) {
-		line_add(l, "%s\"mark\"", comma);
-		comma = ",";
-	}
+	if (t->proof_waitid)
+		words[n++] = "waitid";
+	if (t->proof_cgroup)
+		words[n++] = "cgroup";
+	if (t->proof_mark)
+		words[n++] = "mark";
 	if (t->proof_group)
-		line_add(l, "%s\"group\"", comma);
-	line_add(l, "]");
+		words[n++] = "group";
+	report_list(l, "proof", words, n);
 }
 
 /* At least one entry: a survivor that cannot be named is null. */
@@ -144,24 +100,18 @@ static void add_container(struct line *l, const struct container *c)
 static void add_json(struct line *l, const struct keeper *k, int survivors, long long now)
 {
 	const struct tree *t = &k->tree;
-	struct line cmd;
+	const struct report_facts facts = { .tree = k->id,
+					    .recipe = &k->opt.recipe,
+					    .pid = k->server,
+					    .owner = k->owner,
+					    .level = t->level,
+					    .why = k->why,
+					    .need = k->need };
+	const char *notes[KEEPER_NOTES];
 
-	report_command(&k->opt, &cmd);
-	if (cmd.len > COMMAND_MAX)
-		cmd.text[COMMAND_MAX] = '\0';
-	line_add(l, "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"name\":", k->id);
-	line_json(l, k->opt.recipe.name);
-	line_add(l, ",\"session\":");
-	line_json(l, k->opt.recipe.session);
-	line_add(l, ",\"command\":");
-	line_json(l, cmd.text);
-	line_add(l,
-		 ",\"pid\":%d,\"owner\":%d,\"level\":\"%s\",\"why\":\"%s\",\"step\":\"%s\","
-		 "\"exit\":",
-		 k->server, k->owner, level_name(t->level), report_why(k->why), need_name(k->need));
+	report_head(l, &facts);
 	add_exit(l, t);
-	add_ms(l, "stop_ms", now - k->stop_us);
-	add_ms(l, "life_ms", now - k->begun_us);
+	report_times(l, now - k->stop_us, now - k->begun_us);
 	line_add(l, ",\"killed\":%d", t->killed);
 	add_proof(l, t);
 	line_add(l, ",\"survivors\":[");
@@ -169,13 +119,10 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 		add_survivors(l, t);
 	line_add(l, "]");
 	add_container(l, &k->container);
-	line_add(l, ",\"notes\":[");
-	for (int i = 0; i < k->note_count; i++) {
-		if (i)
-			line_add(l, ",");
-		line_json(l, k->notes[i]);
-	}
-	line_add(l, "]}\n");
+	for (int i = 0; i < k->note_count; i++)
+		notes[i] = k->notes[i];
+	report_list(l, "notes", notes, k->note_count);
+	line_add(l, "}\n");
 }
 
 void report_end(const struct keeper *k, int survivors)
@@ -185,7 +132,7 @@ void report_end(const struct keeper *k, int survivors)
 	struct line l;
 
 	keeper_log(k, "event=end why=%s step=%s level=%s %s=%d stop_us=%lld killed=%d survivors=%d",
-		   report_why(k->why), need_name(k->need), level_name(t->level),
+		   report_why(k->why), report_need(k->need), level_name(t->level),
 		   t->exited && WIFSIGNALED(t->status) ? "signal" : "code",
 		   !t->exited               ? -1
 		   : WIFSIGNALED(t->status) ? WTERMSIG(t->status)
@@ -195,12 +142,8 @@ void report_end(const struct keeper *k, int survivors)
 		return;
 	line_init(&l);
 	add_json(&l, k, survivors, now);
-	if (l.cut) { /* a cut line would not be JSON: write a shorter one */
-		line_init(&l);
-		line_add(&l,
-			 "{\"killick\":\"" KILLICK_VERSION "\",\"tree\":\"%s\",\"survivors\":%s}\n",
-			 k->id, survivors ? "[null]" : "[]");
-	}
+	if (l.cut)
+		report_shorten(&l, k->id, survivors > 0);
 	if (k->report_fd >= 0)
 		line_offer(&l, k->report_fd, REPORT_MS);
 	if (k->control_fd >= 0)

@@ -4,15 +4,9 @@
 #pragma once
 
 #include "keeper.h"
-#include "keeper/line.h"
 
 /* Write both, where the options ask for them. `survivors` is the result of tree_kill. */
 void report_end(const struct keeper *k, int survivors);
-
-/* The command as one text, arguments joined by spaces. */
-void report_command(const struct options *opt, struct line *out);
-
-const char *report_why(enum why why);
 
 /* "TERM" for SIGTERM; "SIG37" style numbers for those without a name. Valid until the next call. */
 const char *report_signal(int sig);

@@ -1,0 +1,24 @@
+/* help.c - see help.h */
+#include "help.h"
+
+const char help_usage[] =
+	"killick holds a stdio MCP server to its owner: when the owner exits, crashes or\n"
+	"is killed, killick ends the server and every process the server ever started.\n"
+	"\n"
+	"  killick run [options] -- CMD ARGS...  hold a server (see killick run --help)\n"
+	"  killick wrap | unwrap                 edit the configs of your MCP clients\n"
+	"  killick ps [--json] [--tree]          list the trees of this user\n"
+	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
+	"  killick exec-server                   run and hold servers for other machines\n"
+	"  killick doctor                        print what works here; list orphans\n"
+	"  killick demo                          compare a plain client with killick\n"
+	"  killick --version [--json]\n"
+	"\n"
+	"With the servers of a config (.mcp.json), or with one: -- CMD ARGS...\n"
+	"  killick tools | resources | prompts   list what the servers offer\n"
+	"  killick call NAME [KEY=VALUE]...      call a tool\n"
+	"  killick read URI                      read a resource\n"
+	"  killick ping | status | inspect       response time; state; all details\n"
+	"\n"
+	"Start here: 'killick wrap' puts 'killick run --' in front of every command in\n"
+	"the MCP configs of your clients. 'man killick' describes everything.\n";
