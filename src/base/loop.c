@@ -4,18 +4,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/bell.h"
 #include "base/loop_internal.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "base/trace.h"
+#include "os/bell.h"
+#include "os/thread.h"
+#include "os/time.h"
 
 #define AWAKE_US 50  /* an eager loop busy-polls this long, */
 #define SOON_US  200 /* if its last wait was shorter than this */
@@ -25,10 +22,7 @@
 
 int64_t loop_now_us(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+	return time_now_us();
 }
 
 int64_t loop_read_clock(struct loop *l)
@@ -44,22 +38,22 @@ int64_t loop_last_reading(const struct loop *l)
 
 void loop_lock(struct loop *l)
 {
-	pthread_mutex_lock(&l->lock);
+	mutex_lock(&l->lock);
 }
 
 void loop_unlock(struct loop *l)
 {
-	pthread_mutex_unlock(&l->lock);
+	mutex_unlock(&l->lock);
 }
 
-pthread_mutex_t *loop_mutex(struct loop *l)
+struct mutex *loop_mutex(struct loop *l)
 {
 	return &l->lock;
 }
 
 bool loop_is_mine(const struct loop *l)
 {
-	return pthread_equal(pthread_self(), l->thread);
+	return thread_is_self(&l->thread);
 }
 
 char *loop_scratch(struct loop *l, size_t *out_size)
@@ -79,7 +73,7 @@ void loop_kick(struct loop *l)
 void loop_tell_waiters(struct loop *l)
 {
 	if (l->waiters)
-		pthread_cond_broadcast(&l->news);
+		cond_broadcast(&l->news);
 }
 
 /* The calling thread stops driving. A waiting thread drives now. If no thread waits, our own thread
@@ -88,13 +82,13 @@ static void loop_leave(struct loop *l)
 {
 	loop_tell_waiters(l);
 	if (!l->waiters && l->seat == SEAT_FREE && l->own.until_us && !l->own.ticks)
-		pthread_cond_signal(&l->own.woken);
+		cond_signal(&l->own.woken);
 }
 
 void loop_wake(struct loop *l)
 {
 	l->turn_due = true;
-	pthread_cond_signal(&l->own.woken);
+	cond_signal(&l->own.woken);
 	if (l->seat == SEAT_OWN)
 		loop_kick(l);
 }
@@ -104,7 +98,7 @@ void loop_attend(struct loop *l)
 	if (l->seat != SEAT_FREE || !l->own.until_us || l->host_joined)
 		return;
 	l->own.seen = l->visits + l->lends; /* as if no other thread had driven lately */
-	pthread_cond_signal(&l->own.woken);
+	cond_signal(&l->own.woken);
 }
 
 void loop_notify(struct loop *l)
@@ -119,7 +113,7 @@ void loop_call_back(struct loop *l)
 	if (l->seat == SEAT_LENT)
 		loop_kick(l);
 	else if (l->lent.until_us)
-		pthread_cond_signal(&l->lent.woken);
+		cond_signal(&l->lent.woken);
 }
 
 /* --- turning --- */
@@ -139,38 +133,34 @@ static int time_left(int64_t until)
 
 void loop_eager(struct loop *l)
 {
-	cpu_set_t cpus;
-
 	/* on a single CPU busy-polling would keep the awaited process from running */
-	l->eager = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
+	l->eager = thread_cpus() > 1;
 }
 
-/* Like epoll_wait; called without the lock. If the last wait was short, this wait is likely to be
+/* Like poller_wait; called without the lock. If the last wait was short, this wait is likely to be
  * short, too, and busy-polling costs less than sleeping and being woken. */
-static int wait_for_events(struct loop *l, int epoll_fd, int timeout, bool eager)
+static int wait_for_events(struct loop *l, int poller, int timeout, bool eager)
 {
 	int64_t began;
 	int n = 0;
 
 	if (!eager)
-		return epoll_wait(epoll_fd, l->batch, BATCH, timeout);
+		return poller_wait(poller, l->batch, BATCH, timeout);
 	began = loop_now_us();
 	while (n == 0 && timeout != 0 && l->soon && loop_now_us() - began < AWAKE_US)
-		n = epoll_wait(epoll_fd, l->batch, BATCH, 0);
+		n = poller_wait(poller, l->batch, BATCH, 0);
 	if (n == 0)
-		n = epoll_wait(epoll_fd, l->batch, BATCH, timeout);
+		n = poller_wait(poller, l->batch, BATCH, timeout);
 	l->soon = n > 0 && loop_now_us() - began < SOON_US;
 	return n;
 }
 
-static void sleep_on(struct loop *l, pthread_cond_t *cond, int64_t until)
+static void sleep_on(struct loop *l, struct cond *cond, int64_t until)
 {
-	struct timespec ts = { .tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000 };
-
 	if (until == NEVER)
-		pthread_cond_wait(cond, &l->lock);
+		cond_wait(cond, &l->lock);
 	else
-		pthread_cond_timedwait(cond, &l->lock, &ts);
+		cond_wait_until(cond, &l->lock, until);
 }
 
 /* The loop has no descriptors to wait with. Timers still run. */
@@ -179,7 +169,7 @@ static void loop_turn_without_descriptors(struct loop *l, int64_t until)
 	int64_t soon = loop_now_us() + TICK_US;
 
 	loop_repair(l);
-	if (l->epoll_fd < 0)
+	if (l->poller < 0)
 		sleep_on(l, &l->news, until < soon ? until : soon);
 	loop_run_timers(l);
 	loop_run_tasks(l);
@@ -227,7 +217,7 @@ void loop_seat_go(struct loop *l, enum loop_seat to)
 		[SEAT_GUEST] = "guest",
 	};
 
-	TRACE(TRACE_LOOP, "seat: %s -> %s (thread %d)", names[l->seat], names[to], (int)gettid());
+	TRACE(TRACE_LOOP, "seat: %s -> %s (thread %d)", names[l->seat], names[to], thread_id());
 	l->seat = to;
 }
 
@@ -236,20 +226,20 @@ void loop_seat_go(struct loop *l, enum loop_seat to)
  * meanwhile. */
 static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 {
-	int n, epoll_fd = l->epoll_fd, timeout = time_left(until);
+	int n, poller = l->poller, timeout = time_left(until);
 	uint64_t generation = l->generation;
 	bool eager = l->eager;
 
 	assert(l->seat == SEAT_FREE && who != SEAT_FREE);
-	if (epoll_fd < 0) {
+	if (poller < 0) {
 		loop_turn_without_descriptors(l, until);
 		return true;
 	}
 	loop_seat_go(l, who);
 	l->seat_until_us = until;
 	loop_unlock(l);
-	n = wait_for_events(l, epoll_fd, timeout, eager);
-	if (n < 0 && errno == EINTR)
+	n = wait_for_events(l, poller, timeout, eager);
+	if (n == -EINTR)
 		n = 0;
 	loop_lock(l);
 	if (l->generation != generation) {
@@ -282,11 +272,10 @@ static void loop_wait_for_seat(struct loop *l, int64_t until)
 
 bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until_us)
 {
-	int cancel;
+	int cancel = thread_forbid_cancel();
 	bool is_done;
 
 	assert(!loop_is_mine(l));
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while (!(is_done = done(ctx)) && time_left(until_us) != 0) {
 		l->visits++;
 		if (l->seat != SEAT_FREE)
@@ -295,7 +284,7 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
 			loop_turn(l, SEAT_GUEST, until_us);
 	}
 	loop_leave(l);
-	pthread_setcancelstate(cancel, NULL);
+	thread_allow_cancel(cancel);
 	return is_done;
 }
 
@@ -380,15 +369,14 @@ void *loop_thread(void *arg)
 static void loop_destroy(struct loop *l)
 {
 	loop_host_close(l);
-	if (l->epoll_fd >= 0)
-		close(l->epoll_fd);
+	fd_drop(&l->poller);
 	bell_done(&l->bell);
 	if (l->strays) /* a stray thread that wakes up still reads this memory: leak it */
 		return;
-	pthread_mutex_destroy(&l->lock);
-	pthread_cond_destroy(&l->news);
-	pthread_cond_destroy(&l->own.woken);
-	pthread_cond_destroy(&l->lent.woken);
+	mutex_done(&l->lock);
+	cond_done(&l->news);
+	cond_done(&l->own.woken);
+	cond_done(&l->lent.woken);
 	free(l->slots);
 	free(l->heap);
 	free(l);
@@ -397,19 +385,15 @@ static void loop_destroy(struct loop *l)
 int loop_open(struct loop **out, void (*on_turn)(void *ctx), void *ctx, struct err *e)
 {
 	struct loop *l = mem_grow(NULL, 1, sizeof(*l));
-	pthread_condattr_t attr;
 	int r;
 
 	*l = (struct loop){ .on_turn = on_turn, .ctx = ctx, .cookie = (uint32_t)loop_now_us() };
-	l->wake.fd = l->epoll_fd = l->host_fd = -1;
+	l->wake.fd = l->poller = l->host_fd = -1;
 	ring_init(&l->tasks);
-	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->news, &attr);
-	pthread_cond_init(&l->own.woken, &attr);
-	pthread_cond_init(&l->lent.woken, &attr);
-	pthread_condattr_destroy(&attr);
+	mutex_init(&l->lock);
+	cond_init(&l->news);
+	cond_init(&l->own.woken);
+	cond_init(&l->lent.woken);
 	r = loop_make_descriptors(l);
 	if (r < 0)
 		err_set(e, r, "cannot make descriptors to wait for events: %s%s", strerror(-r),
@@ -441,7 +425,7 @@ void loop_close(struct loop *l)
 	manned = !l->unmanned;
 	loop_unlock(l);
 	if (manned)
-		pthread_join(l->thread, NULL);
+		thread_join(&l->thread);
 	loop_lock(l);
 	loop_watch_stop(l, &l->wake);
 	loop_timer_stop(l, &l->late);

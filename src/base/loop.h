@@ -15,8 +15,8 @@
  *
  * A host may close descriptors that are ours (own.h). The loop notices the loss of its own
  * descriptors when it next uses them, and makes new ones. Then on_ready of each watch whose
- * descriptor is gone is called once, with EPOLLERR | EPOLLHUP; the owner of the watch asks
- * loop_watch_is_ours before it uses the number. A thread that waits in the old epoll cannot be
+ * descriptor is gone is called once, with POLLER_ERR | POLLER_HUP; the owner of the watch asks
+ * loop_watch_is_ours before it uses the number. A thread that waits in the old poller cannot be
  * woken: the thread is left there, and a new thread replaces it.
  *
  * Life: loop_open -> loop_lock ... loop_unlock from anywhere -> loop_close (not from the loop's
@@ -24,20 +24,21 @@
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bell.h"
 #include "base/err.h"
-#include "base/own.h"
 #include "base/ring.h"
+#include "os/bell.h"
+#include "os/own.h"
+#include "os/poller.h"
+#include "os/thread.h"
 
 struct loop;
 
 struct loop_watch {      /* a descriptor that is waited for; embedded in its owner */
 	int fd;          /* -1: none */
-	uint32_t events; /* EPOLLIN, ... as registered */
+	uint32_t events; /* POLLER_IN, ... as registered */
 	uint32_t slot;   /* place in the loop's table */
 	struct own id;   /* what fd was when it was given to us */
 	bool lost;       /* the host has closed fd; on_ready was not called for that yet */
@@ -66,10 +67,10 @@ void loop_eager(struct loop *l);
 
 void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
-pthread_mutex_t *loop_mutex(struct loop *l); /* for condition variables */
-bool loop_is_mine(const struct loop *l);     /* is the caller the loop's thread? */
-void loop_wake(struct loop *l);              /* with the lock: have on_turn called */
-int64_t loop_now_us(void);                   /* CLOCK_MONOTONIC */
+struct mutex *loop_mutex(struct loop *l); /* for condition variables */
+bool loop_is_mine(const struct loop *l);  /* is the caller the loop's thread? */
+void loop_wake(struct loop *l);           /* with the lock: have on_turn called */
+int64_t loop_now_us(void);                /* time_now_us, which tests replace */
 /* With the lock: read the clock and store the reading, for callers to which an older reading is
  * good enough (loop_last_reading). */
 int64_t loop_read_clock(struct loop *l);
@@ -85,7 +86,7 @@ bool loop_wait(struct loop *l, bool (*done)(void *ctx), void *ctx, int64_t until
  * true calls loop_call_back. */
 struct loop_lender {
 	bool (*wanted)(void *ctx);
-	/* With the lock: the thread waits in an epoll that was closed, and nothing can wake it.
+	/* With the lock: the thread waits in a poller that was closed, and nothing can wake it.
 	 * Start another thread. */
 	void (*on_lost)(void *ctx);
 	void *ctx;
@@ -127,8 +128,8 @@ void loop_batch_end(struct loop *l);
 /* With the lock: a buffer for bytes that are used before the lock is released. */
 char *loop_scratch(struct loop *l, size_t *out_size);
 
-/* All of the following: with the lock. At least one event must be requested; epoll reports a
- * hang-up to every watch. A handler may stop or free any watch or timer, its own as well: events
+/* All of the following: with the lock. At least one event must be requested; a hang-up is
+ * reported to every watch. A handler may stop or free any watch or timer, its own as well: events
  * that were collected for a stopped watch are dropped. */
 int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	       void (*on_ready)(struct loop_watch *w, uint32_t events)); /* 0 or -errno */
@@ -143,7 +144,7 @@ static inline bool loop_watch_is_ours(const struct loop_watch *w)
 /* With the lock: the host has closed some descriptor of ours; check those of the loop as well, and
  * make new ones if they are gone. */
 void loop_check(struct loop *l);
-/* With the lock: how many threads wait in an epoll that was closed, where nothing can wake them. A
+/* With the lock: how many threads wait in a poller that was closed, where nothing can wake them. A
  * loop_wait of such a thread never returns. */
 unsigned loop_strays(const struct loop *l);
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,

@@ -3,23 +3,21 @@
  */
 #pragma once
 
-#include <sys/epoll.h>
-
-#include "base/bell.h"
 #include "base/loop.h"
 
 #define NEVER   INT64_MAX
 #define BATCH   64
 #define SCRATCH (256 << 10)
 
-/* epoll returns the registered value, perhaps after another thread has stopped and freed the watch.
- * So the registered value is not a pointer, but the index of a slot and the number of its uses. */
+/* The poller returns the registered value, perhaps after another thread has stopped and freed the
+ * watch. So the registered value is not a pointer, but the index of a slot and the number of its
+ * uses. */
 struct slot {
 	struct loop_watch *watch; /* NULL: free */
 	uint32_t uses;
 };
 
-/* Who drives: one seat in front of epoll_wait, and the threads that may sit in it.
+/* Who drives: one seat in front of poller_wait, and the threads that may sit in it.
  *
  *	                             SEAT_FREE
  *	                 nobody waits for events; or handlers run
@@ -33,11 +31,11 @@ struct slot {
  *
  *	       rank:     last   -->    kicks OWN  -->  kicks both
  *
- * Only the thread that waits in epoll_wait has the seat; it waits without the lock. That thread
+ * Only the thread that waits in poller_wait has the seat; it waits without the lock. That thread
  * gets up (SEAT_FREE) as soon as it has the lock again, and then runs the handlers. So a thread
  * that holds the lock and sees SEAT_FREE knows that no other thread reads events, and any other
- * value names a thread that must be kicked (loop_kick writes to the bell, which is in the epoll) if
- * that thread is to notice something.
+ * value names a thread that must be kicked (loop_kick writes to the bell, which is in the poller)
+ *if that thread is to notice something.
  *
  * Rank. A guest wants its answer itself, so it comes before the lent thread, which wants to run a
  * callback; our own thread comes last. A thread that finds a lower one in the seat kicks it, waits
@@ -61,7 +59,7 @@ struct slot {
  *
  * What always holds while no thread has the lock:
  *
- *	1. At most one thread is in epoll_wait of the current epoll: the one that `seat` names.
+ *	1. At most one thread is in poller_wait of the current poller: the one that `seat` names.
  *	2. SEAT_FREE: our own thread will look within a TICK, or was called and has not run yet, or
  *	   a waiter was told and has not run yet. So a ready descriptor is read within a TICK.
  *	3. Our own thread wakes when the first timer is due.
@@ -74,8 +72,8 @@ struct slot {
  * waiting, when nobody sits. Its visits count as `lends`, so our own thread looks every TICK while
  * they come. If our own thread sits, the visit kicks it out.
  *
- * Strays. A host may close our epoll and our bell. The thread in the seat then sleeps for ever, and
- * the bell cannot wake it. loop_repair frees the seat, counts the thread as a stray, makes new
+ * Strays. A host may close our poller and our bell. The thread in the seat then sleeps for ever,
+ *and the bell cannot wake it. loop_repair frees the seat, counts the thread as a stray, makes new
  * descriptors (`generation`) and starts another thread in the place of our own or the lent one. A
  * guest cannot be replaced: its loop_wait does not return. A stray that wakes after all sees that
  * the generation has changed and touches nothing.
@@ -92,21 +90,21 @@ enum loop_seat {
 
 /* How our own thread, and the lent one, stand aside. */
 struct loop_aside {
-	pthread_cond_t woken;
+	struct cond woken;
 	int64_t until_us; /* when it wakes by itself; 0: it does not stand aside */
 	bool ticks;       /* until_us is within a TICK */
 	uint64_t seen;    /* steps of others when it last looked */
 };
 
 struct loop {
-	pthread_mutex_t lock;
-	pthread_t thread;
-	int epoll_fd; /* -1: it was closed by the host, and there are no descriptors for another */
-	struct bell bell; /* gets the driver out of epoll_wait */
+	struct mutex lock;
+	struct thread thread;
+	int poller; /* -1: it was closed by the host, and there are no descriptors for another */
+	struct bell bell; /* gets the driver out of poller_wait */
 	struct loop_watch wake;
 	uint64_t generation; /* of these descriptors */
-	uint32_t cookie;     /* in the events of our epoll, not in those of the host's */
-	unsigned strays;     /* threads that wait in an epoll which the host has closed */
+	uint32_t cookie;     /* in the events of our poller, not in those of the host's */
+	unsigned strays;     /* threads that wait in a poller which the host has closed */
 	bool repairing;
 	bool unmanned;          /* our own thread became a stray; no new one could be started yet */
 	struct loop_timer lost; /* runs on_ready of watches whose descriptor was closed */
@@ -116,26 +114,26 @@ struct loop {
 	enum loop_seat seat;
 	int64_t seat_until_us; /* when the thread in the seat wakes by itself */
 	unsigned waiters;      /* threads that wait for the seat, or for what its thread reads */
-	pthread_cond_t news;   /* wakes waiters: a turn is over, or the seat is free */
+	struct cond news;      /* wakes waiters: a turn is over, or the seat is free */
 	uint64_t visits;       /* steps of threads in loop_wait */
 	uint64_t lends;        /* steps of the thread in loop_lend, and calls of loop_visit */
 	struct loop_aside own, lent; /* seen: visits + lends; visits */
 	const struct loop_lender *lender;
 	int host_fd;                  /* see loop_host.c; -1: none */
 	const struct bell *host_bell; /* in host_fd; borrowed */
-	bool host_joined;             /* epoll_fd is in host_fd */
+	bool host_joined;             /* poller is in host_fd */
 
 	struct loop_watch *hot; /* read last; NULL: none that can be guessed */
-	unsigned guesses;       /* left until the next epoll_wait */
+	unsigned guesses;       /* left until the next poller_wait */
 	unsigned shy, mistrust; /* turns without a guess: left now, and after the next wrong one */
 
 	struct slot *slots;
 	uint32_t slot_count;
-	uint32_t free_hint;              /* no free slot below it */
-	struct epoll_event batch[BATCH]; /* the driver's */
+	uint32_t free_hint;               /* no free slot below it */
+	struct poller_event batch[BATCH]; /* the driver's */
 	struct ring tasks;
 	bool batching; /* tasks of the thread `batcher` run when its batch ends */
-	pthread_t batcher;
+	struct thread batcher;
 	int64_t batch_us;         /* when the batch began */
 	struct loop_timer late;   /* ends a batch that takes too long */
 	bool eager;               /* see loop_eager */
@@ -150,23 +148,23 @@ struct loop {
 
 /* All of these: with the lock. */
 
-/* Get the thread in the seat out of epoll_wait. */
+/* Get the thread in the seat out of poller_wait. */
 void loop_kick(struct loop *l);
 /* A turn is over, or the seat is free: threads in loop_wait look whether they have what they want,
  * and one of them sits down. */
 void loop_tell_waiters(struct loop *l);
-/* When the seat is free: read the descriptor that was read last, without asking epoll. True: the
- * descriptor was ready. A request that is written wakes a server on the same CPU, which often runs
- * at once, in place of the thread that wrote; then the answer is there before that thread could
- * wait for it, and a call is one write and one read, as without any loop. A wrong guess costs a
- * read that fails, so guesses become rare when they are wrong. At most GUESSES in a row, then epoll
- * is asked: the other descriptors must not wait for long. */
+/* When the seat is free: read the descriptor that was read last, without asking the poller. True:
+ * the descriptor was ready. A request that is written wakes a server on the same CPU, which often
+ * runs at once, in place of the thread that wrote; then the answer is there before that thread
+ * could wait for it, and a call is one write and one read, as without any loop. A wrong guess costs
+ * a read that fails, so guesses become rare when they are wrong. At most GUESSES in a row, then the
+ * poller is asked: the other descriptors must not wait for long. */
 bool loop_guess(struct loop *l);
-/* epoll was asked: guesses are allowed again. */
+/* The poller was asked: guesses are allowed again. */
 void loop_guess_anew(struct loop *l);
 /* Change the seat: nothing else writes it. */
 void loop_seat_go(struct loop *l, enum loop_seat to);
-/* Run the handlers of batch[0..count). False: epoll_wait failed (count is negative), or some event
+/* Run the handlers of batch[0..count). False: poller_wait failed (count is negative), or some event
  * is of no watch of ours. */
 bool loop_run_events(struct loop *l, int count);
 /* The host does not drive any more; its poll is not woken by descriptors of ours. */
@@ -176,8 +174,8 @@ int64_t loop_first_timer(const struct loop *l);
 /* True: a timer was due. */
 bool loop_run_timers(struct loop *l);
 void loop_run_tasks(struct loop *l);
-/* False: the event is for a stopped watch, or not from our epoll. */
-bool loop_run_watch(struct loop *l, const struct epoll_event *ev);
+/* False: the event is for a stopped watch, or not from our poller. */
+bool loop_run_watch(struct loop *l, const struct poller_event *ev);
 /* Make the loop's own descriptors. 0 or -errno. */
 int loop_make_descriptors(struct loop *l);
 /* The host has closed descriptors of the loop: make new ones, tell the watches that lost theirs,

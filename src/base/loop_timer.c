@@ -67,7 +67,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms,
 	if (l->seat == SEAT_OWN && t->due_us < l->seat_until_us)
 		loop_kick(l);
 	else if (t->due_us < l->own.until_us)
-		pthread_cond_signal(&l->own.woken);
+		cond_signal(&l->own.woken);
 }
 
 bool loop_run_timers(struct loop *l)
@@ -97,7 +97,7 @@ int64_t loop_first_timer(const struct loop *l)
 
 bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t))
 {
-	if (!loop_is_mine(l) && !(l->batching && pthread_equal(l->batcher, pthread_self())))
+	if (!loop_is_mine(l) && !(l->batching && thread_is_self(&l->batcher)))
 		return false;
 	if (ring_is_in(&t->in_loop))
 		return true;
@@ -139,7 +139,7 @@ void loop_batch_begin(struct loop *l)
 {
 	assert(!l->batching);
 	l->batching = true;
-	l->batcher = pthread_self();
+	l->batcher = thread_self();
 	l->batch_us = loop_now_us();
 	if (!l->late.slot)
 		loop_timer_set(l, &l->late, LOOP_BATCH_MS, loop_on_batch_late);

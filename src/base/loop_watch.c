@@ -1,11 +1,9 @@
 /* loop_watch.c - watched descriptors, and descriptors that the host has closed; see loop.h */
 #include <assert.h>
-#include <errno.h>
-#include <unistd.h>
 
 #include "base/loop_internal.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 /* --- watches --- */
 
@@ -25,12 +23,19 @@ static uint32_t find_slot(struct loop *l)
 	return i;
 }
 
-static int control(struct loop *l, int op, struct loop_watch *w)
+static uint64_t loop_watch_data(const struct loop *l, const struct loop_watch *w)
 {
-	struct epoll_event ev = { .events = w->events };
+	return (uint64_t)l->slots[w->slot].uses << 32 | w->slot;
+}
 
-	ev.data.u64 = (uint64_t)l->slots[w->slot].uses << 32 | w->slot;
-	return epoll_ctl(l->epoll_fd, op, w->fd, &ev) < 0 ? -errno : 0;
+static int loop_watch_add(struct loop *l, const struct loop_watch *w)
+{
+	return poller_add(l->poller, w->fd, w->events, loop_watch_data(l, w));
+}
+
+static int loop_watch_renew(struct loop *l, const struct loop_watch *w)
+{
+	return poller_change(l->poller, w->fd, w->events, loop_watch_data(l, w));
 }
 
 static void release_slot(struct loop *l, uint32_t slot)
@@ -53,7 +58,7 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 				  .on_ready = on_ready,
 				  .id = own_of(fd) };
 	l->slots[w->slot].watch = w;
-	r = control(l, EPOLL_CTL_ADD, w);
+	r = loop_watch_add(l, w);
 	if (r < 0) {
 		release_slot(l, w->slot);
 		w->fd = -1;
@@ -67,7 +72,7 @@ int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events)
 	if (w->events == events)
 		return 0;
 	w->events = events;
-	return control(l, EPOLL_CTL_MOD, w);
+	return loop_watch_renew(l, w);
 }
 
 void loop_watch_stop(struct loop *l, struct loop_watch *w)
@@ -77,21 +82,22 @@ void loop_watch_stop(struct loop *l, struct loop_watch *w)
 	assert(l->slots[w->slot].watch == w);
 	if (l->hot == w)
 		l->hot = NULL;
-	control(l, EPOLL_CTL_DEL, w);
+	poller_remove(l->poller, w->fd);
 	release_slot(l, w->slot);
 	w->fd = -1;
 }
 
-bool loop_run_watch(struct loop *l, const struct epoll_event *ev)
+bool loop_run_watch(struct loop *l, const struct poller_event *ev)
 {
-	uint32_t slot = (uint32_t)ev->data.u64, uses = (uint32_t)(ev->data.u64 >> 32);
+	uint64_t data = poller_event_data(ev);
+	uint32_t slot = (uint32_t)data, uses = (uint32_t)(data >> 32);
 	struct loop_watch *w = slot < l->slot_count ? l->slots[slot].watch : NULL;
 
 	if (!w || l->slots[slot].uses != uses)
 		return false;
 	if (w->on_guess)
 		l->hot = w;
-	w->on_ready(w, ev->events);
+	w->on_ready(w, poller_event_events(ev));
 	return true;
 }
 
@@ -113,13 +119,13 @@ static void loop_on_lost(struct loop_timer *t)
 		if (!w || !w->lost)
 			continue;
 		w->lost = false;
-		w->on_ready(w, EPOLLERR | EPOLLHUP);
+		w->on_ready(w, POLLER_ERR | POLLER_HUP);
 	}
 }
 
 static void loop_watch_anew(struct loop *l, struct loop_watch *w)
 {
-	w->lost = !loop_watch_is_ours(w) || control(l, EPOLL_CTL_ADD, w) < 0;
+	w->lost = !loop_watch_is_ours(w) || loop_watch_add(l, w) < 0;
 	if (w->lost && !l->lost.slot)
 		loop_timer_set(l, &l->lost, 0, loop_on_lost);
 }
@@ -130,15 +136,12 @@ int loop_make_descriptors(struct loop *l)
 
 	if (r < 0)
 		return r;
-	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	r = l->epoll_fd < 0 ? -errno : 0;
-	if (r == 0)
-		r = loop_watch(l, &l->wake, l->bell.out, EPOLLIN, on_woken);
+	l->poller = r = poller_open();
+	if (r >= 0)
+		r = loop_watch(l, &l->wake, l->bell.out, POLLER_IN, on_woken);
 	if (r == 0)
 		return 0;
-	if (l->epoll_fd >= 0)
-		close(l->epoll_fd);
-	l->epoll_fd = -1;
+	fd_drop(&l->poller);
 	bell_done(&l->bell);
 	return r;
 }
@@ -149,7 +152,7 @@ static void loop_man(struct loop *l)
 		l->unmanned = thread_start(&l->thread, THREAD_OURS, "killick", loop_thread, l) < 0;
 }
 
-/* The driver waits in an epoll that nothing can wake any more. */
+/* The driver waits in a poller that nothing can wake any more. */
 static void loop_leave_driver(struct loop *l)
 {
 	enum loop_seat who = l->seat;
@@ -157,7 +160,7 @@ static void loop_leave_driver(struct loop *l)
 	loop_seat_go(l, SEAT_FREE);
 	l->strays++;
 	if (who == SEAT_OWN) {
-		pthread_detach(l->thread);
+		thread_detach(&l->thread);
 		l->unmanned = true;
 	} else if (who == SEAT_LENT) {
 		l->lender->on_lost(l->lender->ctx);
@@ -166,12 +169,11 @@ static void loop_leave_driver(struct loop *l)
 
 static bool loop_is_whole(struct loop *l)
 {
-	/* our bell is registered in our epoll only */
-	return l->epoll_fd >= 0 && bell_is_ours(&l->bell) &&
-	       control(l, EPOLL_CTL_MOD, &l->wake) == 0;
+	/* our bell is registered in our poller only */
+	return l->poller >= 0 && bell_is_ours(&l->bell) && loop_watch_renew(l, &l->wake) == 0;
 }
 
-/* The old epoll is not closed, because its number may belong to the host by now. */
+/* The old poller is not closed, because its number may belong to the host by now. */
 void loop_repair(struct loop *l)
 {
 	if (l->repairing)
@@ -182,7 +184,7 @@ void loop_repair(struct loop *l)
 		release_slot(l, l->wake.slot);
 	l->wake.fd = -1;
 	bell_done(&l->bell);
-	l->epoll_fd = -1;
+	l->poller = -1;
 	l->host_joined = false;
 	l->hot = NULL;
 	if (l->seat != SEAT_FREE)
@@ -192,7 +194,7 @@ void loop_repair(struct loop *l)
 			if (l->slots[i].watch && l->slots[i].watch != &l->wake)
 				loop_watch_anew(l, l->slots[i].watch);
 	loop_man(l);
-	pthread_cond_broadcast(&l->news);
+	cond_broadcast(&l->news);
 	l->repairing = false;
 }
 

@@ -48,12 +48,12 @@ void queue_add(struct queue *q, const char *bytes, size_t len)
 	q->len += len;
 }
 
-int queue_pieces(const struct queue *q, struct iovec *out, int max)
+int queue_pieces(const struct queue *q, struct fd_piece *out, int max)
 {
 	int n = 0;
 
 	for (struct queue_block *b = q->first; b && n < max; b = b->next)
-		out[n++] = (struct iovec){ b->bytes + b->from, b->to - b->from };
+		out[n++] = (struct fd_piece){ b->bytes + b->from, b->to - b->from };
 	return n;
 }
 

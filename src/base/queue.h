@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <sys/uio.h>
+#include "os/fd.h"
 
 struct queue_block;
 
@@ -20,7 +19,7 @@ struct queue {
 
 void queue_add(struct queue *q, const char *bytes, size_t len);
 /* Fill in the first bytes that wait, as at most max pieces. Returns the number of pieces. */
-int queue_pieces(const struct queue *q, struct iovec *out, int max);
+int queue_pieces(const struct queue *q, struct fd_piece *out, int max);
 /* Remove the first len bytes. */
 void queue_drop(struct queue *q, size_t len);
 /* Remove all bytes and free the memory. */

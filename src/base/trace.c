@@ -1,14 +1,15 @@
 /* trace.c - see trace.h */
 #include "base/trace.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "os/thread.h"
+#include "os/time.h"
 
 #define LINE_SIZE  512
 #define WORD_SHOWN 40 /* bytes shown of a word that names no area */
@@ -42,13 +43,13 @@ static size_t trace_fits(int len, size_t room)
 void trace_print(enum trace_area area, const char *fmt, ...)
 {
 	char line[LINE_SIZE];
-	struct timespec now;
+	int64_t now_us = time_now_us();
 	size_t len;
 	va_list ap;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	len = trace_fits(snprintf(line, sizeof(line), "trace %lld.%06ld %s ", (long long)now.tv_sec,
-				  now.tv_nsec / 1000, names[area]),
+	len = trace_fits(snprintf(line, sizeof(line), "trace %lld.%06d %s ",
+				  (long long)(now_us / 1000000), (int)(now_us % 1000000),
+				  names[area]),
 			 sizeof(line));
 	va_start(ap, fmt);
 	len += trace_fits(vsnprintf(line + len, sizeof(line) - len, fmt, ap), sizeof(line) - len);
@@ -105,7 +106,7 @@ static void trace_read_variable(void)
 
 void trace_init(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static struct once once = ONCE_INIT;
 
-	pthread_once(&once, trace_read_variable);
+	once_run(&once, trace_read_variable);
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "demo_audit.h"
 #include "demo_view.h"
 #include "keeper/linux/clock.h"
+#include "os/random.h"
 
 enum {
 	START_MS = 5000, /* for both servers to answer */
@@ -451,7 +451,7 @@ int verb_demo(int argc, char **argv)
 		cli_say("demo", "cannot find the program 'killick' beside this one or in PATH");
 		return EXIT_UNAVAILABLE;
 	}
-	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+	if (random_try(&id, sizeof(id)) < 0)
 		id = (unsigned long long)clock_us();
 	snprintf(d.run, sizeof(d.run), "%016llx", id);
 	d.begin_us = clock_us();

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -15,6 +14,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
+#include "os/time.h"
 
 #define VERB    "ps"
 #define LIST_US 20000000 /* time limit to connect and to answer */
@@ -171,12 +171,10 @@ static void add_number(struct table *t, struct json v)
 
 static void ps_on_add_row(struct table *t, struct json p)
 {
-	struct timespec now;
 	int64_t now_ms, since_ms;
 	char span[24];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	now_ms = since_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	now_ms = since_ms = time_wall_ns() / 1000000;
 	add_text(t, json_get(p, "name"));
 	add_text(t, json_get(p, "client"));
 	add_number(t, json_get(p, "pid"));

@@ -3,26 +3,26 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/quiet.h"
+#include "os/fd.h"
+#include "os/thread.h"
 
 /* Write all bytes. Returns 0 or errno. */
 static int pump_write_all(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
-		ssize_t n = quiet_write(fd, bytes, len);
+		ssize_t n = fd_write(fd, bytes, len);
 
 		if (n >= 0) {
 			bytes += n;
 			len -= (size_t)n;
-		} else if (errno == EAGAIN) { /* another process set O_NONBLOCK */
+		} else if (n == -EAGAIN) { /* another process set O_NONBLOCK */
 			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-		} else if (errno != EINTR) {
-			return errno;
+		} else if (n != -EINTR) {
+			return (int)-n;
 		}
 	}
 	return 0;
@@ -69,14 +69,14 @@ static void *pump_run(void *arg)
 
 int pump_start(struct pump *p, struct err *e)
 {
-	pthread_t thread;
+	struct thread thread;
 	int r;
 
 	p->waiting = (struct buf)BUF_INIT(BUF_ANY_SIZE);
-	r = pthread_create(&thread, NULL, pump_run, p);
-	if (r != 0)
-		return err_set(e, -r, "cannot start a thread: %s", strerror(r));
-	pthread_detach(thread);
+	r = thread_start(&thread, THREAD_OURS, "killick-pump", pump_run, p);
+	if (r < 0)
+		return err_set(e, r, "cannot start a thread: %s", strerror(-r));
+	thread_detach(&thread);
 	return 0;
 }
 

@@ -20,12 +20,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,10 +33,11 @@
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/mem.h"
-#include "base/quiet.h"
 #include "cli.h"
 #include "engine_run.h"
 #include "link/end.h"
+#include "os/fd.h"
+#include "os/thread.h"
 #include "pump.h"
 
 #define VERB          "run"
@@ -249,7 +248,8 @@ static void wait_for_room(struct run_on *r)
 {
 	if (has_room(r))
 		return;
-	loop_watch(r->loop, &r->hangup, STDIN_FILENO, EPOLLRDHUP, on_hangup); /* fails for a file */
+	loop_watch(r->loop, &r->hangup, STDIN_FILENO, POLLER_RDHUP,
+		   on_hangup); /* fails for a file */
 	loop_wait(r->loop, has_room, r, INT64_MAX);
 	if (r->hangup.fd >= 0)
 		loop_watch_stop(r->loop, &r->hangup);
@@ -316,15 +316,15 @@ static bool has_no_stdin(void)
 
 static int start_input(struct run_on *r, struct err *e)
 {
-	pthread_t thread;
+	struct thread thread;
 	int status;
 
 	if (has_no_stdin())
 		return 0;
-	status = pthread_create(&thread, NULL, read_stdin, r);
-	if (status != 0)
-		return err_set(e, -status, "cannot start a thread: %s", strerror(status));
-	pthread_detach(thread);
+	status = thread_start(&thread, THREAD_OURS, "killick-stdin", read_stdin, r);
+	if (status < 0)
+		return err_set(e, status, "cannot start a thread: %s", strerror(-status));
+	thread_detach(&thread);
 	return 0;
 }
 
@@ -357,7 +357,7 @@ static int watch_signals(struct run_on *r)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, EPOLLIN, run_on_on_signal);
+	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, POLLER_IN, run_on_on_signal);
 }
 
 /* Called before any thread exists, so that all threads have the signals blocked. */
@@ -387,7 +387,7 @@ static int watch_owner(struct run_on *r)
 		return cli_usage(VERB, "--owner %d: no such process", pid);
 	if (parent && getppid() != pid)
 		return EXIT_UNAVAILABLE; /* the owner is gone */
-	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, EPOLLIN, on_owner_dead) < 0)
+	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, POLLER_IN, on_owner_dead) < 0)
 		close(fd);
 	return 0;
 }
@@ -446,6 +446,7 @@ static void write_report(const struct run_on *r)
 	AUTO(buf_done) struct buf line = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&line);
 	char proof[LINK_PROOF_TEXT];
+	ssize_t n;
 
 	if (r->report_fd < 0)
 		return;
@@ -460,9 +461,10 @@ static void write_report(const struct run_on *r)
 		emit_end(&j);
 	}
 	buf_adds(&line, "\n");
-	if (quiet_write(r->report_fd, line.data, line.len) != (ssize_t)line.len)
+	n = fd_write(r->report_fd, line.data, line.len);
+	if (n != (ssize_t)line.len)
 		cli_say(VERB, "--report: cannot write to '%s': %s", r->o.run.report,
-			strerror(errno));
+			strerror(n < 0 ? (int)-n : ENOSPC));
 }
 
 static int exit_status(const struct run_on *r)

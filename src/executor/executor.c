@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
 #include "base/strings.h"
@@ -18,6 +17,7 @@
 #include "executor/info.h"
 #include "executor/owner.h"
 #include "executor/process.h"
+#include "os/random.h"
 #include "wire/wire.h"
 #include "executor/workers.h"
 
@@ -98,10 +98,8 @@ int executor_open(struct loop *loop, const struct executor_options *options, str
 
 	trace_init();
 	*x = (struct executor){ .loop = loop, .scratch = BUF_INIT(WIRE_MESSAGE_MAX) };
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		r = err_set(e, -EIO, "no random numbers");
-	else
-		r = files_new(loop, &x->files, e);
+	random_fill(&random, sizeof(random));
+	r = files_new(loop, &x->files, e);
 	if (r == 0) {
 		r = workers_new(loop, SCANNERS, &x->scanners, e);
 		if (r < 0)

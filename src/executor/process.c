@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -17,6 +16,7 @@
 #include "executor/reading.h"
 #include "executor/spec.h"
 #include "link/end.h"
+#include "os/time.h"
 #include "wire/wire.h"
 
 #define CLOSED_MAX       1024        /* closed processes of one owner that are kept, */
@@ -360,14 +360,12 @@ static struct process *make(struct owner *o, struct spec *s)
 {
 	size_t len = strlen(s->id);
 	struct process *p = mem_grow(NULL, sizeof(*p) + len + 1, 1);
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	*p = (struct process){
 		.owner = o,
 		.stdio = s->recipe.stdio,
 		.started_us = loop_now_us(),
-		.started_ms = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+		.started_ms = time_wall_ns() / 1000000,
 		.argv = s->argv_json,
 		.name = mem_dup(s->recipe.name),
 		.session = mem_dup(s->recipe.session),

@@ -2,29 +2,24 @@
 #include "executor/workers.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <linux/close_range.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "os/event.h"
+#include "os/thread.h"
+#include "os/time.h"
 
-#define LINGER_S   2 /* how long an idle thread waits for work */
-#define STACK_SIZE (128 << 10)
+#define LINGER_US 2000000 /* how long an idle thread waits for work */
 
 /* Shared by the threads and the loop. Freed when both are done, because a thread that hangs may
  * return at any time. */
 struct pool {
-	pthread_mutex_t lock;
-	pthread_cond_t work;
+	struct mutex lock;
+	struct cond work;
 	struct work *first, **last; /* work that was not begun */
 	struct work *done;
 	int event_fd; /* -1: workers_free was called */
@@ -41,23 +36,21 @@ struct workers {
 
 static void pool_free(struct pool *p)
 {
-	pthread_mutex_destroy(&p->lock);
-	pthread_cond_destroy(&p->work);
+	mutex_done(&p->lock);
+	cond_done(&p->work);
 	free(p);
 }
 
-/* Called with the pool's lock. Returns the next work, or NULL when there was none for LINGER_S. */
+/* Called with the pool's lock. Returns the next work, or NULL when there was none for LINGER_US. */
 static struct work *pool_next(struct pool *p)
 {
-	struct timespec until;
+	int64_t until_us = time_now_us() + LINGER_US;
 	struct work *w;
-	int r = 0;
+	bool in_time = true;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += LINGER_S;
 	p->idle++;
-	while (!p->first && p->event_fd >= 0 && r == 0)
-		r = pthread_cond_timedwait(&p->work, &p->lock, &until);
+	while (!p->first && p->event_fd >= 0 && in_time)
+		in_time = cond_wait_until(&p->work, &p->lock, until_us);
 	p->idle--;
 	w = p->first;
 	if (w) {
@@ -71,7 +64,7 @@ static struct work *pool_next(struct pool *p)
 /* Called with the pool's lock. */
 static void pool_hand_back(struct pool *p, struct work *w)
 {
-	uint64_t one = 1;
+	int r;
 
 	if (p->event_fd < 0) {
 		w->drop(w);
@@ -79,8 +72,8 @@ static void pool_hand_back(struct pool *p, struct work *w)
 	}
 	w->next = p->done;
 	p->done = w;
-	if (write(p->event_fd, &one, sizeof(one)) < 0)
-		assert(errno == EAGAIN || errno == EINTR);
+	r = event_set(p->event_fd);
+	assert(r == 0);
 }
 
 /* A thread that hangs in the kernel cannot be killed. It would keep every descriptor of a killed
@@ -104,20 +97,20 @@ static void *pool_run(void *arg)
 	bool last;
 	int keep;
 
-	pthread_mutex_lock(&p->lock);
+	mutex_lock(&p->lock);
 	keep = p->event_fd;
 	if (keep >= 0) /* with the lock, so that the number stays valid */
 		pool_let_go_of_files(keep);
 	while ((w = pool_next(p)) != NULL) {
-		pthread_mutex_unlock(&p->lock);
+		mutex_unlock(&p->lock);
 		w->run(w);
-		pthread_mutex_lock(&p->lock);
+		mutex_lock(&p->lock);
 		pool_hand_back(p, w);
 	}
 	assert(p->threads > 0 && p->idle < p->threads);
 	p->threads--;
 	last = p->event_fd < 0 && p->threads == 0;
-	pthread_mutex_unlock(&p->lock);
+	mutex_unlock(&p->lock);
 	if (last)
 		pool_free(p);
 	return NULL;
@@ -125,19 +118,11 @@ static void *pool_run(void *arg)
 
 static int pool_start_thread(struct pool *p)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
+	struct thread thread;
+	int r = thread_start(&thread, THREAD_SMALL, "killick-worker", pool_run, p);
 
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, pool_run, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
+	if (r == 0)
+		thread_detach(&thread);
 	return r;
 }
 
@@ -148,16 +133,16 @@ void workers_add(struct workers *workers, struct work *w)
 	struct pool *p = workers->pool;
 
 	assert(w->run && w->done && w->drop);
-	pthread_mutex_lock(&p->lock);
+	mutex_lock(&p->lock);
 	assert(p->event_fd >= 0 && p->threads <= p->max);
 	w->next = NULL;
 	*p->last = w;
 	p->last = &w->next;
 	if (p->idle)
-		pthread_cond_signal(&p->work);
+		cond_signal(&p->work);
 	else if (p->threads < p->max && pool_start_thread(p) == 0)
 		p->threads++;
-	pthread_mutex_unlock(&p->lock);
+	mutex_unlock(&p->lock);
 }
 
 bool workers_cancel(struct workers *workers, struct work *w)
@@ -167,7 +152,7 @@ bool workers_cancel(struct workers *workers, struct work *w)
 	bool found;
 
 	assert(w);
-	pthread_mutex_lock(&p->lock);
+	mutex_lock(&p->lock);
 	for (at = &p->first; *at && *at != w;)
 		at = &(*at)->next;
 	found = *at == w;
@@ -176,7 +161,7 @@ bool workers_cancel(struct workers *workers, struct work *w)
 		if (!*at)
 			p->last = at;
 	}
-	pthread_mutex_unlock(&p->lock);
+	mutex_unlock(&p->lock);
 	return found;
 }
 
@@ -184,15 +169,14 @@ static void workers_on_done(struct loop_watch *watch, uint32_t events)
 {
 	struct workers *workers = CONTAINER_OF(watch, struct workers, watch);
 	struct work *w, *next;
-	uint64_t count;
 
 	(void)events;
-	if (read(watch->fd, &count, sizeof(count)) < 0)
+	if (event_clear(watch->fd) < 0)
 		return;
-	pthread_mutex_lock(&workers->pool->lock);
+	mutex_lock(&workers->pool->lock);
 	w = workers->pool->done;
 	workers->pool->done = NULL;
-	pthread_mutex_unlock(&workers->pool->lock);
+	mutex_unlock(&workers->pool->lock);
 	for (; w; w = next) {
 		next = w->next;
 		w->done(w);
@@ -203,18 +187,14 @@ int workers_new(struct loop *loop, unsigned threads, struct workers **out, struc
 {
 	struct workers *w = mem_grow(NULL, 1, sizeof(*w));
 	struct pool *p = mem_grow(NULL, 1, sizeof(*p));
-	pthread_condattr_t attr;
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), r;
+	int fd = event_open(), r;
 
 	*p = (struct pool){ .event_fd = fd, .max = threads };
 	p->last = &p->first;
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->work, &attr);
-	pthread_condattr_destroy(&attr);
+	mutex_init(&p->lock);
+	cond_init(&p->work);
 	*w = (struct workers){ .loop = loop, .pool = p };
-	r = fd < 0 ? -errno : loop_watch(loop, &w->watch, fd, EPOLLIN, workers_on_done);
+	r = fd < 0 ? fd : loop_watch(loop, &w->watch, fd, POLLER_IN, workers_on_done);
 	if (r < 0) {
 		fd_drop(&fd);
 		pool_free(p);
@@ -241,16 +221,16 @@ void workers_free(struct workers *w)
 	bool last;
 
 	loop_watch_stop(w->loop, &w->watch);
-	pthread_mutex_lock(&p->lock);
-	close(p->event_fd);
+	mutex_lock(&p->lock);
+	fd_close(p->event_fd);
 	p->event_fd = -1;
 	first = p->first;
 	done = p->done;
 	p->first = p->done = NULL;
 	p->last = &p->first;
 	last = p->threads == 0;
-	pthread_cond_broadcast(&p->work);
-	pthread_mutex_unlock(&p->lock);
+	cond_broadcast(&p->work);
+	mutex_unlock(&p->lock);
 	drop_all(first);
 	drop_all(done);
 	if (last)

@@ -21,10 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +30,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/queue.h"
-#include "base/quiet.h"
 #include "base/trace.h"
 #include "link/activity.h"
 #include "link/end.h"
@@ -41,6 +38,7 @@
 #include "link/link.h"
 #include "link/looks.h"
 #include "link/spawn.h"
+#include "os/fd.h"
 
 #define SMALL       (16 << 10) /* a shorter message may wait for the end of the turn */
 #define PIECES      16         /* blocks of the queue written at once */
@@ -140,7 +138,7 @@ static void local_disown(struct local *l)
  * has done so. */
 static bool local_is_disowned(struct local *l, const struct loop_watch *w, uint32_t events)
 {
-	if (!(events & EPOLLIN) && !loop_watch_is_ours(w))
+	if (!(events & POLLER_IN) && !loop_watch_is_ours(w))
 		local_disown(l);
 	return l->link.disowned;
 }
@@ -169,17 +167,16 @@ static bool local_has_stdin(struct local *l)
 	return local_has_pipes(l);
 }
 
-static ssize_t write_some(struct local *l, const struct iovec *pieces, int count)
+static ssize_t write_some(struct local *l, const struct fd_piece *pieces, int count)
 {
 	assert(l->in.fd >= 0 && count > 0);
 	if (!local_has_stdin(l)) { /* the bytes would go into a file of the host */
 		local_disown(l);
-		errno = ESTALE;
-		return -1;
+		return -ESTALE;
 	}
 	if (!loop_is_mine(l->loop)) /* our own thread has every signal blocked */
-		return quiet_writev(l->in.fd, pieces, count);
-	return writev(l->in.fd, pieces, count);
+		return fd_writev(l->in.fd, pieces, count);
+	return fd_writev_ours(l->in.fd, pieces, count);
 }
 
 /* Make a pipe larger after it was found full: a full pipe costs a switch to the server and back
@@ -201,25 +198,25 @@ static void close_stdin(struct local *l)
 /* Write as much of the queue as the pipe takes. */
 static void flush(struct local *l)
 {
-	struct iovec pieces[PIECES];
+	struct fd_piece pieces[PIECES];
 	ssize_t n = write_some(l, pieces, queue_pieces(&l->queue, pieces, PIECES));
 
-	if (n < 0 && errno != EAGAIN && errno != EINTR) { /* nothing reads the pipe any more */
+	if (n < 0 && n != -EAGAIN && n != -EINTR) { /* nothing reads the pipe any more */
 		close_stdin(l);
 		return;
 	}
 	queue_drop(&l->queue, n > 0 ? (size_t)n : 0);
 	if (l->queue.len) {
 		local_widen(l->in.fd, &l->wide_in);
-		loop_watch_change(l->loop, &l->in, EPOLLOUT);
+		loop_watch_change(l->loop, &l->in, POLLER_OUT);
 		return;
 	}
 	if (l->last) {
 		close_stdin(l);
 		return;
 	}
-	/* epoll reports a hang-up with any mask; EPOLLERR asks for nothing else */
-	loop_watch_change(l->loop, &l->in, EPOLLERR);
+	/* epoll reports a hang-up with any mask; POLLER_ERR asks for nothing else */
+	loop_watch_change(l->loop, &l->in, POLLER_ERR);
 }
 
 static void flush_and_tell(struct local *l)
@@ -245,15 +242,15 @@ static void local_on_flush(struct loop_task *t)
 {
 	struct local *l = CONTAINER_OF(t, struct local, flush);
 
-	if (l->queue.len && l->in.events == EPOLLERR)
+	if (l->queue.len && l->in.events == POLLER_ERR)
 		flush_and_tell(l);
 }
 
 static int local_write_now(struct local *l, const char *bytes, size_t len)
 {
-	ssize_t n = write_some(l, &(struct iovec){ (void *)bytes, len }, 1);
+	ssize_t n = write_some(l, &(struct fd_piece){ bytes, len }, 1);
 
-	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		close_stdin(l);
 		return l->link.disowned ? -ESTALE : -EPIPE;
 	}
@@ -263,7 +260,7 @@ static int local_write_now(struct local *l, const char *bytes, size_t len)
 		return 0;
 	local_widen(l->in.fd, &l->wide_in);
 	queue_add(&l->queue, bytes + n, len - (size_t)n);
-	loop_watch_change(l->loop, &l->in, EPOLLOUT);
+	loop_watch_change(l->loop, &l->in, POLLER_OUT);
 	return 0;
 }
 
@@ -276,7 +273,7 @@ static int local_write(struct link *link, const char *bytes, size_t len)
 		return l->link.disowned ? -ESTALE : -EPIPE;
 	if (len > l->write_limit || l->queue.len > l->write_limit - len)
 		return -ENOBUFS;
-	later = l->queue.len && l->in.events != EPOLLERR; /* the pipe is full */
+	later = l->queue.len && l->in.events != POLLER_ERR; /* the pipe is full */
 	later = later || (len < SMALL && loop_later(l->loop, &l->flush, local_on_flush));
 	if (!later && !l->queue.len)
 		return local_write_now(l, bytes, len);
@@ -304,9 +301,9 @@ static ssize_t local_read_some(struct local *l, struct loop_watch *w, bytes_fn d
 	ssize_t n = (ssize_t)size;
 
 	for (; got < max && n == (ssize_t)size && w->fd >= 0; got += (size_t)n) {
-		n = read(w->fd, chunk, size);
+		n = fd_read(w->fd, chunk, size);
 		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? (ssize_t)got : -1;
+			return n == -EAGAIN || n == -EINTR ? (ssize_t)got : -1;
 		if (n == 0)
 			return -1;
 		if (n >= NARROW && w == &l->out)
@@ -380,7 +377,7 @@ static void resume_one(struct local *l, struct loop_watch *w, int *kept,
 {
 	if (*kept < 0)
 		return;
-	if (loop_watch(l->loop, w, *kept, EPOLLIN, on_ready) == 0)
+	if (loop_watch(l->loop, w, *kept, POLLER_IN, on_ready) == 0)
 		*kept = -1;
 	else /* no kernel memory: a pipe that is never read must not block the server */
 		fd_drop(kept);
@@ -467,7 +464,7 @@ static bool call_janitor(struct local *l)
 	if (launch_janitor(l->program, &l->pidfd) < 0)
 		return false;
 	l->pidfd_id = own_of(l->pidfd);
-	if (loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, on_janitor) < 0)
+	if (loop_watch(l->loop, &l->keeper, l->pidfd, POLLER_IN, on_janitor) < 0)
 		return false;
 	loop_timer_set(l->loop, &l->late, JANITOR_MS, on_janitor_late);
 	return true;
@@ -499,7 +496,7 @@ static void hang_up(struct local *l)
 	looks_leave(&l->looks);
 	local_go(l, LOCAL_HUNG_UP, l->end.survivors ? "survivors" : "the keepers are gone");
 	if (l->pidfd < 0 || spawn_reap(l->pidfd) ||
-	    loop_watch(l->loop, &l->keeper, l->pidfd, EPOLLIN, local_on_keeper) < 0)
+	    loop_watch(l->loop, &l->keeper, l->pidfd, POLLER_IN, local_on_keeper) < 0)
 		local_settle(l);
 }
 
@@ -587,9 +584,9 @@ static void local_on_control(struct loop_watch *w, uint32_t events)
 
 	if (local_is_disowned(l, w, events))
 		return;
-	if ((events & EPOLLOUT) && local_say(l, l->word)) {
+	if ((events & POLLER_OUT) && local_say(l, l->word)) {
 		l->word[0] = '\0';
-		loop_watch_change(l->loop, w, EPOLLIN);
+		loop_watch_change(l->loop, w, POLLER_IN);
 	}
 	while (w->fd >= 0) {
 		n = recv(w->fd, text, size, MSG_DONTWAIT);
@@ -623,7 +620,7 @@ static void insist(struct local *l, enum link_stop how, const char *word)
 		return;
 	snprintf(l->word, sizeof(l->word), "%s", word);
 	l->stop = how;
-	loop_watch_change(l->loop, &l->control, EPOLLIN | EPOLLOUT);
+	loop_watch_change(l->loop, &l->control, POLLER_IN | POLLER_OUT);
 }
 
 static void local_stop(struct link *link, enum link_stop how, long grace_ms)
@@ -680,15 +677,15 @@ static void watch_none(struct local *l)
 
 static int watch_all(struct local *l, const struct ends *ends)
 {
-	int r = loop_watch(l->loop, &l->control, ends->ours[3], EPOLLIN, local_on_control);
+	int r = loop_watch(l->loop, &l->control, ends->ours[3], POLLER_IN, local_on_control);
 
 	if (r == 0)
-		r = loop_watch(l->loop, &l->out, ends->ours[1], EPOLLIN, local_on_out);
+		r = loop_watch(l->loop, &l->out, ends->ours[1], POLLER_IN, local_on_out);
 	l->out.on_guess = local_on_guess;
 	if (r == 0 && ends->ours[2] >= 0)
-		r = loop_watch(l->loop, &l->err, ends->ours[2], EPOLLIN, on_err);
+		r = loop_watch(l->loop, &l->err, ends->ours[2], POLLER_IN, on_err);
 	if (r == 0 && ends->ours[0] >= 0)
-		r = loop_watch(l->loop, &l->in, ends->ours[0], EPOLLERR, local_on_in);
+		r = loop_watch(l->loop, &l->in, ends->ours[0], POLLER_ERR, local_on_in);
 	if (r < 0)
 		watch_none(l);
 	return r;

@@ -2,12 +2,13 @@
 #include "link/looks.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
+
+#include "os/thread.h"
 
 /* The links of all loops. This lock protects the ring; the lock of a loop protects the state of its
  * links. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX_INIT;
 static struct ring all = { &all, &all };
 
 /* Returns the first link of this loop in this state, or NULL. */
@@ -15,7 +16,7 @@ static struct looks *looks_find(const struct loop *loop, enum looks_state state)
 {
 	struct looks *found = NULL;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	RING_EACH(r, &all) {
 		struct looks *l = CONTAINER_OF(r, struct looks, in_all);
 
@@ -24,7 +25,7 @@ static struct looks *looks_find(const struct loop *loop, enum looks_state state)
 			break;
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return found;
 }
 
@@ -75,17 +76,17 @@ void looks_join(struct looks *l, struct loop *loop, void (*say)(struct looks *l,
 {
 	assert(say && loop && !l->loop);
 	l->say = say;
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	l->loop = loop;
 	ring_add(&all, &l->in_all);
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 }
 
 static bool looks_is_alone(const struct looks *l)
 {
 	bool alone = true;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	RING_EACH(r, &all) {
 		const struct looks *other = CONTAINER_OF(r, struct looks, in_all);
 
@@ -94,7 +95,7 @@ static bool looks_is_alone(const struct looks *l)
 			break;
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return alone;
 }
 
@@ -135,10 +136,10 @@ void looks_leave(struct looks *l)
 	if (!loop)
 		return;
 	looks_go(l, LOOKS_NONE);
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	ring_remove(&l->in_all);
 	l->loop = NULL;
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	if (state == LOOKS_LEADS) {
 		looks_tell(loop, "look");
 		looks_begin(loop);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -303,7 +302,7 @@ static void try_next(struct dial *d)
 		r = -errno;
 	/* if the socket is connected already, epoll reports it at once */
 	if (r == 0)
-		r = loop_watch(d->c->loop, &d->socket, fd, EPOLLOUT, on_socket);
+		r = loop_watch(d->c->loop, &d->socket, fd, POLLER_OUT, on_socket);
 	if (r < 0) {
 		if (fd >= 0)
 			close(fd);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -172,7 +171,7 @@ static void listener_on_again(struct loop_timer *t)
 {
 	struct listener *l = CONTAINER_OF(t, struct listener, again);
 
-	loop_watch_change(l->loop, &l->socket, EPOLLIN);
+	loop_watch_change(l->loop, &l->socket, POLLER_IN);
 }
 
 /* Ignore connections that ended before the accept. Without descriptors or memory the listener
@@ -188,7 +187,7 @@ static void accept_failed(struct listener *l, int error)
 		return;
 	default:
 		note(l, l->url, strerror(error));
-		loop_watch_change(l->loop, &l->socket, EPOLLERR);
+		loop_watch_change(l->loop, &l->socket, POLLER_ERR);
 		loop_timer_set(l->loop, &l->again, WAIT_MS, listener_on_again);
 	}
 }
@@ -305,10 +304,9 @@ static void remove_file(struct listener *l)
 static int set_up(struct listener *l, const struct listen_spec *spec, struct err *e)
 {
 	AUTO(fd_drop) int fd = -1;
-	int r = seats_init(&l->seats, &spec->seats);
+	int r = 0;
 
-	if (r < 0)
-		return err_set(e, r, "no random numbers");
+	seats_init(&l->seats, &spec->seats);
 	if (spec->url->kind == URL_WSS)
 		r = tls_server(spec->cert_file, spec->key_file, &l->rules.tls, e);
 	if (r == 0 && spec->fd < 0)
@@ -321,7 +319,7 @@ static int set_up(struct listener *l, const struct listen_spec *spec, struct err
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}
 	name_url(l, fd, spec->url);
-	r = loop_watch(l->loop, &l->socket, fd, EPOLLIN, on_connection);
+	r = loop_watch(l->loop, &l->socket, fd, POLLER_IN, on_connection);
 	if (r < 0)
 		return err_set(e, r, "cannot wait for connections: %s%s", strerror(-r),
 			       err_next(r));

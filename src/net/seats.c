@@ -4,18 +4,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
-#include <sys/types.h>
 
 #include "base/mem.h"
+#include "os/random.h"
 
-int seats_init(struct seats *s, const struct seats_limits *limits)
+void seats_init(struct seats *s, const struct seats_limits *limits)
 {
 	assert(limits->start <= limits->full && limits->rate <= 100 && limits->full > 0);
 	*s = (struct seats){ .limits = *limits };
-	if (getrandom(&s->random, sizeof(s->random), 0) != (ssize_t)sizeof(s->random))
-		return -EIO;
-	return 0;
+	random_fill(&s->random, sizeof(s->random));
 }
 
 void seats_done(struct seats *s)

@@ -43,8 +43,7 @@ struct seats {
 	uint64_t random;
 };
 
-/* 0, or -EIO: no random numbers available. */
-int seats_init(struct seats *s, const struct seats_limits *limits);
+void seats_init(struct seats *s, const struct seats_limits *limits);
 void seats_done(struct seats *s); /* every seat must have been left */
 /* Call for each new connection: drops a greeting, with the probability above. True: dropped one. */
 bool seats_make_room(struct seats *s);

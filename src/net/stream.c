@@ -6,14 +6,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/quiet.h"
 #include "net/socket.h"
+#include "os/fd.h"
 
 struct stream {
 	struct loop *loop;
@@ -129,20 +128,20 @@ static void stream_on_again(struct loop_timer *t)
 
 static uint32_t epoll_of(enum tls_want want, uint32_t otherwise)
 {
-	return want == TLS_READ ? EPOLLIN : want == TLS_WRITE ? EPOLLOUT : otherwise;
+	return want == TLS_READ ? POLLER_IN : want == TLS_WRITE ? POLLER_OUT : otherwise;
 }
 
-/* epoll reports a hang-up with any mask; EPOLLERR asks for nothing else. */
+/* epoll reports a hang-up with any mask; POLLER_ERR asks for nothing else. */
 static uint32_t wanted(const struct stream *s)
 {
-	uint32_t events = EPOLLERR;
+	uint32_t events = POLLER_ERR;
 
 	if (s->handshaking)
-		return events | epoll_of(s->greeting_wants, EPOLLIN | EPOLLOUT);
+		return events | epoll_of(s->greeting_wants, POLLER_IN | POLLER_OUT);
 	if (s->reading)
-		events |= epoll_of(s->read_wants, EPOLLIN);
+		events |= epoll_of(s->read_wants, POLLER_IN);
 	if (s->writing && s->in_fd == s->out_fd)
-		events |= epoll_of(s->write_wants, EPOLLOUT);
+		events |= epoll_of(s->write_wants, POLLER_OUT);
 	return events;
 }
 
@@ -151,22 +150,23 @@ static void watch_again(struct stream *s);
 static void stream_on_in(struct loop_watch *w, uint32_t events)
 {
 	struct stream *s = CONTAINER_OF(w, struct stream, in);
-	bool broken = events & (EPOLLERR | EPOLLHUP);
+	bool broken = events & (POLLER_ERR | POLLER_HUP);
 
 	if (broken && !s->handshaking && !s->reading && !s->writing) {
 		s->hung_up = true; /* not wanted now, and epoll would report it again and again */
 		watch_again(s);
 		return;
 	}
-	s->on_ready(s->ctx, broken || (events & epoll_of(s->read_wants, EPOLLIN)),
-		    s->writing && (broken || (events & epoll_of(s->write_wants, EPOLLOUT))));
+	s->on_ready(s->ctx, broken || (events & epoll_of(s->read_wants, POLLER_IN)),
+		    s->writing && (broken || (events & epoll_of(s->write_wants, POLLER_OUT))));
 }
 
 static void stream_on_out(struct loop_watch *w, uint32_t events)
 {
 	struct stream *s = CONTAINER_OF(w, struct stream, out);
 
-	if (s->writing || (events & (EPOLLERR | EPOLLHUP))) /* the next write reports the error */
+	if (s->writing ||
+	    (events & (POLLER_ERR | POLLER_HUP))) /* the next write reports the error */
 		s->on_ready(s->ctx, false, true);
 }
 
@@ -184,7 +184,7 @@ static void watch_again(struct stream *s)
 		 loop_watch(s->loop, &s->in, s->in_fd, wanted(s), stream_on_in) < 0)
 		loop_timer_set(s->loop, &s->again, 0, stream_on_again); /* to read the rest */
 	if (s->out.fd >= 0)
-		loop_watch_change(s->loop, &s->out, s->writing ? EPOLLOUT : EPOLLERR);
+		loop_watch_change(s->loop, &s->out, s->writing ? POLLER_OUT : POLLER_ERR);
 }
 
 int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
@@ -201,7 +201,7 @@ int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
 		r = 0;
 	}
 	if (r == 0 && s->out_fd != s->in_fd && s->out.fd < 0) {
-		r = loop_watch(s->loop, &s->out, s->out_fd, EPOLLERR, stream_on_out);
+		r = loop_watch(s->loop, &s->out, s->out_fd, POLLER_ERR, stream_on_out);
 		if (r == -EPERM)
 			r = 0; /* a write never blocks */
 	}
@@ -299,13 +299,13 @@ ssize_t stream_write(struct stream *s, const char *bytes, size_t len)
 
 	if (s->tls)
 		return write_tls(s, bytes, len);
-	if (s->out_is_socket)
+	if (s->out_is_socket) {
 		n = send(s->out_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	else if (loop_is_mine(s->loop)) /* the loop's thread has every signal blocked */
-		n = write(s->out_fd, bytes, len);
-	else
-		n = quiet_write(s->out_fd, bytes, len);
-	if (n < 0 && errno == EINTR)
-		return -EAGAIN;
-	return n < 0 ? -errno : n;
+		n = n < 0 ? -errno : n;
+	} else if (loop_is_mine(s->loop)) { /* the loop's thread has every signal blocked */
+		n = fd_write_ours(s->out_fd, bytes, len);
+	} else {
+		n = fd_write(s->out_fd, bytes, len);
+	}
+	return n == -EINTR ? -EAGAIN : n;
 }

@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "net/openssl.h"
+#include "os/thread.h"
 
 #define ERR_SYSTEM_FLAG       0x80000000ul
 #define ERR_REASON_OF         0xffful /* the bits that are a reason of libssl in 1.1 and in 3.x */
@@ -93,9 +93,9 @@ static void tls_load(void)
 
 static int need_library(struct err *e)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static struct once once = ONCE_INIT;
 
-	pthread_once(&once, tls_load);
+	once_run(&once, tls_load);
 	if (tls_failed.code && e)
 		*e = tls_failed;
 	return tls_failed.code;

@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
 #include "base/ring.h"
 #include "base/sha256.h"
+#include "os/random.h"
 
 static const size_t digits_of_level[] = { 0, 12, 40 };
 enum { LEVELS = 3 };
@@ -263,7 +263,7 @@ int names_add(struct names *n, const char *server, const char *tool)
 	uint64_t key;
 
 	assert(server && tool);
-	if (!n->room && getrandom(n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
+	if (!n->room && random_try(n->seed, sizeof(n->seed)) < 0)
 		memset(n->seed, 0, sizeof(n->seed)); /* early at boot: the table may be slow */
 	key = names_key(n, server, tool);
 	if (names_get(n, key, server, tool))

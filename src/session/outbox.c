@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "os/thread.h"
 
 #define CHILD_STATUS 70 /* exit status of a forked child that returns from a callback */
 
@@ -34,7 +34,7 @@ void outbox_done(struct outbox *o)
 
 bool outbox_is_mine(const struct outbox *o)
 {
-	return o->busy && pthread_equal(o->who, pthread_self());
+	return o->busy && thread_is_self(&o->who);
 }
 
 bool outbox_is_quiet(const struct outbox *o, const void *subject)
@@ -97,7 +97,7 @@ static bool outbox_run_first(struct outbox *o)
 	i->next = NULL;
 	if (!i->kind->is_wanted || i->kind->is_wanted(i)) {
 		o->busy = true;
-		o->who = pthread_self();
+		o->who = thread_self();
 		o->subject = i->subject;
 		loop_unlock(o->loop);
 		i->kind->run(i);
@@ -234,7 +234,7 @@ static void outbox_replace_thread(void *ctx)
 {
 	struct outbox *o = ctx;
 
-	pthread_detach(o->thread);
+	thread_detach(&o->thread);
 	o->started = false;
 	outbox_want(o); /* if this fails, the next call that passes a callback tries again */
 }
@@ -267,12 +267,12 @@ void outbox_stop(struct outbox *o)
 	loop_lock(o->loop);
 	assert(outbox_is_idle(o) && !o->stop);
 	o->stop = true;
-	mine = o->started && pthread_equal(o->thread, pthread_self());
+	mine = o->started && thread_is_self(&o->thread);
 	loop_call_back(o->loop);
 	loop_unlock(o->loop);
 	if (o->started && mine)
-		pthread_detach(o->thread);
+		thread_detach(&o->thread);
 	else if (o->started)
-		pthread_join(o->thread, NULL);
+		thread_join(&o->thread);
 	o->started = false;
 }

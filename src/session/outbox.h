@@ -12,14 +12,14 @@
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bell.h"
 #include "base/err.h"
 #include "base/loop.h"
-#include "base/origin.h"
+#include "os/bell.h"
+#include "os/origin.h"
+#include "os/thread.h"
 
 struct outbox_item;
 struct outbox_kind {
@@ -44,7 +44,7 @@ struct outbox {
 	bool visiting;    /* outbox_run reads answers, and runs the items that are put meanwhile */
 	struct outbox_item *first, **last;
 	bool busy;           /* a callback runs, */
-	pthread_t who;       /* on this thread, */
+	struct thread who;   /* on this thread, */
 	const void *subject; /* about this subject; NULL: a callback that is always wanted */
 	uint64_t put;        /* items that were put so far, */
 	uint64_t ran;        /* and items that were run or dropped */
@@ -52,7 +52,7 @@ struct outbox {
 
 	bool started; /* the callback thread runs */
 	bool stop;    /* the callback thread is to end */
-	pthread_t thread;
+	struct thread thread;
 	struct loop_lender lender; /* how the callback thread waits */
 
 	void (*on_abandoned)(void *ctx); /* NULL: not abandoned */

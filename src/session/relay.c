@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/quiet.h"
+#include "os/fd.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -160,7 +160,7 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 	/* Bytes that cannot be written at once are dropped. The file may be a pipe that no process
 	 * reads any more, and this thread, which may belong to the host, must not block. */
 	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
-		(void)!quiet_write(sv->stderr_fd, bytes, len);
+		(void)fd_write(sv->stderr_fd, bytes, len);
 	if (len && is_heard(sv))
 		tell_lines(sv, bytes, len);
 }

@@ -12,8 +12,8 @@
 
 #include "killick/killick.h"
 #include "base/loop.h"
-#include "base/origin.h"
 #include "base/spare.h"
+#include "os/origin.h"
 #include "session/era.h"
 #include "session/outbox.h"
 #include "session/pool.h"

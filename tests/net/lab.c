@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 struct lab lab;
-static pthread_cond_t news;
+static struct cond news;
 static struct peer *peers[LAB_PEERS + 16]; /* all that were ever made */
 static unsigned peer_count;
 static nlink_t threads; /* before the loop's */
@@ -35,34 +34,27 @@ static void on_turn(void *ctx)
 {
 	(void)ctx;
 	loop_lock(lab.loop);
-	pthread_cond_broadcast(&news);
+	cond_broadcast(&news);
 	loop_unlock(lab.loop);
 }
 
 void lab_open(void)
 {
-	pthread_condattr_t attr;
 	struct err e = ERR_INIT;
 
 	threads = count_threads();
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&news, &attr);
+	cond_init(&news);
 	if (loop_open(&lab.loop, on_turn, NULL, &e) < 0)
 		FAIL("%s", e.text);
 }
 
 void lab_wait(void)
 {
-	static struct timespec until;
-	int r;
+	static int64_t until_us;
 
-	if (!until.tv_sec) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += LAB_DEADLINE_S;
-	}
-	r = pthread_cond_timedwait(&news, loop_mutex(lab.loop), &until);
-	if (r)
+	if (!until_us)
+		until_us = loop_now_us() + LAB_DEADLINE_S * 1000000;
+	if (!cond_wait_until(&news, loop_mutex(lab.loop), until_us))
 		FAIL("it did not happen");
 }
 

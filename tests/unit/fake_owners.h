@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -63,7 +62,7 @@ static inline bool far_await_thread(void)
 		return false;
 	for (int i = 0; i < FAR_WATCHES; i++)
 		if (all[i].revents)
-			far_watches[i]->on_ready(far_watches[i], EPOLLIN);
+			far_watches[i]->on_ready(far_watches[i], POLLER_IN);
 	return true;
 }
 

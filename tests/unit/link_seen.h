@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 struct seen {
 	struct loop *loop;
 	struct link *link;
-	pthread_cond_t news;
+	struct cond news;
 	pid_t pid;
 	char level[16];
 	struct buf out, err;
@@ -40,7 +39,7 @@ static inline void on_started(void *ctx, pid_t pid, const char *level)
 
 	s->pid = pid;
 	snprintf(s->level, sizeof(s->level), "%s", level);
-	pthread_cond_broadcast(&s->news);
+	cond_broadcast(&s->news);
 }
 
 static inline void on_bytes(void *ctx, const char *bytes, size_t len)
@@ -50,7 +49,7 @@ static inline void on_bytes(void *ctx, const char *bytes, size_t len)
 	buf_add(&s->out, bytes, len);
 	if (s->pauses)
 		link_pause(s->link, true);
-	pthread_cond_broadcast(&s->news);
+	cond_broadcast(&s->news);
 }
 
 static inline void on_stderr(void *ctx, const char *bytes, size_t len)
@@ -63,7 +62,7 @@ static inline void on_stderr(void *ctx, const char *bytes, size_t len)
 static inline void on_eof(void *ctx)
 {
 	((struct seen *)ctx)->eof = true;
-	pthread_cond_broadcast(&((struct seen *)ctx)->news);
+	cond_broadcast(&((struct seen *)ctx)->news);
 }
 
 static inline void on_ended(void *ctx, const struct link_end *end)
@@ -74,7 +73,7 @@ static inline void on_ended(void *ctx, const struct link_end *end)
 	s->ended = true;
 	s->end = *end;
 	snprintf(s->report, sizeof(s->report), "%s", end->report);
-	pthread_cond_broadcast(&s->news);
+	cond_broadcast(&s->news);
 }
 
 static inline void on_stderr_eof(void *ctx)
@@ -90,7 +89,7 @@ static inline void on_exited(void *ctx, int exit_code, int exit_signal)
 	OK(!s->ended);
 	s->exited = true;
 	s->exit_code = exit_code;
-	pthread_cond_broadcast(&s->news);
+	cond_broadcast(&s->news);
 }
 
 static inline void on_room(void *ctx)
@@ -98,7 +97,7 @@ static inline void on_room(void *ctx)
 	struct seen *s = ctx;
 
 	s->rooms++;
-	pthread_cond_broadcast(&s->news);
+	cond_broadcast(&s->news);
 }
 
 static inline void nothing(void *ctx)
@@ -121,14 +120,11 @@ extern char **environ;
 
 static inline void begin(struct seen *s)
 {
-	pthread_condattr_t attr;
 	struct err e;
 
 	memset(s, 0, sizeof(*s));
 	s->out.max = s->err.max = 64 << 20;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->news, &attr);
+	cond_init(&s->news);
 	EQ(loop_open(&s->loop, nothing, NULL, &e), 0);
 }
 
@@ -176,11 +172,7 @@ static inline void start_shell(struct seen *s, const char *script)
 /* With the lock: wait for the next news. */
 static inline void await(struct seen *s)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += DEADLINE_S;
-	EQ(pthread_cond_timedwait(&s->news, loop_mutex(s->loop), &until), 0);
+	OK(cond_wait_until(&s->news, loop_mutex(s->loop), loop_now_us() + DEADLINE_S * 1000000));
 }
 
 static inline void await_bytes(struct seen *s, size_t len)

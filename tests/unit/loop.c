@@ -5,14 +5,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "os/thread.h"
 #include "t.h"
 
 static struct loop *loop;
-static pthread_cond_t news;
+static struct cond news;
 static int turns;
 
 static void on_turn(void *ctx)
@@ -20,28 +19,20 @@ static void on_turn(void *ctx)
 	(void)ctx;
 	loop_lock(loop);
 	turns++;
-	pthread_cond_broadcast(&news);
+	cond_broadcast(&news);
 	loop_unlock(loop);
 }
 
 static void begin(void)
 {
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&news, &attr);
+	cond_init(&news);
 	EQ(loop_open(&loop, on_turn, NULL, NULL), 0);
 }
 
 /* With the lock. */
 static void await(void)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += 8;
-	EQ(pthread_cond_timedwait(&news, loop_mutex(loop), &until), 0);
+	OK(cond_wait_until(&news, loop_mutex(loop), loop_now_us() + 8000000));
 }
 
 struct pipe_end {
@@ -57,7 +48,7 @@ static void on_ready(struct loop_watch *w, uint32_t events)
 	struct pipe_end *p = (struct pipe_end *)w;
 	ssize_t n = read(w->fd, p->got + p->len, sizeof(p->got) - p->len);
 
-	OK(events & EPOLLIN);
+	OK(events & POLLER_IN);
 	OK(loop_is_mine(loop));
 	p->len += n > 0 ? (size_t)n : 0;
 	if (p->once)
@@ -71,7 +62,7 @@ TEST(a_descriptor_is_read_when_it_is_ready)
 	begin();
 	EQ(pipe(p.pair), 0);
 	loop_lock(loop);
-	EQ(loop_watch(loop, &p.w, p.pair[0], EPOLLIN, on_ready), 0);
+	EQ(loop_watch(loop, &p.w, p.pair[0], POLLER_IN, on_ready), 0);
 	loop_unlock(loop);
 	EQ(write(p.pair[1], "abc", 3), 3);
 	loop_lock(loop);
@@ -109,8 +100,8 @@ TEST(an_event_for_a_stopped_watch_is_dropped)
 	EQ(write(rivals.a.pair[1], "x", 1), 1);
 	EQ(write(rivals.b.pair[1], "x", 1), 1);
 	loop_lock(loop);
-	EQ(loop_watch(loop, &rivals.a.w, rivals.a.pair[0], EPOLLIN, on_rival), 0);
-	EQ(loop_watch(loop, &rivals.b.w, rivals.b.pair[0], EPOLLIN, on_rival), 0);
+	EQ(loop_watch(loop, &rivals.a.w, rivals.a.pair[0], POLLER_IN, on_rival), 0);
+	EQ(loop_watch(loop, &rivals.b.w, rivals.b.pair[0], POLLER_IN, on_rival), 0);
 	while (!rivals.ran)
 		await();
 	EQ(rivals.ran, 1);
@@ -190,7 +181,7 @@ static void *churn(void *arg)
 		*q = p;
 		w = &q->w;
 		loop_lock(loop);
-		loop_watch(loop, w, q->pair[0], EPOLLIN, on_ready);
+		loop_watch(loop, w, q->pair[0], POLLER_IN, on_ready);
 		loop_unlock(loop);
 		if (write(p.pair[1], "x", 1) != 1)
 			return "write";
@@ -270,7 +261,7 @@ static void *talk(void *arg)
 	if (pipe(t.there) < 0 || pipe(t.back) < 0 || pthread_create(&peer, NULL, echo, &t))
 		return "setup";
 	loop_lock(loop);
-	loop_watch(loop, &t.w, t.back[0], EPOLLIN, on_answer);
+	loop_watch(loop, &t.w, t.back[0], POLLER_IN, on_answer);
 	for (t.wanted = 1; t.wanted <= 500; t.wanted++) {
 		if (write(t.there[1], "x", 1) != 1 ||
 		    !loop_wait(loop, has_answers, &t, loop_now_us() + 8000000))
@@ -315,7 +306,7 @@ TEST(after_a_wait_the_loop_drives_itself_again)
 	begin();
 	EQ(pipe(t.back), 0);
 	loop_lock(loop);
-	EQ(loop_watch(loop, &t.w, t.back[0], EPOLLIN, on_answer), 0);
+	EQ(loop_watch(loop, &t.w, t.back[0], POLLER_IN, on_answer), 0);
 	EQ(write(t.back[1], "x", 1), 1);
 	OK(loop_wait(loop, has_answers, &t, loop_now_us() + 8000000));
 	t.wanted = 2;
@@ -494,7 +485,7 @@ static void host_begin(struct pipe_end *p, struct bell *bell)
 	EQ(loop_host_open(loop, bell), 0);
 	EQ(pipe(p->pair), 0);
 	loop_lock(loop);
-	EQ(loop_watch(loop, &p->w, p->pair[0], EPOLLIN, on_host_ready), 0);
+	EQ(loop_watch(loop, &p->w, p->pair[0], POLLER_IN, on_host_ready), 0);
 	loop_unlock(loop);
 }
 
@@ -570,7 +561,7 @@ static bool on_talk_guess(struct loop_watch *w)
 	guesses++;
 	if (poll(&p, 1, 0) <= 0)
 		return false;
-	on_answer(w, EPOLLIN);
+	on_answer(w, POLLER_IN);
 	return t->answers > 0;
 }
 
@@ -583,8 +574,8 @@ TEST(guesses_do_not_starve_other_descriptors)
 	begin();
 	OK(pipe(t.back) == 0 && pipe(other.back) == 0);
 	loop_lock(loop);
-	EQ(loop_watch(loop, &t.w, t.back[0], EPOLLIN, on_answer), 0);
-	EQ(loop_watch(loop, &other.w, other.back[0], EPOLLIN, on_answer), 0);
+	EQ(loop_watch(loop, &t.w, t.back[0], POLLER_IN, on_answer), 0);
+	EQ(loop_watch(loop, &other.w, other.back[0], POLLER_IN, on_answer), 0);
 	t.w.on_guess = on_talk_guess;
 	for (int i = 0; i < 100; i++) {
 		if (i == 50)

@@ -23,13 +23,13 @@ static void add(struct queue *q, size_t *at, size_t len)
 /* Look at all pieces, then drop len bytes. */
 static void drop(struct queue *q, size_t *at, size_t len)
 {
-	struct iovec pieces[64];
+	struct fd_piece pieces[64];
 	int n = queue_pieces(q, pieces, 64);
 	size_t seen = 0;
 
 	for (int i = 0; i < n; i++)
-		for (size_t k = 0; k < pieces[i].iov_len; k++, seen++)
-			if (((char *)pieces[i].iov_base)[k] != next_byte(*at + seen))
+		for (size_t k = 0; k < pieces[i].len; k++, seen++)
+			if (((char *)pieces[i].bytes)[k] != next_byte(*at + seen))
 				FAIL("byte %zu is wrong", *at + seen);
 	OK(n == 64 || seen == q->len);
 	queue_drop(q, len);
@@ -39,13 +39,13 @@ static void drop(struct queue *q, size_t *at, size_t len)
 TEST(small_messages_share_a_block)
 {
 	struct queue q = { .len = 0 };
-	struct iovec pieces[4];
+	struct fd_piece pieces[4];
 
 	for (int i = 0; i < 64; i++)
 		queue_add(&q, "0123456789", 10);
 	EQ(q.len, 640);
 	EQ(queue_pieces(&q, pieces, 4), 1);
-	EQ(pieces[0].iov_len, 640);
+	EQ(pieces[0].len, 640);
 	queue_done(&q);
 	EQ(q.len, 0);
 	EQ(queue_pieces(&q, pieces, 4), 0);
@@ -75,11 +75,11 @@ TEST(no_more_pieces_are_given_than_asked_for)
 {
 	static char large[40000];
 	struct queue q = { .len = 0 };
-	struct iovec pieces[2];
+	struct fd_piece pieces[2];
 
 	for (int i = 0; i < 5; i++)
 		queue_add(&q, large, sizeof(large));
 	EQ(queue_pieces(&q, pieces, 2), 2);
-	EQ(pieces[0].iov_len, sizeof(large));
+	EQ(pieces[0].len, sizeof(large));
 	queue_done(&q);
 }

@@ -1,17 +1,17 @@
 /* origin.h - is this still the process that made an object, or a forked child?
  *
- * Every public function of the library asks this, so the check must be cheap: it reads a page that
- * the kernel zeroes in a forked child. getpid() would be a system call, and pthread_atfork would
- * leave a handler in the host. Threads: any.  Blocking: never.
+ * Every public function of the library asks this, so the check must be cheap: on Linux it reads a
+ * page that the kernel zeroes in a forked child. getpid() would be a system call, and
+ * pthread_atfork would leave a handler in the host. Windows has no fork: the answer is always yes.
+ * Threads: any.  Blocking: never.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct origin {
 	const volatile char *page; /* NULL: no such page, compare `pid` with getpid() */
-	pid_t pid;
+	int pid;
 };
 
 void origin_init(struct origin *o);

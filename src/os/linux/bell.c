@@ -1,5 +1,5 @@
 /* bell.c - see bell.h */
-#include "base/bell.h"
+#include "os/bell.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,7 +9,7 @@ int bell_init(struct bell *b)
 {
 	int pair[2];
 
-	*b = (struct bell){ -1, -1, { .dev = 0 } };
+	*b = (struct bell){ .out = -1, .in = -1 };
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	*b = (struct bell){ pair[0], pair[1], own_of(pair[0]) };
@@ -28,9 +28,9 @@ bool bell_ring(const struct bell *b)
 	if (!bell_is_ours(b))
 		return false;
 	do {
-		n = write(b->in, "", 1);
-	} while (n < 0 && errno == EINTR);
-	assert(n > 0 || errno == EAGAIN); /* without this byte a thread would sleep for ever */
+		n = fd_write_ours(b->in, "", 1); /* we have the other end: no SIGPIPE */
+	} while (n == -EINTR);
+	assert(n > 0 || n == -EAGAIN); /* without this byte a thread would sleep for ever */
 	return true;
 }
 
@@ -40,7 +40,7 @@ void bell_hush(const struct bell *b)
 	ssize_t n = sizeof(drop);
 
 	while (n == (ssize_t)sizeof(drop) && own_is(&b->id, b->out))
-		n = read(b->out, drop, sizeof(drop));
+		n = fd_read(b->out, drop, sizeof(drop));
 }
 
 void bell_done(struct bell *b)

@@ -1,5 +1,5 @@
 /* origin.c - see origin.h */
-#include "base/origin.h"
+#include "os/origin.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
