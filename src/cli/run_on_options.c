@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strings.h"
 #include "cli.h"
 #include "run_on.h"
@@ -95,7 +96,7 @@ static bool run_on_options_check(struct run_on_options *o, int *out_status)
 		cli_usage(VERB, "'--on' needs an environment, a URL or ssh:HOST");
 		return false;
 	}
-	if (cwd && *cwd != '/') {
+	if (cwd && path_kind(cwd) == PATH_RELATIVE) {
 		cli_usage(VERB,
 			  "'--cwd' must be an absolute path on the other machine, not '%.60s'",
 			  cwd);

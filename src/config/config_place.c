@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strings.h"
 #include "config/config_internal.h"
 #include "config/expand.h"
@@ -499,7 +500,7 @@ static void find_problem(const struct config *c, const struct config_server *s,
 		snprintf(out, size, "%s", p->problem);
 	else if (!s->recipe.cwd)
 		snprintf(out, size, "'cwd' is missing; give the working directory on that machine");
-	else if (*s->recipe.cwd != '/')
+	else if (path_kind(s->recipe.cwd) == PATH_RELATIVE)
 		snprintf(out, size, "'cwd' must be an absolute path on that machine, not '%.100s'",
 			 s->recipe.cwd);
 }

@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/emit.h"
-#include "wire/wire.h"
+#include "base/path.h"
 
 static const char *variable(char *const *envp, const char *name)
 {
@@ -26,11 +26,11 @@ static void add_uri(struct emit *j, const char *key, const char *path)
 {
 	AUTO(buf_done) struct buf uri = BUF_INIT(BUF_ANY_SIZE);
 
-	if (!path || *path != '/') {
+	if (!path || path_kind(path) != PATH_NATIVE) {
 		emit_null(j, key);
 		return;
 	}
-	wire_file_uri(&uri, path);
+	path_add_url(&uri, path);
 	emit_text(j, key, uri.data, uri.len);
 }
 

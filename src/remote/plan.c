@@ -7,8 +7,8 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strings.h"
-#include "wire/wire.h"
 
 /* The core variables of the protocol, for a policy that also inherits other variables. */
 static const char *const core[] = { "PATH", "SHELL",  "TMPDIR",   "TEMP",    "TMP",  "HOME",
@@ -38,9 +38,11 @@ int plan_check(const struct recipe *r, struct err *e)
 {
 	int error;
 
-	if (!r->cwd || r->cwd[0] != '/')
+	if (!r->cwd || path_kind(r->cwd) == PATH_RELATIVE)
 		return err_set(e, -EINVAL,
 			       "a server on an environment needs a cwd, an absolute path there");
+	if (path_kind(r->cwd) == PATH_WINDOWS && !can_be_sent(r->cwd))
+		return err_set(e, -EILSEQ, "the cwd is not UTF-8, which Windows paths must be");
 	error = check_list(r->argv, "argument", e);
 	if (error == 0)
 		error = check_list(r->envp, "variable", e);
@@ -129,7 +131,7 @@ void plan_emit(const struct recipe *r, struct emit *j, const char *tag)
 	AUTO(buf_done) struct buf uri = BUF_INIT(BUF_ANY_SIZE);
 
 	emit_names(j, "argv", (const char *const *)r->argv);
-	wire_file_uri(&uri, r->cwd);
+	path_add_url(&uri, r->cwd); /* plan_check has seen the cwd */
 	emit_text(j, "cwd", uri.data, uri.len);
 	emit_policy(r, j);
 	emit_env(r, j, tag);

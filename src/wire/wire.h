@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/emit.h"
 #include "base/json.h"
 
@@ -32,8 +31,6 @@
 /* A member "key":"<base64>" without a copy in between. */
 void wire_chunk(struct emit *j, const char *key, const void *bytes, size_t len);
 
-/* A path as a file: URI, appended; and back: *out is to be given to free(). -EINVAL when it is no
- * file: URI of an absolute path on this machine (an authority must be empty or localhost; %00 and
- * broken escapes are refused). */
-void wire_file_uri(struct buf *b, const char *path);
+/* The path of a file: URI that a peer sent, as this machine names the path (path_from_url, which
+ * says what -EINVAL means); *out is to be given to free(). */
 int wire_file_path(struct json uri, char **out);

@@ -162,6 +162,25 @@ TEST(the_default_directory_has_the_same_path, .timeout_ms = TEST_MS)
 	end_far();
 }
 
+TEST(a_directory_may_be_a_file_url_or_a_path_of_windows, .timeout_ms = TEST_MS)
+{
+	char here[200];
+
+	begin_far(NULL);
+	snprintf(here, sizeof(here), "%s/50%% \xc3\xa4#?\n", t_audit.dir);
+	EQ(shell("mkdir '50% \xc3\xa4#?'; $K run --on $ON --cwd "
+		 "\"file://$PWD/50%25%20%c3%a4%23%3f\" "
+		 "-- pwd </dev/null"),
+	   0);
+	STREQ(out, here);
+	/* no directory of this executor, but not refused before the executor has seen it */
+	EQ(shell("$K run --on $ON --cwd 'C:\\no\\such' -- pwd </dev/null"), 126);
+	SAYS("'/C:/no/such'");
+	EQ(shell("$K run --on $ON --cwd '\\\\server\\share' -- pwd </dev/null"), 69);
+	SAYS("cwd: not a file: URI");
+	end_far();
+}
+
 TEST(the_report_is_that_of_the_remote_keeper, .timeout_ms = TEST_MS)
 {
 	int p[2];
@@ -473,6 +492,7 @@ TEST(wrong_command_lines_are_refused, .timeout_ms = TEST_MS)
 		{ "$K run --on $ON", "missing '--'" },
 		{ "$K run --on $ON true", "missing '--'" },
 		{ "$K run --on $ON --cwd x -- true", "'--cwd' must be an absolute path" },
+		{ "$K run --on $ON --cwd C:x -- true", "'--cwd' must be an absolute path" },
 		{ "$K run --on $ON --log x -- true", "'--log' cannot be used with '--on'" },
 		{ "$K run --on $ON --control 9 -- true", "'--control' cannot be used with '--on'" },
 		{ "$K run --on $ON --sweep no -- true", "'--sweep' cannot be used with '--on'" },

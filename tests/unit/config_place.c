@@ -9,6 +9,7 @@
 #include "../t.h"
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 static char *env[] = { "HOME=/home/me",       "PATH=/bin",          "USER=me",  "TOKEN=s3cret",
 		       "SSH_AUTH_SOCK=/a/b",  "SPACED=two words",   "EMPTY=",   "WHERE=far.example",
@@ -278,6 +279,34 @@ TEST(servers_that_cannot_be_placed_are_not_started_here)
 		"'cwd' must be an absolute path on that machine, not '~/x'");
 	PROBLEM("{" SERVER("'cwd': './x'") ", 'environments': {'far': {" URL "}}}",
 		"'cwd' must be an absolute path on that machine, not './x'");
+	PROBLEM("{" SERVER("'cwd': 'C:x'") ", 'environments': {'far': {" URL "}}}",
+		"'cwd' must be an absolute path on that machine, not 'C:x'");
+	PROBLEM("{" SERVER("'cwd': 'file:///a%2'") ", 'environments': {'far': {" URL "}}}",
+		"'cwd' must be an absolute path on that machine, not 'file:///a%2'");
+}
+
+TEST(placed_servers_may_have_directories_of_windows)
+{
+	static const char *const dirs[] = { "C:\\a b",
+					    "C:/x",
+					    "\\\\server\\share",
+					    "file:///C:/a%20b",
+					    "file://server/share",
+					    "file:///srv" };
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		char text[300];
+
+		snprintf(text, sizeof(text),
+			 "{'environments': {'far': {" URL
+			 "}}, 'mcpServers': {'x': {'command': 'x', "
+			 "'environment': 'far', 'cwd': '%s'}}}",
+			 dirs[i]);
+		AUTO(config_done) struct config c = good(text);
+
+		OK(!c.servers->problem);
+		EQ(path_kind(c.servers->recipe.cwd), *dirs[i] == 'f' ? PATH_URL : PATH_WINDOWS);
+	}
 }
 
 TEST(a_server_that_cannot_be_placed_does_not_affect_the_others)

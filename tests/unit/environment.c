@@ -80,6 +80,59 @@ TEST(a_server_from_start_to_end)
 	far_close(&f);
 }
 
+/* Start a server in cwd; the executor, which has this greeting, is sent this directory. */
+static void start_in(const char *greeting, const char *cwd, const char *sent)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+	uint64_t id;
+
+	far_open(&f);
+	EQ(far_link_in(&f, &u, cwd), 0);
+	OK(far_attach(&f, greeting));
+	id = far_asked(&f, "process/start");
+	OK(far_says(&f, "cwd", sent));
+	far_refuse(id, -32603, "no");
+	EQ(u.ended, 1);
+	fake_pass(1000);
+	far_close(&f);
+}
+
+TEST(directories_are_sent_as_file_urls)
+{
+	static const char *const cases[][2] = {
+		{ "/50%/#1?", "file:///50%25/%231%3F" },
+		{ "C:\\Users\\Ann Lee", "file:///C:/Users/Ann%20Lee" },
+		{ "C:/x", "file:///C:/x" },
+		{ "D:\\50%\\#1?\\\xc3\x84", "file:///D:/50%25/%231%3F/%C3%84" },
+		{ "\\\\server\\share\\a b", "file://server/share/a%20b" },
+		{ "file:///C:/a b%20c", "file:///C:/a%20b%20c" },
+		{ "file://localhost/srv", "file:///srv" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		start_in(FAR_KILLICK, cases[i][0], cases[i][1]);
+		start_in(FAR_CODEX, cases[i][0], cases[i][1]);
+	}
+}
+
+TEST(directories_that_are_not_absolute_are_not_sent)
+{
+	static const char *const cases[] = { "x", "C:x", "\\x", "\\\\?\\C:\\x", "file:///%0" };
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		EQ(far_link_in(&f, &u, cases[i]), -EINVAL);
+		STREQ(f.e.text, "a server on an environment needs a cwd, an absolute path there");
+	}
+	EQ(far_link_in(&f, &u, "C:\\\xff"), -EILSEQ);
+	STREQ(f.e.text, "the cwd is not UTF-8, which Windows paths must be");
+	EQ(fake.connects, 0);
+	far_close(&f);
+}
+
 TEST(two_links_share_a_connection)
 {
 	AUTO(user_done) struct user a = { .link = NULL };

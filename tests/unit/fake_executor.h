@@ -344,7 +344,7 @@ static inline void far_close(struct far *f)
 	buf_done(&fake.out);
 }
 
-static inline int far_link(struct far *f, struct user *u)
+static inline int far_link_in(struct far *f, struct user *u, const char *cwd)
 {
 	static char *argv[] = { "srv", "--x y", "", NULL };
 	static char *envp[] = { "A=1", "B=x=\"y\"", NULL };
@@ -352,11 +352,16 @@ static inline int far_link(struct far *f, struct user *u)
 				     .session = "s",
 				     .argv = argv,
 				     .envp = envp,
-				     .cwd = "/srv/a b",
+				     .cwd = cwd,
 				     .grace_ms = 1500,
 				     .write_limit = 4u << 20 };
 
 	return environment_open_link(f->env, &spec, &user_events, u, &u->link, &f->e);
+}
+
+static inline int far_link(struct far *f, struct user *u)
+{
+	return far_link_in(f, u, "/srv/a b");
 }
 
 /* The next message that was sent; "" if there is none. */

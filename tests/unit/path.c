@@ -1,0 +1,191 @@
+/* path.c - absolute paths of POSIX systems and of Windows, and their file: URLs. */
+#include "base/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../t.h"
+#include "base/auto.h"
+#include "base/mem.h"
+
+/* The URL of a path, or "!"; until the next call. */
+static const char *url_of(const char *path)
+{
+	static char out[512];
+	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
+	int r = path_add_url(&b, path);
+
+	OK(r == 0 || (r == -EINVAL && b.len == 0 && path_kind(path) == PATH_RELATIVE));
+	snprintf(out, sizeof(out), "%s", r == 0 ? b.data : "!");
+	return out;
+}
+
+/* The path of a URL, or "!"; until the next call. */
+static const char *path_of(const char *url, enum path_kind kind)
+{
+	static char out[512];
+	char untouched[] = "untouched", *path = untouched;
+	int r = path_from_url(url, kind, &path);
+
+	OK(r == 0 || (r == -EINVAL && path == untouched));
+	snprintf(out, sizeof(out), "%s", r == 0 ? path : "!");
+	if (r == 0)
+		free(path);
+	return out;
+}
+
+static const char *posix(const char *url)
+{
+	return path_of(url, PATH_POSIX);
+}
+
+static const char *windows(const char *url)
+{
+	return path_of(url, PATH_WINDOWS);
+}
+
+TEST(the_kind_of_a_path_is_known_from_its_text)
+{
+	static const struct {
+		const char *text;
+		enum path_kind kind;
+	} cases[] = {
+		{ "/", PATH_POSIX },
+		{ "/srv/a b", PATH_POSIX },
+		{ "//server/share", PATH_POSIX },
+		{ "/C:/x", PATH_POSIX },
+		{ "C:\\", PATH_WINDOWS },
+		{ "C:\\x", PATH_WINDOWS },
+		{ "c:/x", PATH_WINDOWS },
+		{ "C:\\a b\\50%#?", PATH_WINDOWS },
+		{ "\\\\server\\share", PATH_WINDOWS },
+		{ "\\\\10.0.0.1\\c$\\x", PATH_WINDOWS },
+		{ "\\\\wsl$\\Debian\\home", PATH_WINDOWS },
+		{ "\\\\server/share/x", PATH_WINDOWS },
+		{ "file:///", PATH_URL },
+		{ "file:/srv", PATH_URL },
+		{ "file:///C:/x", PATH_URL },
+		{ "file:///C:", PATH_URL },
+		{ "file://localhost/srv", PATH_URL },
+		{ "file://LOCALHOST/C:/x", PATH_URL },
+		{ "file://server/share/x", PATH_URL },
+		{ "", PATH_RELATIVE },
+		{ "x", PATH_RELATIVE },
+		{ "~/x", PATH_RELATIVE },
+		{ "./x", PATH_RELATIVE },
+		{ "C:", PATH_RELATIVE },
+		{ "C:x", PATH_RELATIVE },
+		{ "1:\\x", PATH_RELATIVE },
+		{ "\xc3\x84:\\x", PATH_RELATIVE },
+		{ "\\x", PATH_RELATIVE },
+		{ "\\\\", PATH_RELATIVE },
+		{ "\\\\server", PATH_RELATIVE },
+		{ "\\\\server\\", PATH_RELATIVE },
+		{ "\\\\server\\\\share", PATH_RELATIVE },
+		{ "\\\\?\\C:\\x", PATH_RELATIVE },
+		{ "\\\\.\\pipe\\x", PATH_RELATIVE },
+		{ "\\\\localhost\\share", PATH_RELATIVE },
+		{ "\\\\a b\\share", PATH_RELATIVE },
+		{ "file:", PATH_RELATIVE },
+		{ "file://", PATH_RELATIVE },
+		{ "file:x", PATH_RELATIVE },
+		{ "file:C:/x", PATH_RELATIVE },
+		{ "file://server", PATH_RELATIVE },
+		{ "file://server/", PATH_RELATIVE },
+		{ "file://a%20b/share", PATH_RELATIVE },
+		{ "file://me@server/share", PATH_RELATIVE },
+		{ "file://server:80/share", PATH_RELATIVE },
+		{ "file:///x?y", PATH_RELATIVE },
+		{ "file:///x#y", PATH_RELATIVE },
+		{ "file:///x%0", PATH_RELATIVE },
+		{ "file:///x%gg", PATH_RELATIVE },
+		{ "file:///x%00", PATH_RELATIVE },
+		{ "http://server/x", PATH_RELATIVE },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (path_kind(cases[i].text) != cases[i].kind)
+			FAIL("'%s' is of another kind", cases[i].text);
+		OK((*url_of(cases[i].text) == '!') == (cases[i].kind == PATH_RELATIVE));
+	}
+}
+
+TEST(posix_paths_and_their_urls)
+{
+	STREQ(url_of("/"), "file:///");
+	STREQ(url_of("/srv/a b"), "file:///srv/a%20b");
+	STREQ(url_of("/50%/#1/why?"), "file:///50%25/%231/why%3F");
+	STREQ(url_of("/caf\xc3\xa9/\xff"), "file:///caf%C3%A9/%FF");
+	STREQ(url_of("/a\\b"), "file:///a%5Cb");
+	STREQ(posix("file:///srv/a%20b"), "/srv/a b");
+	STREQ(posix("file:///srv/a b"), "/srv/a b");
+	STREQ(posix("file:/srv"), "/srv");
+	STREQ(posix("file://localhost/srv"), "/srv");
+	STREQ(posix("file:///50%25/%231/why%3f"), "/50%/#1/why?");
+	STREQ(posix("file:///caf%C3%A9/%ff"), "/caf\xc3\xa9/\xff");
+	STREQ(posix("file:///C:/x"), "/C:/x");
+	STREQ(posix("file://server/share"), "!");
+	STREQ(posix("/srv"), "!");
+}
+
+TEST(drives_and_their_urls)
+{
+	STREQ(url_of("C:\\"), "file:///C:/");
+	STREQ(url_of("C:\\Users\\Ann Lee\\x"), "file:///C:/Users/Ann%20Lee/x");
+	STREQ(url_of("c:/Users/x"), "file:///c:/Users/x");
+	STREQ(url_of("D:\\50%\\#1\\why?"), "file:///D:/50%25/%231/why%3F");
+	STREQ(url_of("D:\\\xc3\x84rger\\\xe6\x97\xa5"), "file:///D:/%C3%84rger/%E6%97%A5");
+	STREQ(windows("file:///C:/"), "C:\\");
+	STREQ(windows("file:///C:"), "C:\\");
+	STREQ(windows("file:///c%3A/x"), "c:\\x");
+	STREQ(windows("file:/C:/x"), "C:\\x");
+	STREQ(windows("file://localhost/C:/x"), "C:\\x");
+	STREQ(windows("file:///C:/Users/Ann%20Lee/x"), "C:\\Users\\Ann Lee\\x");
+	STREQ(windows("file:///D:/50%25/%231/why%3F"), "D:\\50%\\#1\\why?");
+	STREQ(windows("file:///D:/%c3%84rger"), "D:\\\xc3\x84rger");
+	STREQ(windows("file:///srv/x"), "!");
+	STREQ(windows("file:///"), "!");
+	STREQ(windows("file:///C:x"), "!");
+	STREQ(windows("C:\\x"), "!");
+}
+
+TEST(shares_and_their_urls)
+{
+	STREQ(url_of("\\\\server\\share"), "file://server/share");
+	STREQ(url_of("\\\\server\\my files\\50%#"), "file://server/my%20files/50%25%23");
+	STREQ(url_of("\\\\wsl$\\Debian"), "file://wsl$/Debian");
+	STREQ(windows("file://server/share"), "\\\\server\\share");
+	STREQ(windows("file://server/my%20files/50%25%23"), "\\\\server\\my files\\50%#");
+	STREQ(windows("file://server/"), "!");
+	STREQ(windows("file://server//x"), "!");
+	STREQ(windows("file://localhost/share/x"), "!");
+}
+
+TEST(a_url_is_written_again_in_one_form)
+{
+	STREQ(url_of("file:/srv/a b"), "file:///srv/a%20b");
+	STREQ(url_of("file://localhost/C:/a%20b"), "file:///C:/a%20b");
+	STREQ(url_of("file:///C%3a/50%25%23%3f"), "file:///C:/50%25%23%3F");
+	STREQ(url_of("file:///C:/a%5cb"), "file:///C:/a%5Cb");
+	STREQ(url_of("file:///D:/\xc3\x84"), "file:///D:/%C3%84");
+	STREQ(url_of("file://server/share/a b"), "file://server/share/a%20b");
+	STREQ(url_of("file:///a%2"), "!");
+}
+
+TEST(every_byte_of_a_path_survives_the_way_to_a_url_and_back)
+{
+	static const char *const starts[] = { "/x", "C:\\x", "\\\\server\\x" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		for (int c = 1; c < 256; c++) {
+			enum path_kind kind = path_kind(starts[i]);
+			char path[32];
+
+			if (kind == PATH_WINDOWS && c == '/')
+				continue; /* becomes a backslash */
+			snprintf(path, sizeof(path), "%s%c!", starts[i], c);
+			STREQ(path_of(url_of(path), kind), path);
+		}
+}
