@@ -77,7 +77,13 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+/* On Windows a program that links the static library, not the DLL, defines KILLICK_STATIC.
+ * KILLICK_EXPORTS is defined while the library itself is compiled. */
+#if defined(_WIN32) && defined(KILLICK_EXPORTS)
+#define KILLICK_API __declspec(dllexport)
+#elif defined(_WIN32) && !defined(KILLICK_STATIC)
+#define KILLICK_API __declspec(dllimport)
+#elif !defined(_WIN32) && defined(__GNUC__)
 #define KILLICK_API __attribute__((visibility("default")))
 #else
 #define KILLICK_API
@@ -202,8 +208,16 @@ KILLICK_API int killick_open(const struct killick_options *options, struct killi
 /* With KILLICK_DISPATCH_HOST and KILLICK_DISPATCH_PULL: readable when callbacks, or items, wait;
  * with KILLICK_DISPATCH_HOST also when a server has written something that killick_dispatch is to
  * read. Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread runs the
- * timers, and reads when the host has not called killick_dispatch for 10 ms. */
+ * timers, and reads when the host has not called killick_dispatch for 10 ms. On Windows always -1:
+ * a host there waits for killick_handle. */
 KILLICK_API int killick_fd(const struct killick *k);
+#if defined(_WIN32)
+/* The counterpart of killick_fd on Windows: a HANDLE for WaitForMultipleObjects and the like, which
+ * is signalled while killick_dispatch (with KILLICK_DISPATCH_PULL: killick_next) has work. Owned by
+ * the runtime: the host must neither close nor reset it. NULL with
+ * KILLICK_DISPATCH_THREAD. */
+KILLICK_API void *killick_handle(const struct killick *k);
+#endif
 /* With KILLICK_DISPATCH_HOST: read the output of servers, and run the callbacks that wait. Returns
  * the number of callbacks that were run, 0 also while another thread runs them. Requests that the
  * callbacks make are written before this returns. */
