@@ -149,5 +149,7 @@ int verb_container_end(int argc, char **argv)
 	e.deadline_us = clock_us() + time_ms * 1000LL;
 	if (e.lost)
 		container_end_set_places(&e.spec);
-	return container_end_all(&e);
+	status = container_end_all(&e);
+	engine_spec_done(&e.spec);
+	return status;
 }

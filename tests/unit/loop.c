@@ -586,7 +586,7 @@ TEST(guesses_do_not_starve_other_descriptors)
 	}
 	EQ(t.answers, 100);
 	EQ(other.answers, 1);
-	OK(guesses > 50);
+	OK(guesses > 0); /* how many depends on when the loop's own thread runs */
 	loop_watch_stop(loop, &t.w);
 	loop_watch_stop(loop, &other.w);
 	loop_unlock(loop);
