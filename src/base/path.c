@@ -192,3 +192,71 @@ int path_add_url(struct buf *b, const char *path)
 	r = buf_adds(b, start);
 	return r < 0 ? r : path_add_encoded(b, path, kind == PATH_WINDOWS);
 }
+
+/* --- parts --- */
+
+static bool path_separates(char c, enum path_kind kind)
+{
+	return kind == PATH_WINDOWS ? path_is_separator(c) : c == '/';
+}
+
+const char *path_name(const char *path, enum path_kind kind)
+{
+	const char *name = path;
+
+	for (const char *p = path; *p; p++)
+		if (path_separates(*p, kind))
+			name = p + 1;
+	return name;
+}
+
+/* The length of the root of a path, its last separator included. */
+static size_t path_root(const char *path)
+{
+	size_t server;
+
+	if (*path == '/')
+		return 1;
+	if (path_is_drive(path))
+		return 3;
+	server = 2 + strcspn(path + 2, "\\/");
+	return server + 1 + strcspn(path + server + 1, "\\/");
+}
+
+bool path_go_up(char *path)
+{
+	enum path_kind kind = path_kind(path);
+	size_t root = path_root(path), len = strlen(path);
+
+	assert(kind == PATH_POSIX || kind == PATH_WINDOWS);
+	while (len > root && path_separates(path[len - 1], kind))
+		len--;
+	if (len <= root)
+		return false;
+	while (len > root && !path_separates(path[len - 1], kind))
+		len--;
+	while (len > root && path_separates(path[len - 1], kind))
+		len--;
+	path[len] = '\0';
+	return true;
+}
+
+bool path_is_below(const char *path, const char *dir)
+{
+	enum path_kind kind = path_kind(path);
+	size_t len = strlen(dir);
+
+	while (len > 0 && path_separates(dir[len - 1], kind))
+		len--;
+	if (kind != path_kind(dir))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		bool both = path_separates(path[i], kind) && path_separates(dir[i], kind);
+
+		if (!both && path[i] != dir[i] &&
+		    !(kind == PATH_WINDOWS && path[i] &&
+		      tolower((unsigned char)path[i]) == tolower((unsigned char)dir[i])))
+			return false;
+	}
+	return !path[len] || path_separates(path[len], kind);
+}

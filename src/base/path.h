@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 
 enum path_kind {
@@ -33,3 +35,14 @@ int path_add_url(struct buf *b, const char *path);
  * is no file: URL, has broken escapes, %00, a query or a fragment, or when its path is not an
  * absolute path of that kind. */
 int path_from_url(const char *url, enum path_kind kind, char **out);
+
+/* The part behind the last separator; all of the text when there is none. Only the separators of
+ * `kind` count: a backslash is a letter in names of POSIX. */
+const char *path_name(const char *path, enum path_kind kind);
+/* Remove the last name of an absolute path, POSIX or Windows. False: the path is a root (/, C:\,
+ * \\server\share), and stays. */
+bool path_go_up(char *path);
+/* Is `path` the directory `dir` or a path below it? Both are absolute. Paths of Windows are
+ * compared without regard to the case of ASCII letters, and the two separators are the same there.
+ */
+bool path_is_below(const char *path, const char *dir);

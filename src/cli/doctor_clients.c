@@ -39,7 +39,7 @@ static void doctor_clients_print_lost(const struct configfile *c)
 		const char *command = node_string(entry_word(e, 0));
 		char name[300], path[1024];
 
-		if (e->state != ENTRY_WRAPPED || !command || *command != '/' ||
+		if (e->state != ENTRY_WRAPPED || !command || path_kind(command) != PATH_NATIVE ||
 		    access(command, X_OK) == 0)
 			continue;
 		text_clean(e->name, strlen(e->name), name, sizeof(name));

@@ -93,39 +93,12 @@ void wrap_files_done(struct wrap_files *f)
 	f->count = 0;
 }
 
-/* Is this a directory that npx or npm puts into the PATH of the programs they start? */
-static bool wrap_is_passing(const char *dir, size_t len)
-{
-	static const char bin[] = "/node_modules/.bin";
-	size_t n = sizeof(bin) - 1;
-
-	return memmem(dir, len, "/_npx/", 6) || (len >= n && memcmp(dir + len - n, bin, n) == 0);
-}
-
-/* Find killick in an absolute directory of PATH. */
-static bool wrap_find_in_path(char *out, size_t size)
-{
-	const char *path = getenv("PATH");
-	struct stat st;
-
-	while (path && *path) {
-		size_t n = strcspn(path, ":");
-
-		if (*path == '/' && !wrap_is_passing(path, n) &&
-		    snprintf(out, size, "%.*s/killick", (int)n, path) < (int)size &&
-		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
-			return true;
-		path += n + (path[n] == ':');
-	}
-	return false;
-}
-
 bool wrap_find_killick(const char *verb, struct wrap_killick *out)
 {
 	char found[PATH_MAX + 32], real[PATH_MAX];
 
 	out->name = NULL;
-	if (wrap_find_in_path(out->absolute, sizeof(out->absolute))) {
+	if (machine_find_killick(&machine_here, out->absolute, sizeof(out->absolute))) {
 		out->name = "killick";
 		return true;
 	}
@@ -134,7 +107,7 @@ bool wrap_find_killick(const char *verb, struct wrap_killick *out)
 			      "beside this program; reinstall killick");
 		return false;
 	}
-	if (strstr(real, "/_npx/")) {
+	if (machine_is_npx_cache(real, strlen(real))) {
 		cli_say(verb,
 			"killick runs from the cache of npx, which npm may delete; install it "
 			"with 'npm install -g killick' and try again");
@@ -154,6 +127,7 @@ static void wrap_plan(struct wrap *w)
 {
 	struct configfile_plan plan = { .action = w->action,
 					.server = w->server,
+					.system = machine_here.system,
 					.name = w->killick.name,
 					.absolute = w->killick.absolute };
 

@@ -32,11 +32,11 @@ const char *wrap_state(const struct configfile *c, size_t i, enum action action)
 
 void wrap_show_path(const char *path, char *out, size_t size)
 {
-	const char *home = getenv("HOME");
+	const char *home = machine_home(&machine_here);
 	size_t n = home ? strlen(home) : 0;
 	char text[4200];
 
-	if (n > 1 && strncmp(path, home, n) == 0 && path[n] == '/')
+	if (n > 1 && path_is_below(path, home) && strchr("/\\", path[n]) && path[n])
 		snprintf(text, sizeof(text), "~%s", path + n);
 	else
 		snprintf(text, sizeof(text), "%s", path);

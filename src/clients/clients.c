@@ -1,7 +1,7 @@
 /* clients.c - see clients.h */
 #include "clients.h"
 
-#include <glob.h>
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 
 #define CODE_STORAGE(id_)                                                                          \
 	"+/Code/User/globalStorage/" id_ " +/Code@-@Insiders/User/globalStorage/" id_              \
@@ -18,54 +19,63 @@
 
 static const struct client clients[] = {
 	{ "claude-code", "Claude Code", KEYS_MCP_SERVERS | KEYS_PROJECTS, false,
-	  "~/.claude.json .mcp.json", "CLAUDE_CONFIG_DIR", "~" },
+	  "~/.claude.json .mcp.json", "CLAUDE_CONFIG_DIR", "~", NULL },
 	{ "claude-desktop", "Claude Desktop", KEYS_MCP_SERVERS, true,
-	  "+/Claude/claude_desktop_config.json", NULL, NULL },
+	  "+/Claude/claude_desktop_config.json", NULL, NULL,
+	  "+/Claude/claude_desktop_config.json "
+	  "%/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json" },
 	{ "codex", "Codex", KEYS_MCP_SERVERS_TOML, false, "~/.codex/config.toml .codex/config.toml",
-	  "CODEX_HOME", "~/.codex" },
+	  "CODEX_HOME", "~/.codex", NULL },
 	{ "vscode", "VS Code", KEYS_SERVERS, true,
 	  "+/Code/User/mcp.json +/Code/User/profiles/*/mcp.json +/Code@-@Insiders/User/mcp.json "
 	  "+/Code@-@Insiders/User/profiles/*/mcp.json +/VSCodium/User/mcp.json .vscode/mcp.json",
-	  NULL, NULL },
+	  NULL, NULL, NULL },
 	{ "copilot", "Copilot CLI", KEYS_MCP_SERVERS, false,
-	  "~/.copilot/mcp-config.json .github/mcp.json", "COPILOT_HOME", "~/.copilot" },
+	  "~/.copilot/mcp-config.json .github/mcp.json", "COPILOT_HOME", "~/.copilot", NULL },
 	{ "cursor", "Cursor", KEYS_MCP_SERVERS, true, "~/.cursor/mcp.json .cursor/mcp.json", NULL,
-	  NULL },
+	  NULL, NULL },
 	{ "windsurf", "Windsurf", KEYS_MCP_SERVERS, true,
-	  "~/.codeium/windsurf/mcp_config.json ~/.codeium/mcp_config.json", NULL, NULL },
+	  "~/.codeium/windsurf/mcp_config.json ~/.codeium/mcp_config.json", NULL, NULL, NULL },
 	{ "gemini", "Gemini CLI", KEYS_MCP_SERVERS, false,
-	  "~/.gemini/settings.json .gemini/settings.json", NULL, NULL },
+	  "~/.gemini/settings.json .gemini/settings.json", NULL, NULL, NULL },
 	{ "antigravity", "Antigravity", KEYS_MCP_SERVERS, true,
-	  "~/.gemini/config/mcp_config.json ~/.gemini/antigravity/mcp_config.json", NULL, NULL },
+	  "~/.gemini/config/mcp_config.json ~/.gemini/antigravity/mcp_config.json", NULL, NULL,
+	  NULL },
 	{ "opencode", "opencode", KEYS_MCP, false,
 	  "+/opencode/opencode.json +/opencode/opencode.jsonc +/opencode/config.json opencode.json "
 	  "opencode.jsonc .opencode/opencode.json .opencode/opencode.jsonc",
-	  NULL, NULL },
-	{ "goose", "goose", KEYS_EXTENSIONS, false, "+/goose/config.yaml", NULL, NULL },
+	  "XDG_CONFIG_HOME", "~/.config",
+	  "~/.config/opencode/opencode.json ~/.config/opencode/opencode.jsonc "
+	  "~/.config/opencode/config.json opencode.json opencode.jsonc .opencode/opencode.json "
+	  ".opencode/opencode.jsonc" },
+	{ "goose", "goose", KEYS_EXTENSIONS, false, "+/goose/config.yaml", NULL, NULL,
+	  "+/Block/goose/config/config.yaml" },
 	{ "zed", "Zed", KEYS_CONTEXT_SERVERS, true, "+/zed/settings.json .zed/settings.json", NULL,
-	  NULL },
+	  NULL, "+/Zed/settings.json .zed/settings.json" },
 	{ "cline", "Cline", KEYS_MCP_SERVERS, true,
 	  "~/.cline/data/settings/cline_mcp_settings.json " CODE_STORAGE(
 		  "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
-	  NULL, NULL },
+	  NULL, NULL, NULL },
 	{ "roo", "Roo Code", KEYS_MCP_SERVERS, true,
 	  ".roo/mcp.json " CODE_STORAGE("rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
-	  NULL, NULL },
+	  NULL, NULL, NULL },
 	{ "kilo", "Kilo Code", KEYS_MCP_SERVERS, true,
 	  ".kilocode/mcp.json " CODE_STORAGE("kilocode.kilo-code/settings/mcp_settings.json"), NULL,
-	  NULL },
+	  NULL, NULL },
 	{ "kiro", "Kiro", KEYS_MCP_SERVERS, true,
-	  "~/.kiro/settings/mcp.json .kiro/settings/mcp.json", NULL, NULL },
+	  "~/.kiro/settings/mcp.json .kiro/settings/mcp.json", NULL, NULL, NULL },
 	{ "continue", "Continue", KEYS_MCP_SERVERS, true,
 	  "~/.continue/config.yaml ~/.continue/mcpServers/*.yaml ~/.continue/mcpServers/*.json "
 	  ".continue/mcpServers/*.yaml .continue/mcpServers/*.json",
-	  NULL, NULL },
-	{ "lmstudio", "LM Studio", KEYS_MCP_SERVERS, true, "~/.lmstudio/mcp.json", NULL, NULL },
+	  NULL, NULL, NULL },
+	{ "lmstudio", "LM Studio", KEYS_MCP_SERVERS, true, "~/.lmstudio/mcp.json", NULL, NULL,
+	  NULL },
 	{ "junie", "Junie", KEYS_MCP_SERVERS, true, "~/.junie/mcp/mcp.json .junie/mcp/mcp.json",
-	  NULL, NULL },
+	  NULL, NULL, NULL },
 	{ "qwen", "Qwen Code", KEYS_MCP_SERVERS, false, "~/.qwen/settings.json .qwen/settings.json",
-	  NULL, NULL },
-	{ "amp", "Amp", KEYS_AMP, false, "+/amp/settings.json .amp/settings.json", NULL, NULL },
+	  NULL, NULL, NULL },
+	{ "amp", "Amp", KEYS_AMP, false, "+/amp/settings.json .amp/settings.json", NULL, NULL,
+	  "~/.config/amp/settings.json .amp/settings.json" },
 };
 enum { CLIENTS = sizeof(clients) / sizeof(clients[0]), ABOVE_MAX = 64 };
 
@@ -118,32 +128,124 @@ static bool clients_next(const char **list, char *out, size_t size)
 	return true;
 }
 
-const struct client *clients_of_path(const char *path)
+/* Does the path end with these names? */
+static bool clients_ends_with(const char *path, const char *tail)
+{
+	size_t n = strlen(tail), len = strlen(path);
+
+	if (len < n || (len > n && path[len - n - 1] != '/' && path[len - n - 1] != '\\'))
+		return false;
+	for (path += len - n; *tail; path++, tail++)
+		if (*path != *tail && !(*path == '\\' && *tail == '/'))
+			return false;
+	return true;
+}
+
+static bool clients_has_file(const char *list, const char *path)
 {
 	char pattern[256];
 
-	for (size_t i = 0; i < CLIENTS; i++) {
-		const char *list = clients[i].files;
+	while (list && clients_next(&list, pattern, sizeof(pattern)))
+		if (clients_ends_with(path, pattern + strspn(pattern, "~+%/")))
+			return true;
+	return false;
+}
 
-		while (clients_next(&list, pattern, sizeof(pattern))) {
-			const char *tail = pattern + strspn(pattern, "~+/");
-			size_t n = strlen(tail), len = strlen(path);
-
-			if (len >= n && strcmp(path + len - n, tail) == 0 &&
-			    (len == n || path[len - n - 1] == '/'))
-				return &clients[i];
-		}
-	}
+const struct client *clients_of_path(const char *path)
+{
+	for (size_t i = 0; i < CLIENTS; i++)
+		if (clients_has_file(clients[i].files, path) ||
+		    clients_has_file(clients[i].files_on_windows, path))
+			return &clients[i];
 	return NULL;
 }
 
-static bool clients_have(const struct client_files *f, const struct stat *st)
+/* --- the paths of one client --- */
+
+/* The directory that the first character of a pattern stands for, and what follows it; NULL: the
+ * machine has no such directory. */
+static const char *clients_start(const struct machine *m, char mark, const char **out_then)
+{
+	const char *config;
+
+	*out_then = "";
+	if (m->system == MACHINE_WINDOWS && mark != '~')
+		return machine_directory(m, mark == '+' ? "APPDATA" : "LOCALAPPDATA");
+	config = mark == '+' ? machine_directory(m, "XDG_CONFIG_HOME") : NULL;
+	if (mark == '+' && !config)
+		*out_then = "/.config";
+	return config ? config : machine_home(m);
+}
+
+static bool clients_is_users(const char *pattern)
+{
+	return strchr("~+%", *pattern) != NULL;
+}
+
+/* A pattern of the user's files with its beginning replaced. NULL: there is no such directory. */
+static char *clients_user_path(const struct client *c, const struct machine *m, const char *pattern)
+{
+	const char *moved = machine_directory(m, c->home_var), *start, *then = "", *rest;
+	size_t n = c->home_dir ? strlen(c->home_dir) : 0;
+	AUTO(buf_done) struct buf path = BUF_INIT(BUF_ANY_SIZE);
+
+	if (moved && n && strncmp(pattern, c->home_dir, n) == 0 && pattern[n] == '/') {
+		start = moved;
+		rest = pattern + n;
+	} else {
+		start = clients_start(m, *pattern, &then);
+		rest = pattern + 1;
+	}
+	if (!start)
+		return NULL;
+	buf_adds(&path, start);
+	n = path.len;
+	buf_adds(&path, then);
+	buf_adds(&path, rest);
+	for (; m->system == MACHINE_WINDOWS && n < path.len; n++)
+		if (path.data[n] == '/')
+			path.data[n] = '\\';
+	return buf_take(&path);
+}
+
+static char *clients_project_path(const char *project, const char *pattern)
+{
+	struct buf path = BUF_INIT(BUF_ANY_SIZE);
+
+	buf_addf(&path, "%s/%s", project, pattern);
+	return buf_take(&path);
+}
+
+static const char *clients_column(const struct client *c, const struct machine *m)
+{
+	return m->system == MACHINE_WINDOWS && c->files_on_windows ? c->files_on_windows : c->files;
+}
+
+char **clients_paths(const struct client *c, const struct machine *m)
+{
+	const char *list = clients_column(c, m);
+	char pattern[256], **paths = NULL;
+
+	while (clients_next(&list, pattern, sizeof(pattern))) {
+		char *path = clients_is_users(pattern) ? clients_user_path(c, m, pattern)
+						       : mem_dup(pattern);
+
+		if (path)
+			strings_add(&paths, path);
+	}
+	return paths;
+}
+
+/* --- files that exist --- */
+
+static bool clients_have(const struct client_files *f, const char *path, const struct stat *st)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		struct stat other;
 
 		if (stat(f->list[i].path, &other) == 0 && other.st_ino == st->st_ino &&
-		    other.st_dev == st->st_dev)
+		    other.st_dev == st->st_dev &&
+		    (st->st_ino || strcmp(f->list[i].path, path) == 0)) /* 0: no numbers */
 			return true;
 	}
 	return false;
@@ -155,98 +257,109 @@ static void clients_add_file(const struct client *c, const char *path, bool proj
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || clients_have(out, &st))
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || clients_have(out, path, &st))
 		return;
 	out->list = mem_grow(out->list, out->count + 1, sizeof(*out->list));
 	out->list[out->count++] =
 		(struct client_file){ .client = c, .path = mem_dup(path), .project = project };
 }
 
-/* Add the file, or the files that match. Only patterns of the table may be expanded: a directory of
- * the user may have the name [id]. */
-static void clients_add(const struct client *c, const char *path, bool pattern, bool project,
-			struct client_files *out)
+static int clients_by_name(const void *a, const void *b)
 {
-	glob_t found = { .gl_pathc = 0 };
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-	if (!pattern) {
-		clients_add_file(c, path, project, out);
-		return;
+/* The names in a directory that begin and end with these texts, sorted; a * is no leading dot. */
+static char **clients_names_in(const char *dir, const char *begin, size_t begin_len,
+			       const char *end, size_t end_len)
+{
+	DIR *d = opendir(dir);
+	char **names = NULL;
+	struct dirent *e;
+
+	while (d && (e = readdir(d)) != NULL) {
+		size_t len = strlen(e->d_name);
+
+		if (e->d_name[0] != '.' && len >= begin_len + end_len &&
+		    strncmp(e->d_name, begin, begin_len) == 0 &&
+		    strncmp(e->d_name + len - end_len, end, end_len) == 0)
+			strings_add(&names, mem_dup(e->d_name));
 	}
-	if (glob(path, 0, NULL, &found) != 0)
-		return;
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		clients_add_file(c, found.gl_pathv[i], project, out);
-	globfree(&found);
+	if (d)
+		closedir(d);
+	if (names)
+		qsort(names, strings_count(names), sizeof(*names), clients_by_name);
+	return names;
 }
 
-static const char *clients_variable(const char *name)
+/* Add the files for a path in which the name with the last * stands for any such name. (Directories
+ * of the user before it may have a * that means itself.) */
+static void clients_add_matches(const struct client *c, const char *path, bool project,
+				struct client_files *out)
 {
-	const char *value = name ? getenv(name) : NULL;
+	const char *star = strrchr(path, '*'), *rest = star + 1 + strcspn(star + 1, "/\\");
+	AUTO(mem_drop) char *before = mem_text(path, (size_t)(star - path));
+	size_t dir_len = (size_t)(path_name(before, machine_paths(&machine_here)) - before);
+	AUTO(mem_drop) char *dir = mem_text(path, dir_len);
+	char **names = clients_names_in(dir, before + dir_len, strlen(before) - dir_len, star + 1,
+					(size_t)(rest - star - 1));
 
-	return value && *value == '/' ? value : NULL;
-}
+	for (char **name = names; name && *name; name++) {
+		AUTO(buf_done) struct buf found = BUF_INIT(BUF_ANY_SIZE);
 
-/* Replace the beginning of a pattern for a file of the user. Returns false if the directory is
- * unknown or the path is too long. */
-static bool clients_user_path(const struct client *c, const char *pattern, char *out, size_t size)
-{
-	const char *home = clients_variable("HOME"), *config = clients_variable("XDG_CONFIG_HOME");
-	const char *moved = clients_variable(c->home_var);
-	size_t n = c->home_dir ? strlen(c->home_dir) : 0;
-
-	if (moved && c->home_dir && strncmp(pattern, c->home_dir, n) == 0 && pattern[n] == '/')
-		return snprintf(out, size, "%s%s", moved, pattern + n) < (int)size;
-	if (*pattern == '+' && config)
-		return snprintf(out, size, "%s%s", config, pattern + 1) < (int)size;
-	if (!home)
-		return false;
-	return snprintf(out, size, "%s%s%s", home, *pattern == '+' ? "/.config" : "", pattern + 1) <
-	       (int)size;
+		buf_addf(&found, "%s%s%s", dir, *name, rest);
+		clients_add_file(c, found.data, project, out);
+	}
+	strings_free(names);
 }
 
 /* Add the files of one client in the home directory, or in the directory `project`. */
 static void clients_look(const struct client *c, const char *project, struct client_files *out)
 {
-	const char *list = c->files;
-	char pattern[256], path[PATH_MAX];
+	const char *list = clients_column(c, &machine_here);
+	char pattern[256];
 
 	while (clients_next(&list, pattern, sizeof(pattern))) {
-		bool user = *pattern == '~' || *pattern == '+', any = strchr(pattern, '*');
+		AUTO(mem_drop) char *path = NULL;
+		bool user = clients_is_users(pattern);
 
-		if (user && !project && clients_user_path(c, pattern, path, sizeof(path)))
-			clients_add(c, path, any, false, out);
-		if (!user && project &&
-		    snprintf(path, sizeof(path), "%s/%s", project, pattern) < (int)sizeof(path))
-			clients_add(c, path, any, true, out);
+		if (user && !project)
+			path = clients_user_path(c, &machine_here, pattern);
+		if (!user && project)
+			path = clients_project_path(project, pattern);
+		if (path && strchr(pattern, '*'))
+			clients_add_matches(c, path, !user, out);
+		else if (path)
+			clients_add_file(c, path, !user, out);
 	}
+}
+
+/* Is this directory the top of a git work tree? */
+static bool clients_has_git(const char *dir)
+{
+	AUTO(buf_done) struct buf git = BUF_INIT(BUF_ANY_SIZE);
+
+	buf_addf(&git, "%s/.git", dir);
+	return access(git.data, F_OK) == 0;
 }
 
 /* Go to the parent directory. Returns false at the top of the project. */
 static bool clients_go_up(char *dir)
 {
-	const char *home = clients_variable("HOME");
-	char git[PATH_MAX + 8];
-	char *slash = strrchr(dir, '/');
+	const char *home = machine_home(&machine_here);
 
-	snprintf(git, sizeof(git), "%s/.git", dir);
-	if (access(git, F_OK) == 0 || slash == dir || (home && strcmp(home, dir) == 0))
-		return false;
-	*slash = '\0';
-	return true;
+	return !clients_has_git(dir) && !(home && strcmp(home, dir) == 0) && path_go_up(dir);
 }
 
 /* Is dir inside a git work tree? If not, only the working directory is the project. */
 static bool clients_is_below_git(const char *start)
 {
-	char dir[PATH_MAX], git[PATH_MAX + 8];
+	AUTO(mem_drop) char *dir = mem_dup(start);
 
-	snprintf(dir, sizeof(dir), "%s", start);
-	do {
-		snprintf(git, sizeof(git), "%s/.git", dir);
-		if (access(git, F_OK) == 0)
+	do
+		if (clients_has_git(dir))
 			return true;
-	} while (clients_go_up(dir));
+	while (clients_go_up(dir));
 	return false;
 }
 
@@ -259,7 +372,7 @@ void clients_find(const char *only, struct client_files *out)
 	for (size_t i = 0; i < CLIENTS; i++)
 		if (!only || strcmp(only, clients[i].name) == 0)
 			clients_look(&clients[i], NULL, out);
-	if (!getcwd(dir, sizeof(dir)) || *dir != '/')
+	if (!getcwd(dir, sizeof(dir)) || path_kind(dir) != machine_paths(&machine_here))
 		return;
 	tree = clients_is_below_git(dir);
 	do {

@@ -13,18 +13,20 @@
 #include <stddef.h>
 
 #include "entry.h"
+#include "machine.h"
 
 struct client {
 	const char *name;  /* for --only and tables: "claude-code" */
 	const char *title; /* "Claude Code" */
 	unsigned keys;     /* enum entry_keys */
 	bool desktop;      /* the desktop starts the client, with another PATH than the shell */
-	/* Patterns (glob) of paths, separated by spaces; @ is a space. ~ is the home directory, or
-	 * the value of `home_var`; + is ~/.config, or XDG_CONFIG_HOME; else a path in the project.
-	 */
+	/* Patterns of paths, separated by spaces; @ is a space, and one name may have a *. ~ is the
+	 * home directory, or the value of `home_var`; + is ~/.config, or XDG_CONFIG_HOME; on
+	 * Windows + is APPDATA, and % is LOCALAPPDATA; else a path in the project. */
 	const char *files;
-	const char *home_var; /* the variable that replaces `home_dir`; NULL: none */
-	const char *home_dir; /* "~/.codex" */
+	const char *home_var;         /* the variable that replaces `home_dir`; NULL: none */
+	const char *home_dir;         /* "~/.codex" */
+	const char *files_on_windows; /* NULL: as `files` */
 };
 
 struct client_file {
@@ -44,11 +46,16 @@ struct client_files {
 void clients_find(const char *only, struct client_files *out);
 void clients_done(struct client_files *f);
 
+/* Returns the paths of the files that a client would have on the machine, existing or not, *
+ * included; those of a project are relative. To be given to strings_free. */
+char **clients_paths(const struct client *c, const struct machine *m);
+
 /* Returns the client with this name, or NULL. */
 const struct client *clients_get(const char *name);
 /* Returns client i of the table; NULL behind the last client. */
 const struct client *clients_at(size_t i);
-/* Returns the client of a file that the user names, by its path; NULL: not known. */
+/* Returns the client of a file that the user names, by its path, of any operating system; NULL: not
+ * known. */
 const struct client *clients_of_path(const char *path);
 /* Write all names, with ", " between them. */
 void clients_names(char *out, size_t size);

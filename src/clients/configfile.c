@@ -227,8 +227,25 @@ static void configfile_hide_secrets(struct configfile *c)
 	}
 }
 
+/* A command of several words in one string is split by a shell, and Windows has no shell that
+ * splits as clients do. */
+static void configfile_refuse_strings(struct configfile *c)
+{
+	for (size_t i = 0; i < c->entries.count; i++) {
+		struct entry *e = &c->entries.list[i];
+
+		if (e->state == ENTRY_BARE && entry_is_windows_line(e)) {
+			e->state = ENTRY_OTHER;
+			e->why = "the command and its arguments are one string: move the arguments "
+				 "to args";
+		}
+	}
+}
+
 void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 {
+	if (p->system == MACHINE_WINDOWS && p->action == ACTION_WRAP)
+		configfile_refuse_strings(c);
 	c->killick = p->name && !(c->client && c->client->desktop) ? p->name : p->absolute;
 	for (size_t i = 0; i < c->entries.count; i++)
 		c->planned[i] = configfile_wants(c, i, p);

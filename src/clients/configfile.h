@@ -40,6 +40,7 @@ struct configfile {
 
 struct configfile_plan {
 	enum action action;
+	enum machine_system system;
 	const char *server; /* only servers with this name; NULL: all */
 	const char *name; /* name of killick that the client finds in its PATH; NULL: not in PATH */
 	const char *absolute; /* full path of killick; for desktop clients, and when name is NULL */

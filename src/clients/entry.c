@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "json_tree.h"
 #include "toml_tree.h"
@@ -55,6 +57,13 @@ bool entry_is_one_string(const struct entry *e)
 	return first > 0 && entry_find_program(text, first);
 }
 
+bool entry_is_windows_line(const struct entry *e)
+{
+	const char *text = node_string(e->command);
+
+	return text && strcspn(text, " \t") < strcspn(text, "\\/");
+}
+
 size_t entry_word_count(const struct entry *e)
 {
 	if (!e->command)
@@ -90,25 +99,51 @@ void entry_line(const struct entry *e, char *out, size_t size)
 	}
 }
 
-/* Is the word the program `name`, with or without a directory? */
+/* Is the word the program `name`, with or without a directory, and an extension of Windows? */
 static bool entry_word_is(const struct entry *e, size_t i, const char *name)
 {
+	static const char *const extensions[] = { ".exe", ".cmd", ".bat" };
 	const char *text = node_string(entry_word(e, i));
-	const char *slash = text ? strrchr(text, '/') : NULL;
+	size_t len = strlen(name);
 
-	return text && strcmp(slash ? slash + 1 : text, name) == 0;
+	if (!text)
+		return false;
+	text = path_name(text, PATH_WINDOWS);
+	if (strcmp(text, name) == 0)
+		return true;
+	for (size_t k = 0; k < sizeof(extensions) / sizeof(extensions[0]); k++)
+		if (strncasecmp(text, name, len) == 0 && strcasecmp(text + len, extensions[k]) == 0)
+			return true;
+	return false;
+}
+
+/* The index of the word behind `cmd /c`, which configs for Windows have before programs that are
+ * batch files; 0: the command is another program. */
+static size_t entry_behind_cmd(const struct entry *e)
+{
+	const char *text = "/";
+
+	if (!entry_word_is(e, 0, "cmd"))
+		return 0;
+	for (size_t i = 1; text && *text == '/'; i++) {
+		text = node_string(entry_word(e, i));
+		if (text && strcasecmp(text, "/c") == 0)
+			return i + 1;
+	}
+	return 0;
 }
 
 /* Returns the index of the word behind `killick`; 0: the command is another program. */
 static size_t entry_behind_killick(const struct entry *e)
 {
 	const char *text;
-	size_t i = 1;
+	size_t i = entry_behind_cmd(e);
 
-	if (entry_word_is(e, 0, "killick"))
-		return 1;
-	if (!entry_word_is(e, 0, "npx") && !entry_word_is(e, 0, "bunx"))
+	if (entry_word_is(e, i, "killick"))
+		return i + 1;
+	if (!entry_word_is(e, i, "npx") && !entry_word_is(e, i, "bunx"))
 		return 0;
+	i++;
 	while (node_is(entry_word(e, i), "-y") || node_is(entry_word(e, i), "--yes"))
 		i++;
 	text = node_string(entry_word(e, i));
@@ -192,6 +227,8 @@ static bool entry_check_wrapped(struct entry *e)
 		return true;
 	e->state = ENTRY_WRAPPED;
 	e->why = entry_map_obstacle(e);
+	if (!e->why && entry_behind_cmd(e))
+		e->why = "cmd starts killick: edit it by hand";
 	if (i > run + 1)
 		entry_name_options(e, run + 1, i);
 	if (e->why)

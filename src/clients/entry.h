@@ -79,6 +79,9 @@ void entry_line(const struct entry *e, char *out, size_t size);
 /* Is the command one string of several words, such as "npx -y foo", and not the path of a program
  * with a space in its name? Some clients split such a string, others give it to a shell. */
 bool entry_is_one_string(const struct entry *e);
+/* The same for a client on Windows, judged by the text alone: the program of such a line may have
+ * an extension that the line does not name. */
+bool entry_is_windows_line(const struct entry *e);
 /* The words before a command that is one string: they start a shell, which splits the string, as
  * clients do, and appends the arguments. NULL ends the list. */
 extern const char *const entry_shell[];

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/json.h"
+#include "base/path.h"
 
 bool translate_is_needed(const struct configfile *c)
 {
@@ -27,17 +28,9 @@ bool translate_is_needed(const struct configfile *c)
 	return !known && c->entries.count > 0;
 }
 
-/* Is dir the project, or a directory in it? */
-static bool translate_is_in(const char *project, const char *dir)
-{
-	size_t n = strlen(project);
-
-	return strncmp(project, dir, n) == 0 && (dir[n] == '\0' || dir[n] == '/');
-}
-
 static bool translate_is_candidate(const struct entry *e, const char *dir)
 {
-	if (e->scope && !translate_is_in(e->scope, dir))
+	if (e->scope && !path_is_below(dir, e->scope))
 		return false;
 	return e->state == ENTRY_REMOTE || entry_word_count(e) > 0;
 }

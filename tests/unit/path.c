@@ -189,3 +189,53 @@ TEST(every_byte_of_a_path_survives_the_way_to_a_url_and_back)
 			STREQ(path_of(url_of(path), kind), path);
 		}
 }
+
+static const char *above(const char *path)
+{
+	static char text[100];
+
+	snprintf(text, sizeof(text), "%s", path);
+	return path_go_up(text) ? text : "!";
+}
+
+TEST(the_directory_above_a_path)
+{
+	STREQ(above("/a/b"), "/a");
+	STREQ(above("/a//b/"), "/a");
+	STREQ(above("/a\\b"), "/");
+	STREQ(above("/a"), "/");
+	STREQ(above("/"), "!");
+	STREQ(above("C:\\a\\b"), "C:\\a");
+	STREQ(above("C:/a\\b"), "C:/a");
+	STREQ(above("C:\\a"), "C:\\");
+	STREQ(above("C:\\"), "!");
+	STREQ(above("\\\\server\\share\\a"), "\\\\server\\share");
+	STREQ(above("\\\\server\\share\\"), "!");
+	STREQ(above("\\\\server\\share"), "!");
+}
+
+TEST(the_last_name_of_a_path)
+{
+	STREQ(path_name("/a/b", PATH_POSIX), "b");
+	STREQ(path_name("/a/b\\c", PATH_POSIX), "b\\c");
+	STREQ(path_name("C:\\a/b\\c", PATH_WINDOWS), "c");
+	STREQ(path_name("c", PATH_WINDOWS), "c");
+	STREQ(path_name("", PATH_POSIX), "");
+}
+
+TEST(paths_below_a_directory)
+{
+	OK(path_is_below("/a", "/a"));
+	OK(path_is_below("/a/b", "/a"));
+	OK(path_is_below("/a/b", "/a/"));
+	OK(path_is_below("/a", "/"));
+	OK(!path_is_below("/ab", "/a"));
+	OK(!path_is_below("/a", "/a/b"));
+	OK(!path_is_below("/A/b", "/a"));
+	OK(!path_is_below("/a\\b", "/a"));
+	OK(path_is_below("C:\\Users\\Me\\x", "c:/users/me"));
+	OK(path_is_below("C:\\x", "C:\\"));
+	OK(!path_is_below("D:\\x", "C:\\"));
+	OK(!path_is_below("C:\\xy", "C:\\x"));
+	OK(!path_is_below("/x", "C:\\x"));
+}
