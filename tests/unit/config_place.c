@@ -287,12 +287,10 @@ TEST(servers_that_cannot_be_placed_are_not_started_here)
 
 TEST(placed_servers_may_have_directories_of_windows)
 {
-	static const char *const dirs[] = { "C:\\a b",
-					    "C:/x",
-					    "\\\\server\\share",
-					    "file:///C:/a%20b",
-					    "file://server/share",
-					    "file:///srv" };
+	static const char *const dirs[] = {
+		"C:\\\\a b",           "C:/x",       "\\\\\\\\server\\\\share", "file:///C:/a%20b",
+		"file://server/share", "file:///srv"
+	};
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		char text[300];

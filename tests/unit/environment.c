@@ -129,7 +129,8 @@ TEST(directories_that_are_not_absolute_are_not_sent)
 	}
 	EQ(far_link_in(&f, &u, "C:\\\xff"), -EILSEQ);
 	STREQ(f.e.text, "the cwd is not UTF-8, which Windows paths must be");
-	EQ(fake.connects, 0);
+	EQ(environment_users(f.env), 0);
+	STREQ(far_sent(&f), "");
 	far_close(&f);
 }
 
