@@ -337,7 +337,7 @@ TEST(config_values_of_the_wrong_kind)
 	REFUSED_ONE("'restart': 'always'",
 		    "'restart' must be 'on-use', 'now' or 'never', found 'always'");
 	REFUSED_ONE("'contain': 'docker'", "'contain' must be 'auto', 'namespace', 'cgroup', "
-					   "'keeper' or 'group', found 'docker'");
+					   "'keeper', 'group' or 'job', found 'docker'");
 	REFUSED_ONE("'environment': {'A': 'b'}",
 		    "'environment' must be a string, found an object; variables go into 'env'");
 	REFUSED_ONE("'environment': ''", "'environment' is empty; this machine is 'local'");

@@ -1,0 +1,86 @@
+/* record.c - see record.h */
+#include "record.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "line_handle.h"
+#include "program.h"
+#include "wide.h"
+
+/* The directory for new records, without a backslash at its end; made if it is missing. */
+static DWORD record_dir(wchar_t out[PROGRAM_MAX])
+{
+	static const wchar_t *const below[] = { L"\\killick", L"\\trees" };
+	DWORD n = GetEnvironmentVariableW(L"" RECORD_ENV, out, PROGRAM_MAX - 64);
+
+	if (n > 0 && n < PROGRAM_MAX - 64)
+		return CreateDirectoryW(out, NULL) || GetLastError() == ERROR_ALREADY_EXISTS
+			       ? 0
+			       : GetLastError();
+	n = GetEnvironmentVariableW(L"LOCALAPPDATA", out, PROGRAM_MAX - 64);
+	if (n == 0 || n >= PROGRAM_MAX - 64)
+		return ERROR_ENVVAR_NOT_FOUND;
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		size_t len = wcslen(below[i]);
+
+		wmemcpy(out + n, below[i], len + 1);
+		n += (DWORD)len;
+		if (!CreateDirectoryW(out, NULL) && GetLastError() != ERROR_ALREADY_EXISTS)
+			return GetLastError();
+	}
+	return 0;
+}
+
+struct who record_who(HANDLE process, DWORD pid)
+{
+	FILETIME made, gone, kernel, user;
+	struct who w = { .pid = (int)pid };
+
+	if (GetProcessTimes(process, &made, &gone, &kernel, &user))
+		w.start = (unsigned long long)made.dwHighDateTime << 32 | made.dwLowDateTime;
+	return w;
+}
+
+DWORD record_open(struct record_file *f, const struct record *rec)
+{
+	static wchar_t path[PROGRAM_MAX];
+	static struct line l;
+	wchar_t id[TREE_ID_LEN + 1];
+	DWORD error = record_dir(path);
+	size_t len = wcslen(path);
+	HANDLE h;
+
+	if (error)
+		return error;
+	wide_from_utf8(rec->tree, id, TREE_ID_LEN + 1);
+	path[len] = L'\\';
+	wmemcpy(path + len + 1, id, TREE_ID_LEN + 1);
+	h = CreateFileW(path, FILE_APPEND_DATA | SYNCHRONIZE | DELETE,
+			FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, CREATE_NEW,
+			FILE_ATTRIBUTE_NORMAL | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+	if (h == INVALID_HANDLE_VALUE)
+		return GetLastError();
+	f->handle = h;
+	line_init(&l);
+	line_add(&l,
+		 RECORD_FIRST_LINE "tree=%s\nowner=%d %llu\nwatch=%d %llu\ngrace_ms=%u\n"
+				   "started_ms=%lld\n",
+		 rec->tree, rec->owner.pid, rec->owner.start, rec->watch.pid, rec->watch.start,
+		 rec->grace_ms, rec->started_ms);
+	line_write(&l, h);
+	return 0;
+}
+
+void record_add(const struct record_file *f, const char *key, const char *fmt, ...)
+{
+	static struct line l;
+	va_list ap;
+
+	if (!f->handle)
+		return;
+	va_start(ap, fmt);
+	record_line(&l, key, fmt, ap);
+	va_end(ap);
+	line_write(&l, f->handle);
+}
