@@ -11,7 +11,8 @@
 #include "os/thread.h"
 #include "os/time.h"
 
-#define LOG_ROOM (256 << 10)
+#define LOG_ROOM   (256 << 10)
+#define LOG_END_US 1000000 /* how long exec_log_close waits for the reader */
 
 struct exec_log {
 	int fd;

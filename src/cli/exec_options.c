@@ -1,27 +1,20 @@
 /* exec_options.c - see exec_options.h */
 #include "exec_options.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <netinet/in.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/hex.h"
 #include "base/sha256.h"
 #include "cli.h"
+#include "os/given.h"
+#include "os/secret.h"
 
 #define VERB        "exec-server"
 #define TOKEN_MAX   4096
-#define FIRST_FD    3 /* the first descriptor from a service manager */
 #define CONNECTIONS 4096
 #define PROCESSES   1024
 #define OUTPUT_MIN  (1u << 20)
@@ -75,13 +68,13 @@ static int read_digest(const char *text, unsigned char out[32])
 static int exec_options_read_token(const char *file, unsigned char out[32])
 {
 	char text[TOKEN_MAX];
-	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = secret_read(file, text, sizeof(text) - 1);
 	struct sha256 h;
 	size_t len;
 
 	if (n < 0)
-		return cli_usage(VERB, "cannot read the token in '%s': %s", file, strerror(errno));
+		return cli_usage(VERB, "cannot read the token in '%s': %s", file,
+				 strerror((int)-n));
 	text[n] = '\0';
 	len = strcspn(text, "\r\n");
 	if (len < 16 || len == sizeof(text) - 1)
@@ -91,80 +84,52 @@ static int exec_options_read_token(const char *file, unsigned char out[32])
 	sha256_init(&h);
 	sha256_add(&h, text, len);
 	sha256_end(&h, out);
-	explicit_bzero(text, sizeof(text));
+	secret_wipe(text, sizeof(text));
 	return 0;
 }
 
-/* Returns the only socket from a service manager, -1 if there is none, or -2 if there are
- * several. */
-static int given_socket(void)
+/* The socket from a service manager, as a URL. 1: there is one; 0: none; else a usage error was
+ * printed: its exit status, negated. */
+static int exec_options_take_given(bool tls, struct exec_options *out)
 {
-	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
-	bool ours = pid && count && atol(pid) == getpid();
-	int n = ours ? atoi(count) : 0;
+	struct given g;
+	int r = given_take(&g);
 
-	unsetenv("LISTEN_PID");
-	unsetenv("LISTEN_FDS");
-	unsetenv("LISTEN_FDNAMES");
-	if (n > 0)
-		fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC);
-	return n == 1 ? FIRST_FD : n > 1 ? -2 : -1;
-}
-
-/* Get the address of the socket as a URL. */
-static int describe_socket(int fd, bool tls, struct url *out)
-{
-	struct sockaddr_storage at = { .ss_family = 0 };
-	socklen_t len = sizeof(at);
-	const struct sockaddr_un *un = (const struct sockaddr_un *)&at;
-	const struct sockaddr_in *in = (const struct sockaddr_in *)&at;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at;
-	int listens = 0;
-	socklen_t size = sizeof(listens);
-
-	*out = (struct url){ .kind = tls ? URL_WSS : URL_WS, .path = "/" };
-	if (getsockname(fd, (struct sockaddr *)&at, &len) < 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens)
-		return cli_usage(VERB,
-				 "descriptor %d is not a listening socket; set Accept=no in "
-				 "its socket unit",
-				 fd);
-	switch (at.ss_family) {
-	case AF_UNIX:
-		out->kind = URL_UNIX;
-		if (un->sun_path[0])
-			snprintf(out->path, sizeof(out->path), "%s", un->sun_path);
-		else /* abstract: the name has a length and no NUL at its end */
-			snprintf(out->path, sizeof(out->path), "@%.*s",
-				 (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
-				 un->sun_path + 1);
+	out->fd = g.fd;
+	if (r == -E2BIG)
+		return -cli_usage(VERB, "the service manager passed more than one socket; use one");
+	if (r == -ENOTSOCK)
+		return -cli_usage(VERB,
+				  "descriptor %d is not a listening socket; set Accept=no in "
+				  "its socket unit",
+				  g.fd);
+	if (r < 0)
+		return -cli_usage(VERB, "descriptor %d is neither an internet nor a unix socket",
+				  g.fd);
+	if (r == 0)
 		return 0;
-	case AF_INET:
-		inet_ntop(AF_INET, &in->sin_addr, out->host, sizeof(out->host));
-		out->port = ntohs(in->sin_port);
-		return 0;
-	case AF_INET6:
-		inet_ntop(AF_INET6, &in6->sin6_addr, out->host, sizeof(out->host));
-		out->port = ntohs(in6->sin6_port);
-		return 0;
-	default:
-		return cli_usage(VERB, "descriptor %d is neither an internet nor a unix socket",
-				 fd);
+	out->url = (struct url){ .kind = tls ? URL_WSS : URL_WS, .path = "/" };
+	if (g.at.kind == ADDRESS_NONE) {
+		out->url.kind = URL_UNIX;
+		snprintf(out->url.path, sizeof(out->url.path), "%s", g.path);
+		return 1;
 	}
+	address_host(&g.at, out->url.host, sizeof(out->url.host));
+	out->url.port = g.at.port;
+	return 1;
 }
 
 static int exec_options_read_place(const struct words *w, struct exec_options *out)
 {
 	struct err e = ERR_INIT;
+	int r = exec_options_take_given(w->cert != NULL, out);
 
-	out->fd = given_socket();
-	if (out->fd == -2)
-		return cli_usage(VERB, "the service manager passed more than one socket; use one");
-	if (out->fd >= 0 && w->listen)
+	if (r < 0)
+		return -r;
+	if (r == 1 && w->listen)
 		return cli_usage(VERB, "the service manager passed a socket; remove --listen");
-	if (out->fd >= 0)
-		return describe_socket(out->fd, w->cert != NULL, &out->url);
-	if (url_parse(w->listen ? w->listen : "ws://127.0.0.1:0", URL_LISTEN, &out->url, &e) < 0)
+	if (r == 0 &&
+	    url_parse(w->listen ? w->listen : "ws://127.0.0.1:0", URL_LISTEN, &out->url, &e) < 0)
 		return cli_usage(VERB, "--listen: %s", e.text);
 	return 0;
 }

@@ -1,15 +1,11 @@
 /* exec_server.c - `killick exec-server`: the executor as a program. The loop's thread does all the
  * work. The main thread waits for signals, and reaps orphans when it is pid 1 of a container. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -20,15 +16,16 @@
 #include "exec_options.h"
 #include "executor/executor.h"
 #include "link/launch.h"
+#include "link/link.h"
 #include "net/channel.h"
 #include "net/listen.h"
+#include "os/ownstdio.h"
+#include "os/stop.h"
 
 #define VERB     "exec-server"
 #define GRACE_MS 2000
 #define SEND_MAX                                                                                   \
 	(32u << 20) /* limit of unsent bytes for one client; reading output stops long before */
-
-extern char **environ;
 
 struct exec_server {
 	struct exec_options options;
@@ -37,10 +34,7 @@ struct exec_server {
 	struct executor *executor;
 	struct listener *listener; /* NULL: stdio, or the executor is ending */
 	bool over;                 /* the executor is closed; protected by the loop's lock */
-	pthread_t waiter;
 };
-
-#define SIG_OVER SIGUSR1 /* wakes the thread that waits for signals */
 
 static void serve_on_log(void *ctx, const char *line)
 {
@@ -62,7 +56,7 @@ static void on_executor_closed(void *ctx)
 	struct exec_server *s = ctx;
 
 	s->over = true;
-	pthread_kill(s->waiter, SIG_OVER);
+	stop_wake();
 }
 
 static void serve_on_turn(void *ctx)
@@ -90,20 +84,6 @@ static void raise_files_limit(struct seats_limits *seats)
 		seats->start = seats->full;
 }
 
-/* Reserve stdin and stdout for the client: later writes to stdout must not reach the client. */
-static int take_stdio(int *out_in, int *out_out)
-{
-	AUTO(fd_drop) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	*out_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 5);
-	*out_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 5);
-	if (*out_in < 0 || *out_out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
-		return -errno;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 && dup2(null, STDOUT_FILENO) < 0)
-		return -errno;
-	return 0;
-}
-
 static void on_stdio_gone(void *ctx)
 {
 	struct exec_server *s = ctx;
@@ -114,7 +94,7 @@ static void on_stdio_gone(void *ctx)
 static int serve_stdio(struct exec_server *s, struct err *e)
 {
 	struct channel *c;
-	int in = -1, out = -1, r = take_stdio(&in, &out);
+	int in = -1, out = -1, r = ownstdio_take(&in, &out);
 
 	if (r < 0)
 		return err_set(e, r, "cannot use stdin and stdout: %s", strerror(-r));
@@ -212,23 +192,6 @@ static void begin_end(struct exec_server *s, unsigned grace_ms)
 	loop_unlock(s->loop);
 }
 
-/* As pid 1 this process is the parent of every orphan. The executor notices the end of its keepers
- * through pidfds, so it is safe to reap a keeper here. */
-static void serve_reap(void)
-{
-	while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
-		;
-}
-
-static void signals_of_interest(sigset_t *out)
-{
-	static const int list[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIG_OVER };
-
-	sigemptyset(out);
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		sigaddset(out, list[i]);
-}
-
 static bool serve_is_over(struct exec_server *s)
 {
 	bool over;
@@ -239,19 +202,13 @@ static bool serve_is_over(struct exec_server *s)
 	return over;
 }
 
-/* Serve until the end. The first signal ends every process with a grace, the second signal
- * without. */
-static void serve(struct exec_server *s, const sigset_t *set)
+/* The first request ends every process with a grace, the second without. */
+static void serve(struct exec_server *s)
 {
 	unsigned grace_ms = GRACE_MS;
-	int sig;
 
 	while (!serve_is_over(s)) {
-		if (sigwait(set, &sig) != 0)
-			continue;
-		if (sig == SIGCHLD) {
-			serve_reap();
-		} else if (sig != SIG_OVER) {
+		if (stop_wait()) {
 			begin_end(s, grace_ms);
 			grace_ms = 0;
 		}
@@ -260,24 +217,22 @@ static void serve(struct exec_server *s, const sigset_t *set)
 
 int verb_exec_server(int argc, char **argv)
 {
-	struct exec_server s = { .waiter = pthread_self() };
+	struct exec_server s = { .log = NULL };
 	struct err e = ERR_INIT;
-	sigset_t set;
 	int status;
 
 	if (!exec_options_read(argc, argv, &s.options, &status))
 		return status;
-	signals_of_interest(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	stop_init();
 	raise_files_limit(&s.options.seats);
-	s.log = s.options.quiet ? NULL : exec_log_open(STDERR_FILENO);
+	s.log = s.options.quiet ? NULL : exec_log_open(2);
 	if (serve_begin(&s, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
 		return EXIT_UNAVAILABLE; /* no process was started yet */
 	}
 	if (s.listener)
 		announce(&s);
-	serve(&s, &set);
+	serve(&s);
 	loop_lock(s.loop);
 	executor_free(s.executor);
 	loop_unlock(s.loop);

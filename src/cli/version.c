@@ -13,7 +13,7 @@
 
 #include "base/emit.h"
 #include "cli.h"
-#include "net/tls.h"
+#include "os/tls.h"
 
 static void version_add(struct emit *j, const char *program, const char *name, const char *version,
 			const char *how)

@@ -2,7 +2,6 @@
 #include "executor/executor.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +16,9 @@
 #include "executor/info.h"
 #include "executor/owner.h"
 #include "executor/process.h"
+#include "executor/workers.h"
 #include "os/random.h"
 #include "wire/wire.h"
-#include "executor/workers.h"
 
 #define MAX_PROCESSES 1024
 #define MAX_REQUESTS  1024

@@ -3,31 +3,22 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/base64.h"
 #include "base/mem.h"
 #include "executor/connection.h"
 #include "executor/params.h"
-#include "wire/wire.h"
 #include "executor/workers.h"
+#include "os/content.h"
+#include "os/metadata.h"
+#include "wire/wire.h"
 
-#define LEASE_MS      5000
-#define LEASE_STEP_MS 20
-
-struct metadata {
-	bool directory, file, symlink;
-	long long size, created_ms, modified_ms;
-};
+#define FILES_PATH_MAX 4096 /* bytes, with the NUL */
 
 struct files_share {
 	unsigned busy;    /* requests that threads work on */
@@ -80,28 +71,12 @@ static void files_fail(struct file_job *job, int error)
 		 strerror_r(error, reason, sizeof(reason)), error);
 }
 
-static long long to_ms(const struct statx_timestamp *t)
-{
-	return (long long)t->tv_sec * 1000 + t->tv_nsec / 1000000;
-}
-
 static void files_look(struct file_job *job)
 {
-	struct metadata *m = &job->metadata;
-	struct statx st;
-	struct stat link;
+	int r = metadata_of(job->path, &job->metadata);
 
-	if (statx(AT_FDCWD, job->path, 0, STATX_BASIC_STATS | STATX_BTIME, &st) < 0) {
-		files_fail(job, errno);
-		return;
-	}
-	m->directory = S_ISDIR(st.stx_mode);
-	m->file = S_ISREG(st.stx_mode);
-	m->symlink = lstat(job->path, &link) == 0 && S_ISLNK(link.st_mode);
-	m->size = (long long)st.stx_size;
-	m->modified_ms = to_ms(&st.stx_mtime);
-	if (st.stx_mask & STATX_BTIME)
-		m->created_ms = to_ms(&st.stx_btime);
+	if (r < 0)
+		files_fail(job, -r);
 }
 
 static void files_refuse(struct file_job *job, const char *what)
@@ -110,8 +85,9 @@ static void files_refuse(struct file_job *job, const char *what)
 	snprintf(job->text, sizeof(job->text), "path `%.100s` %s", job->path, what);
 }
 
-static void files_read_all(struct file_job *job, int fd, size_t size)
+static void files_read_all(struct file_job *job, struct content *c)
 {
+	size_t size = (size_t)c->size;
 	ssize_t n;
 
 	/* a file in /proc has the size 0, and other files may grow */
@@ -120,53 +96,34 @@ static void files_read_all(struct file_job *job, int fd, size_t size)
 		    buf_reserve(&job->bytes, 1) < 0) {
 			char one;
 
-			n = read(fd, &one, 1);
+			n = content_read(c, &one, 1);
 			if (n > 0)
 				files_refuse(job, "is larger than 8 MiB");
 			break;
 		}
 		size = 0;
-		n = read(fd, job->bytes.data + job->bytes.len, job->bytes.cap - job->bytes.len - 1);
+		n = content_read(c, job->bytes.data + job->bytes.len,
+				 job->bytes.cap - job->bytes.len - 1);
 		if (n > 0)
 			job->bytes.len += (size_t)n;
-	} while (n > 0 || (n < 0 && errno == EINTR));
+	} while (n > 0);
 	if (n < 0)
-		files_fail(job, errno);
-}
-
-/* Another process may hold a lease on the file. The kernel then asks that process to give up the
- * lease, and the file can be opened afterwards. A blocking open would wait for up to 45 s. */
-static int open_file(const char *path)
-{
-	const struct timespec step = { .tv_nsec = LEASE_STEP_MS * 1000000 };
-	int64_t until = loop_now_us() + (int64_t)LEASE_MS * 1000;
-	int fd;
-
-	while ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0 &&
-	       errno == EAGAIN && loop_now_us() < until)
-		nanosleep(&step, NULL);
-	return fd;
+		files_fail(job, (int)-n);
 }
 
 static void files_read_file(struct file_job *job)
 {
-	AUTO(fd_drop) int fd = -1;
-	struct stat st;
-	int r = stat(job->path, &st);
+	AUTO(content_close) struct content c = CONTENT_INIT;
+	int r = content_open(job->path, &c);
 
-	/* checked before the open, because opening a device may have side effects */
-	if (r == 0 && S_ISREG(st.st_mode)) {
-		fd = open_file(job->path);
-		r = fd < 0 ? -1 : fstat(fd, &st);
-	}
-	if (r < 0)
-		files_fail(job, errno);
-	else if (!S_ISREG(st.st_mode))
+	if (r == -EBADF)
 		files_refuse(job, "is not a file");
-	else if (st.st_size > (off_t)FILES_SIZE_MAX)
+	else if (r < 0)
+		files_fail(job, -r);
+	else if (c.size > (long long)FILES_SIZE_MAX)
 		files_refuse(job, "is larger than 8 MiB");
 	else
-		files_read_all(job, fd, (size_t)st.st_size);
+		files_read_all(job, &c);
 }
 
 /* Convert the content into the JSON string that is sent. The thread does this, because it takes
@@ -434,7 +391,7 @@ void files_request(struct files_line *l, struct files_share *share, enum files_o
 		reply_error(r, RPC_INVALID_REQUEST, "this executor has no sandbox");
 		return;
 	}
-	if (strlen(path) >= PATH_MAX) {
+	if (strlen(path) >= FILES_PATH_MAX) {
 		reply_error(r, RPC_INVALID_REQUEST, "the path is too long");
 		return;
 	}

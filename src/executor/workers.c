@@ -2,15 +2,13 @@
 #include "executor/workers.h"
 
 #include <assert.h>
-#include <linux/close_range.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "os/event.h"
 #include "os/thread.h"
+#include "os/threadfiles.h"
 #include "os/time.h"
 
 #define LINGER_US 2000000 /* how long an idle thread waits for work */
@@ -22,7 +20,7 @@ struct pool {
 	struct cond work;
 	struct work *first, **last; /* work that was not begun */
 	struct work *done;
-	int event_fd; /* -1: workers_free was called */
+	int event; /* -1: workers_free was called */
 	unsigned threads, idle, max;
 };
 
@@ -49,7 +47,7 @@ static struct work *pool_next(struct pool *p)
 	bool in_time = true;
 
 	p->idle++;
-	while (!p->first && p->event_fd >= 0 && in_time)
+	while (!p->first && p->event >= 0 && in_time)
 		in_time = cond_wait_until(&p->work, &p->lock, until_us);
 	p->idle--;
 	w = p->first;
@@ -66,28 +64,14 @@ static void pool_hand_back(struct pool *p, struct work *w)
 {
 	int r;
 
-	if (p->event_fd < 0) {
+	if (p->event < 0) {
 		w->drop(w);
 		return;
 	}
 	w->next = p->done;
 	p->done = w;
-	r = event_set(p->event_fd);
+	r = event_set(p->event);
 	assert(r == 0);
-}
-
-/* A thread that hangs in the kernel cannot be killed. It would keep every descriptor of a killed
- * executor open, and the keepers would wait for sockets that never hang up. So each thread has its
- * own descriptor table, with stdio and the one descriptor that it needs. Before Linux 5.9 that is
- * not possible, and the threads share our table. */
-static void pool_let_go_of_files(int keep)
-{
-	const unsigned first = 3, kept = (unsigned)keep;
-
-	if (kept < first)
-		return;
-	if (close_range(kept + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0 && kept > first)
-		close_range(first, kept - 1, 0);
 }
 
 static void *pool_run(void *arg)
@@ -98,9 +82,9 @@ static void *pool_run(void *arg)
 	int keep;
 
 	mutex_lock(&p->lock);
-	keep = p->event_fd;
+	keep = p->event;
 	if (keep >= 0) /* with the lock, so that the number stays valid */
-		pool_let_go_of_files(keep);
+		threadfiles_keep_only(keep);
 	while ((w = pool_next(p)) != NULL) {
 		mutex_unlock(&p->lock);
 		w->run(w);
@@ -109,7 +93,7 @@ static void *pool_run(void *arg)
 	}
 	assert(p->threads > 0 && p->idle < p->threads);
 	p->threads--;
-	last = p->event_fd < 0 && p->threads == 0;
+	last = p->event < 0 && p->threads == 0;
 	mutex_unlock(&p->lock);
 	if (last)
 		pool_free(p);
@@ -134,7 +118,7 @@ void workers_add(struct workers *workers, struct work *w)
 
 	assert(w->run && w->done && w->drop);
 	mutex_lock(&p->lock);
-	assert(p->event_fd >= 0 && p->threads <= p->max);
+	assert(p->event >= 0 && p->threads <= p->max);
 	w->next = NULL;
 	*p->last = w;
 	p->last = &w->next;
@@ -189,7 +173,7 @@ int workers_new(struct loop *loop, unsigned threads, struct workers **out, struc
 	struct pool *p = mem_grow(NULL, 1, sizeof(*p));
 	int fd = event_open(), r;
 
-	*p = (struct pool){ .event_fd = fd, .max = threads };
+	*p = (struct pool){ .event = fd, .max = threads };
 	p->last = &p->first;
 	mutex_init(&p->lock);
 	cond_init(&p->work);
@@ -222,8 +206,8 @@ void workers_free(struct workers *w)
 
 	loop_watch_stop(w->loop, &w->watch);
 	mutex_lock(&p->lock);
-	fd_close(p->event_fd);
-	p->event_fd = -1;
+	fd_close(p->event);
+	p->event = -1;
 	first = p->first;
 	done = p->done;
 	p->first = p->done = NULL;

@@ -6,12 +6,9 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/base64.h"
@@ -20,8 +17,10 @@
 #include "net/channel_internal.h"
 #include "net/http.h"
 #include "net/resolve.h"
-#include "net/socket.h"
-#include "net/tls.h"
+#include "os/fd.h"
+#include "os/net.h"
+#include "os/poller.h"
+#include "os/tls.h"
 
 #define TRY_MS 2500 /* timeout for one address when there are others */
 
@@ -48,8 +47,7 @@ static void drop_socket(struct dial *d)
 	int fd = d->socket.fd;
 
 	loop_watch_stop(d->c->loop, &d->socket);
-	if (fd >= 0)
-		close(fd);
+	fd_drop(&fd);
 }
 
 void dial_free(struct dial *d)
@@ -271,14 +269,11 @@ static void no_luck(struct dial *d, int error)
 static void on_socket(struct loop_watch *w, uint32_t events)
 {
 	struct dial *d = CONTAINER_OF(w, struct dial, socket);
-	int error = 0;
-	socklen_t len = sizeof(error);
+	int r = net_result(w->fd);
 
 	(void)events;
-	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		error = errno;
-	if (error)
-		no_luck(d, -error);
+	if (r < 0)
+		no_luck(d, r);
 	else
 		on_connected(d);
 }
@@ -288,24 +283,31 @@ static void on_slow(struct loop_timer *t)
 	no_luck(CONTAINER_OF(t, struct dial, slow), -ETIMEDOUT);
 }
 
+/* Begin to connect a new socket; its descriptor or -errno. */
+static int dial_address(const struct dial *d, const struct address *a)
+{
+	bool local = d->url.kind == URL_UNIX;
+	AUTO(fd_drop) int fd = net_open(local ? NET_UNIX : (enum net_kind)a->kind);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (!local)
+		net_tune(fd, NET_CLIENT_MS);
+	r = local ? net_connect_unix(fd, d->url.path) : net_connect(fd, a);
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
 static void try_next(struct dial *d)
 {
-	const struct address *a = &d->list[d->next++];
-	int fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int r = fd < 0 ? -errno : 0;
+	int fd = dial_address(d, &d->list[d->next++]), r = fd;
 
 	assert(d->next <= d->count);
-	if (r == 0 && a->at.ss_family != AF_UNIX)
-		socket_tune(fd, SOCKET_CLIENT_MS);
-	if (r == 0 && connect(fd, (const struct sockaddr *)&a->at, a->len) < 0 &&
-	    errno != EINPROGRESS)
-		r = -errno;
-	/* if the socket is connected already, epoll reports it at once */
-	if (r == 0)
+	/* if the socket is connected already, the loop reports it at once */
+	if (r >= 0)
 		r = loop_watch(d->c->loop, &d->socket, fd, POLLER_OUT, on_socket);
 	if (r < 0) {
-		if (fd >= 0)
-			close(fd);
+		fd_drop(&fd);
 		no_luck(d, r);
 		return;
 	}
@@ -344,14 +346,10 @@ static void dial_on_late(struct loop_timer *t)
 /* Find the address. Returns 0, 1 if a name must be looked up, or -errno. */
 static int find_address(struct dial *d, struct err *e)
 {
-	struct sockaddr_un local;
-
-	if (d->url.kind == URL_UNIX) {
-		if (!socket_unix_address(d->url.path, &local))
+	if (d->url.kind == URL_UNIX) { /* the path is the address: list[0] is not used */
+		if (strlen(d->url.path) >= NET_PATH_MAX)
 			return err_set(e, -ENAMETOOLONG, "the path of the socket is too long: %s",
 				       d->url.path);
-		memcpy(&d->list[0].at, &local, sizeof(local));
-		d->list[0].len = sizeof(local);
 		d->count = 1;
 		return 0;
 	}

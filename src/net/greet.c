@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "net/channel_internal.h"
 #include "net/http.h"
 #include "net/seats.h"
+#include "os/net.h"
 
 #define LINGER_MS 1000 /* time for an answer to be read */
 
@@ -108,7 +108,7 @@ static void greet_answer(struct greet *g, const struct answer *a)
 	buf_done(&g->head);
 	n = stream_write(g->stream, text, (size_t)n); /* first write: the socket has room */
 	if (n > 0)
-		shutdown(stream_fd(g->stream), SHUT_WR);
+		net_end_sending(stream_fd(g->stream));
 	loop_timer_set(g->rules->loop, &g->timer, n > 0 ? LINGER_MS : 0, on_over);
 }
 

@@ -3,23 +3,20 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "net/greet.h"
-#include "net/resolve.h"
 #include "net/seats.h"
-#include "net/socket.h"
-#include "net/tls.h"
+#include "os/fd.h"
+#include "os/lookup.h"
+#include "os/net.h"
+#include "os/poller.h"
+#include "os/tls.h"
 
 #define BACKLOG  1024
 #define BATCH    16  /* connections accepted per turn, so that other events are not delayed */
@@ -40,9 +37,8 @@ struct listener {
 	bool closed;
 	enum url_kind kind;
 	char url[160];
-	char *made; /* the file of the socket, if the listener made it; */
-	dev_t dev;  /* it is removed only if device ... */
-	ino_t ino;  /* ... and inode are still the same */
+	char *made; /* the file of the socket, if the listener made it */
+	struct net_file file;
 	unsigned notes, unsaid;
 	int64_t notes_since_us;
 };
@@ -123,14 +119,14 @@ static void on_stream_freed(void *ctx)
 static void name_peer(int fd, enum url_kind kind, const struct address *from, char *out,
 		      size_t size, bool *out_stranger)
 {
-	struct ucred who;
+	struct net_peer who;
 
 	*out_stranger = false;
 	if (kind != URL_UNIX) {
 		address_text(from, out, size);
-	} else if (socket_peer(fd, &who)) {
-		snprintf(out, size, "pid %d uid %u", (int)who.pid, (unsigned)who.uid);
-		*out_stranger = !socket_peer_is_ours(&who);
+	} else if (net_peer(fd, &who)) {
+		snprintf(out, size, "pid %ld uid %lu", who.pid, who.uid);
+		*out_stranger = !who.ours;
 	} else {
 		snprintf(out, size, "unix");
 		*out_stranger = true;
@@ -139,7 +135,6 @@ static void name_peer(int fd, enum url_kind kind, const struct address *from, ch
 
 static void listener_take(struct listener *l, int fd, const struct address *from)
 {
-	int size = SOCKET_SEND_BUFFER;
 	struct greet_peer who = { .stranger = false };
 	struct visitor *v;
 	struct stream *s;
@@ -151,9 +146,9 @@ static void listener_take(struct listener *l, int fd, const struct address *from
 		     "another connection was dropped for this one: too many have not called "
 		     "initialize yet");
 	/* the send buffer is limited, because a client may request its content again */
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	net_limit_send_buffer(fd, NET_SEND_BUFFER);
 	if (l->kind != URL_UNIX)
-		socket_tune(fd, SOCKET_SERVER_MS);
+		net_tune(fd, NET_SERVER_MS);
 	s = stream_new(l->loop, fd, fd);
 	v = mem_grow(NULL, 1, sizeof(*v));
 	v->listener = l;
@@ -175,7 +170,7 @@ static void listener_on_again(struct loop_timer *t)
 }
 
 /* Ignore connections that ended before the accept. Without descriptors or memory the listener
- * waits: the connection stays pending, and epoll would report it again and again. */
+ * waits: the connection stays pending, and the loop would report it again and again. */
 static void accept_failed(struct listener *l, int error)
 {
 	switch (error) {
@@ -198,12 +193,11 @@ static void on_connection(struct loop_watch *w, uint32_t events)
 
 	(void)events;
 	for (int i = 0; i < BATCH && w->fd >= 0; i++) {
-		struct address from = { .len = sizeof(from.at) };
-		int fd = accept4(w->fd, (struct sockaddr *)&from.at, &from.len,
-				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct address from;
+		int fd = net_accept(w->fd, &from);
 
 		if (fd < 0) {
-			accept_failed(l, errno);
+			accept_failed(l, -fd);
 			return;
 		}
 		listener_take(l, fd, &from);
@@ -212,92 +206,65 @@ static void on_connection(struct loop_watch *w, uint32_t events)
 
 /* --- the beginning --- */
 
-/* A socket file without a listener was left by a process that was killed. */
-static bool is_left_behind(const struct sockaddr_un *address)
-{
-	AUTO(fd_drop) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct stat st;
-
-	return fd >= 0 && lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
-	       connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-	       errno == ECONNREFUSED;
-}
-
 static int bind_unix(struct listener *l, int fd, const char *path, struct err *e)
 {
-	struct sockaddr_un address;
-	struct stat st;
-	int r;
+	int r = net_bind_unix(fd, path, &l->file);
 
-	if (!socket_unix_address(path, &address))
-		return err_set(e, -ENAMETOOLONG, "the path of the socket is too long: %s", path);
-	r = bind(fd, (struct sockaddr *)&address, sizeof(address));
-	if (r < 0 && errno == EADDRINUSE && is_left_behind(&address)) {
-		unlink(path);
-		r = bind(fd, (struct sockaddr *)&address, sizeof(address));
-	}
-	if (r < 0)
-		return err_set(e, -errno, "cannot listen on unix:%s: %s", path, strerror(errno));
-	l->made = mem_dup(path);
-	/* no client can connect before listen() is called */
-	if (chmod(path, 0600) < 0 || lstat(path, &st) < 0)
-		return err_set(e, -errno, "cannot set up unix:%s: %s", path, strerror(errno));
-	l->dev = st.st_dev;
-	l->ino = st.st_ino;
-	return 0;
+	if (r == -ENAMETOOLONG)
+		return err_set(e, r, "the path of the socket is too long: %s", path);
+	if (r == 0 || l->file.inode)
+		l->made = mem_dup(path);
+	return r == 0 ? 0 : err_set(e, r, "cannot listen on unix:%s: %s", path, strerror(-r));
 }
 
 static int bind_tcp(int fd, const struct address *at, const struct url *u, struct err *e)
 {
-	int one = 1;
+	int r = net_bind(fd, at);
 
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (const struct sockaddr *)&at->at, at->len) < 0)
-		return err_set(e, -errno, "cannot listen on %s port %u: %s", u->host, u->port,
-			       strerror(errno));
-	return 0;
+	return r == 0 ? 0
+		      : err_set(e, r, "cannot listen on %s port %u: %s", u->host, u->port,
+				strerror(-r));
 }
 
 static int make_socket(struct listener *l, const struct url *u, int *out, struct err *e)
 {
 	AUTO(fd_drop) int fd = -1;
-	struct address at = { .at.ss_family = AF_UNIX };
+	struct address at = { .kind = ADDRESS_NONE };
 	int r;
 
 	if (u->kind != URL_UNIX && !lookup_literal(u->host, u->port, &at))
 		return err_set(e, -EINVAL, "cannot listen on '%s': give an IP address", u->host);
-	fd = socket(at.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = net_open(u->kind == URL_UNIX ? NET_UNIX : (enum net_kind)at.kind);
 	if (fd < 0)
-		return err_set(e, -errno, "cannot make a socket: %s%s", strerror(errno),
-			       err_next(-errno));
+		return err_set(e, fd, "cannot make a socket: %s%s", strerror(-fd), err_next(fd));
 	r = u->kind == URL_UNIX ? bind_unix(l, fd, u->path, e) : bind_tcp(fd, &at, u, e);
-	if (r == 0 && listen(fd, BACKLOG) < 0)
-		r = err_set(e, -errno, "cannot listen: %s", strerror(errno));
-	if (r == 0)
-		*out = TAKE_FD(fd);
-	return r;
+	if (r < 0)
+		return r;
+	r = net_listen(fd, BACKLOG);
+	if (r < 0)
+		return err_set(e, r, "cannot listen: %s", strerror(-r));
+	*out = TAKE_FD(fd);
+	return 0;
 }
 
 static void name_url(struct listener *l, int fd, const struct url *u)
 {
-	struct address at = { .len = sizeof(at.at) };
+	struct address at;
 	char where[64];
 
 	if (u->kind == URL_UNIX) {
 		snprintf(l->url, sizeof(l->url), "unix:%.120s", u->path);
 		return;
 	}
-	getsockname(fd, (struct sockaddr *)&at.at, &at.len);
+	net_name(fd, &at);
 	address_text(&at, where, sizeof(where));
 	snprintf(l->url, sizeof(l->url), "%s://%s", u->kind == URL_WSS ? "wss" : "ws", where);
 }
 
 static void remove_file(struct listener *l)
 {
-	struct stat st;
-
-	if (l->made && lstat(l->made, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
-		unlink(l->made);
+	if (l->made)
+		net_remove_unix(l->made, &l->file);
 }
 
 /* All steps that can fail. */
@@ -313,11 +280,8 @@ static int set_up(struct listener *l, const struct listen_spec *spec, struct err
 		r = make_socket(l, spec->url, &fd, e);
 	if (r < 0)
 		return r;
-	if (spec->fd >= 0) { /* the listener owns fd from now on, also on failure */
-		fd = spec->fd;
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	}
+	if (spec->fd >= 0) /* the listener owns fd from now on, also on failure */
+		fd = net_adopt(spec->fd);
 	name_url(l, fd, spec->url);
 	r = loop_watch(l->loop, &l->socket, fd, POLLER_IN, on_connection);
 	if (r < 0)
@@ -373,7 +337,7 @@ void listener_close(struct listener *l)
 	assert(!l->closed);
 	loop_watch_stop(l->loop, &l->socket);
 	loop_timer_stop(l->loop, &l->again);
-	close(fd);
+	fd_close(fd);
 	remove_file(l);
 	l->visitors++; /* keeps the listener until all greetings have ended */
 	l->closed = true;

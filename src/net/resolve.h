@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
-#include "net/lookup.h"
+#include "os/lookup.h"
 
 struct resolve;
 

@@ -2,7 +2,6 @@
 #include "net/seats.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -3,16 +3,13 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "net/socket.h"
 #include "os/fd.h"
+#include "os/net.h"
+#include "os/poller.h"
+#include "os/unblock.h"
 
 struct stream {
 	struct loop *loop;
@@ -28,39 +25,12 @@ struct stream {
 	struct tls_context *tls_context; /* NULL: owned by the listener */
 	/* The event that TLS needs before it can read, write or continue the handshake. */
 	enum tls_want read_wants, write_wants, greeting_wants;
-	struct loop_timer again; /* TLS has decrypted bytes, which epoll does not report */
+	struct loop_timer again; /* TLS has decrypted bytes, which the poller does not report */
 	stream_fn on_ready;
 	void *ctx;
 	void (*on_freed)(void *ctx);
 	void *freed_ctx;
 };
-
-static bool is_socket(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
-/* A pipe or terminal may be shared with other processes, which do not expect it to become
- * non-blocking: it is opened again where possible. A regular file keeps its offset. */
-static void unblock(int fd, int mode)
-{
-	struct stat st;
-	char path[32];
-	int own;
-
-	if (fstat(fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	own = open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (own >= 0) {
-		dup3(own, fd, O_CLOEXEC);
-		close(own);
-	} else {
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	}
-}
 
 struct stream *stream_new(struct loop *loop, int in, int out)
 {
@@ -72,13 +42,13 @@ struct stream *stream_new(struct loop *loop, int in, int out)
 			      .out.fd = -1,
 			      .in_fd = in,
 			      .out_fd = out,
-			      .in_is_socket = is_socket(in),
+			      .in_is_socket = net_is_socket(in),
 			      .reading = true };
-	s->out_is_socket = in == out ? s->in_is_socket : is_socket(out);
+	s->out_is_socket = in == out ? s->in_is_socket : net_is_socket(out);
 	if (!s->in_is_socket)
-		unblock(in, in == out ? O_RDWR : O_RDONLY);
+		unblock(in, in == out ? UNBLOCK_BOTH : UNBLOCK_READING);
 	if (!s->out_is_socket && in != out)
-		unblock(out, O_WRONLY);
+		unblock(out, UNBLOCK_WRITING);
 	return s;
 }
 
@@ -94,9 +64,9 @@ void stream_free(struct stream *s)
 		tls_free(s->tls);
 	}
 	tls_context_free(s->tls_context);
-	close(s->in_fd);
+	fd_close(s->in_fd);
 	if (s->out_fd != s->in_fd)
-		close(s->out_fd);
+		fd_close(s->out_fd);
 	if (s->on_freed)
 		s->on_freed(s->freed_ctx);
 	free(s);
@@ -126,22 +96,22 @@ static void stream_on_again(struct loop_timer *t)
 	s->on_ready(s->ctx, true, false);
 }
 
-static uint32_t epoll_of(enum tls_want want, uint32_t otherwise)
+static uint32_t stream_events_of(enum tls_want want, uint32_t otherwise)
 {
 	return want == TLS_READ ? POLLER_IN : want == TLS_WRITE ? POLLER_OUT : otherwise;
 }
 
-/* epoll reports a hang-up with any mask; POLLER_ERR asks for nothing else. */
+/* The poller reports a hang-up with any mask; POLLER_ERR asks for nothing else. */
 static uint32_t wanted(const struct stream *s)
 {
 	uint32_t events = POLLER_ERR;
 
 	if (s->handshaking)
-		return events | epoll_of(s->greeting_wants, POLLER_IN | POLLER_OUT);
+		return events | stream_events_of(s->greeting_wants, POLLER_IN | POLLER_OUT);
 	if (s->reading)
-		events |= epoll_of(s->read_wants, POLLER_IN);
+		events |= stream_events_of(s->read_wants, POLLER_IN);
 	if (s->writing && s->in_fd == s->out_fd)
-		events |= epoll_of(s->write_wants, POLLER_OUT);
+		events |= stream_events_of(s->write_wants, POLLER_OUT);
 	return events;
 }
 
@@ -153,12 +123,13 @@ static void stream_on_in(struct loop_watch *w, uint32_t events)
 	bool broken = events & (POLLER_ERR | POLLER_HUP);
 
 	if (broken && !s->handshaking && !s->reading && !s->writing) {
-		s->hung_up = true; /* not wanted now, and epoll would report it again and again */
+		s->hung_up = true; /* not wanted now, and would be reported again and again */
 		watch_again(s);
 		return;
 	}
-	s->on_ready(s->ctx, broken || (events & epoll_of(s->read_wants, POLLER_IN)),
-		    s->writing && (broken || (events & epoll_of(s->write_wants, POLLER_OUT))));
+	s->on_ready(s->ctx, broken || (events & stream_events_of(s->read_wants, POLLER_IN)),
+		    s->writing &&
+			    (broken || (events & stream_events_of(s->write_wants, POLLER_OUT))));
 }
 
 static void stream_on_out(struct loop_watch *w, uint32_t events)
@@ -176,7 +147,7 @@ static void watch_again(struct stream *s)
 	bool wants = s->handshaking || s->reading || (s->writing && one);
 
 	if (s->in.fd >= 0 && !wants &&
-	    (!one || s->hung_up)) /* epoll reports the end of a pipe again and again */
+	    (!one || s->hung_up)) /* the end of a pipe is reported again and again */
 		loop_watch_stop(s->loop, &s->in);
 	else if (s->in.fd >= 0)
 		loop_watch_change(s->loop, &s->in, wanted(s));
@@ -195,7 +166,7 @@ int stream_listen(struct stream *s, stream_fn on_ready, void *ctx)
 	s->ctx = ctx;
 	if (s->in.fd < 0 && !s->in_is_file)
 		r = loop_watch(s->loop, &s->in, s->in_fd, wanted(s), stream_on_in);
-	if (r == -EPERM) { /* epoll returns this for a regular file */
+	if (r == -EPERM) { /* the answer for a regular file */
 		s->in_is_file = true;
 		loop_timer_set(s->loop, &s->again, 0, stream_on_again);
 		r = 0;
@@ -271,14 +242,12 @@ ssize_t stream_read(struct stream *s, char *out, size_t size)
 
 	if (s->tls)
 		return read_tls(s, out, size);
-	n = s->in_is_socket ? recv(s->in_fd, out, size, MSG_DONTWAIT) : read(s->in_fd, out, size);
+	n = s->in_is_socket ? net_receive(s->in_fd, out, size) : fd_read(s->in_fd, out, size);
 	if (s->eager && n > 0)
-		socket_acknowledge(s->in_fd);
-	if (n < 0 && errno == EINTR)
-		return -EAGAIN;
-	if (n < 0 && errno == EIO && !s->in_is_socket)
+		net_acknowledge(s->in_fd);
+	if (n == -EIO && !s->in_is_socket)
 		return 0; /* EIO: the terminal hung up */
-	return n < 0 ? -errno : n;
+	return n == -EINTR ? -EAGAIN : n;
 }
 
 static ssize_t write_tls(struct stream *s, const char *bytes, size_t len)
@@ -299,13 +268,11 @@ ssize_t stream_write(struct stream *s, const char *bytes, size_t len)
 
 	if (s->tls)
 		return write_tls(s, bytes, len);
-	if (s->out_is_socket) {
-		n = send(s->out_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-		n = n < 0 ? -errno : n;
-	} else if (loop_is_mine(s->loop)) { /* the loop's thread has every signal blocked */
+	if (s->out_is_socket)
+		n = net_send(s->out_fd, bytes, len);
+	else if (loop_is_mine(s->loop)) /* the loop's thread has every signal blocked */
 		n = fd_write_ours(s->out_fd, bytes, len);
-	} else {
+	else
 		n = fd_write(s->out_fd, bytes, len);
-	}
 	return n == -EINTR ? -EAGAIN : n;
 }

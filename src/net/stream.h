@@ -1,7 +1,7 @@
 /* stream.h - bytes to and from another program: over a socket, two descriptors, or TLS.
  *
  * The stream reports when it is readable or writable; reads and writes are partial. Regular files
- * and /dev/null, which epoll does not support, are always ready.
+ * and /dev/null, which no poller supports, are always ready.
  * Life: stream_new -> stream_listen -> ... -> stream_free.
  * Threads: with the loop's lock.  Blocking: never.
  */
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
-#include "net/tls.h"
+#include "os/tls.h"
 
 struct stream;
 

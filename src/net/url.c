@@ -1,11 +1,11 @@
 /* url.c - see url.h */
 #include "url.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/un.h>
+
+#include "os/net.h"
 
 #define LABEL_MAX 63 /* RFC 1035 */
 
@@ -28,11 +28,11 @@ static const char *behind(const char *text, const char *prefix)
 	return strncasecmp(text, prefix, len) == 0 ? text + len : NULL;
 }
 
-static bool is_ip(const char *host, int family)
+static bool is_ip(const char *host, enum address_kind kind)
 {
-	unsigned char address[sizeof(struct in6_addr)];
+	struct address a;
 
-	return inet_pton(family, host, address) == 1;
+	return address_read(host, 0, &a) && a.kind == kind;
 }
 
 static bool is_name_character(char c)
@@ -102,8 +102,9 @@ static const char *host_of(const char *text, const char *end, enum url_use use, 
 	if (*out_port != end && **out_port != ':')
 		return "unexpected characters between host and port";
 	if (brackets)
-		return is_ip(out->host, AF_INET6) ? NULL : "no IPv6 address between '[' and ']'";
-	if (is_ip(out->host, AF_INET))
+		return is_ip(out->host, ADDRESS_IPV6) ? NULL
+						      : "no IPv6 address between '[' and ']'";
+	if (is_ip(out->host, ADDRESS_IPV4))
 		return NULL;
 	if (use == URL_LISTEN)
 		return "the host is not an IP address";
@@ -158,15 +159,13 @@ static const char *parse_ws(const char *text, enum url_use use, struct url *out)
 /* Parse the part after unix: */
 static const char *parse_unix(const char *text, struct url *out)
 {
-	struct sockaddr_un address;
-
 	if (strncmp(text, "///", 3) == 0) /* unix:///PATH is accepted, too */
 		text += 2;
 	else if (strncmp(text, "//", 2) == 0)
 		return "a host is not allowed";
 	if (!*text)
 		return "the path is missing";
-	if (strlen(text) >= sizeof(address.sun_path))
+	if (strlen(text) >= NET_PATH_MAX)
 		return "the path is too long for a socket (107 bytes)";
 	memcpy(out->path, text, strlen(text) + 1);
 	return NULL;
@@ -203,15 +202,11 @@ int url_parse(const char *text, enum url_use use, struct url *out, struct err *e
 
 bool url_is_loopback(const struct url *u)
 {
-	struct in6_addr six;
-	struct in_addr four;
+	struct address a;
 
 	if (u->kind == URL_UNIX || u->kind == URL_STDIO)
 		return true;
-	if (inet_pton(AF_INET, u->host, &four) == 1)
-		return ntohl(four.s_addr) >> 24 == 127;
-	if (inet_pton(AF_INET6, u->host, &six) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&six) ||
-		       (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
+	if (address_read(u->host, 0, &a))
+		return address_is_loopback(&a);
 	return strcasecmp(u->host, "localhost") == 0;
 }

@@ -1,5 +1,5 @@
 /* dns.c - any answer of a name server, read for each type and into a list of any size. */
-#include "net/dns.h"
+#include "os/linux/dns.h"
 
 #include <assert.h>
 #include <errno.h>

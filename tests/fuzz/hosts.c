@@ -1,5 +1,5 @@
 /* hosts.c - any line of /etc/hosts; the host is the last word of the input. */
-#include "net/hosts.h"
+#include "os/linux/hosts.h"
 
 #include <assert.h>
 
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		address_text(&a, text, sizeof(text));
 		assert(text[0] != '?' && strstr(text, ":80"));
-		assert(a.at.ss_family == AF_INET || a.at.ss_family == AF_INET6);
+		assert(a.kind == ADDRESS_IPV4 || a.kind == ADDRESS_IPV6);
 	}
 	free(line);
 	return 0;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/tls.h"
+#include "os/tls.h"
 
 int main(void)
 {

@@ -1,4 +1,4 @@
-/* openssl.c - the prototypes and numbers in src/net/openssl.h are those of the headers of OpenSSL
+/* openssl.c - the prototypes and numbers in src/os/linux/openssl.h are those of the headers of OpenSSL
  * that are installed. They are compared by the compiler; that this program exists is the test. TAP.
  */
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "net/openssl.h"
+#include "os/linux/openssl.h"
 
 #define SAME_NUMBER(name, number)                                                                  \
 	_Static_assert((name) == (number), #name " has another value in the headers of OpenSSL");

@@ -1,5 +1,5 @@
 /* tls.c - wss://: certificates that openssl(1) makes for the occasion. */
-#include "net/tls.h"
+#include "os/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>

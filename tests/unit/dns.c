@@ -1,5 +1,5 @@
 /* dns.c - answers of name servers: those that are used, and those that are refused. */
-#include "net/dns.h"
+#include "os/linux/dns.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* hosts.c - lines of /etc/hosts. */
-#include "net/hosts.h"
+#include "os/linux/hosts.h"
 
 #include <string.h>
 

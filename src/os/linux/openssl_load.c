@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "net/openssl.h"
+#include "openssl.h"
 
 /* Names of the ABI: since 3 the number is OpenSSL's major version. A name that does not exist costs
  * the loader a few lookups, once. */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "net/address.h"
+#include "os/address.h"
 
 /* Does the line give an address to `host`? Then *out has the address. Letter case does not matter,
  * nor does a dot at the end of `host`. */

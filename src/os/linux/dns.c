@@ -4,7 +4,7 @@
  * an earlier place of the message. A pointer is followed only when its target lies before the
  * labels that were read so far, so a name ends after less steps than the message has bytes.
  */
-#include "net/dns.h"
+#include "dns.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * openssl.h has the functions of libssl that are used. A BIO of our own moves the bytes, because
  * OpenSSL's writes with write(), which raises SIGPIPE in a host's thread.
  */
-#include "net/tls.h"
+#include "os/tls.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "net/openssl.h"
+#include "openssl.h"
 #include "os/thread.h"
 
 #define ERR_SYSTEM_FLAG       0x80000000ul

@@ -17,9 +17,11 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "net/dns.h"
-#include "net/hosts.h"
-#include "net/lookup.h"
+#include "dns.h"
+#include "hosts.h"
+#include "os/fd.h"
+#include "os/lookup.h"
+#include "os/sockaddr.h"
 
 #define LOOKUP_ANSWER_MAX 65535 /* of an answer over TCP */
 
@@ -31,9 +33,9 @@ bool lookup_literal(const char *host, unsigned port, struct address *out)
 	struct in_addr four;
 
 	if (inet_pton(AF_INET6, host, &six) == 1)
-		address_set(out, AF_INET6, &six, port);
+		address_set(out, ADDRESS_IPV6, &six, port);
 	else if (inet_aton(host, &four))
-		address_set(out, AF_INET, &four, port);
+		address_set(out, ADDRESS_IPV4, &four, port);
 	else
 		return false;
 	return true;
@@ -69,8 +71,8 @@ static void lookup_loopback(unsigned port, struct lookup *out)
 {
 	struct in_addr four = { .s_addr = htonl(INADDR_LOOPBACK) };
 
-	address_set(&out->list[out->count++], AF_INET6, &in6addr_loopback, port);
-	address_set(&out->list[out->count++], AF_INET, &four, port);
+	address_set(&out->list[out->count++], ADDRESS_IPV6, &in6addr_loopback, port);
+	address_set(&out->list[out->count++], ADDRESS_IPV4, &four, port);
 }
 
 /* Ask for one type of address and add at most `max`. 0, or h_errno of the resolver. */
@@ -90,8 +92,8 @@ static int lookup_ask(struct __res_state *resolver, const char *host, unsigned p
 	if (count < 0)
 		return NO_RECOVERY;
 	for (int i = 0; i < count; i++)
-		address_set(&out->list[out->count++], type == DNS_A ? AF_INET : AF_INET6, found[i],
-			    port);
+		address_set(&out->list[out->count++], type == DNS_A ? ADDRESS_IPV4 : ADDRESS_IPV6,
+			    found[i], port);
 	return count ? 0 : NO_DATA;
 }
 
@@ -131,9 +133,11 @@ static void lookup_by_dns(const char *host, unsigned port, struct lookup *out)
 /* Is there a route to the address? connect of a UDP socket sends nothing. */
 static bool lookup_has_route(const struct address *a)
 {
-	AUTO(fd_drop) int fd = socket(a->at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage at;
+	socklen_t len = sockaddr_of(a, &at);
+	AUTO(fd_drop) int fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	return fd >= 0 && connect(fd, (const struct sockaddr *)&a->at, a->len) == 0;
+	return fd >= 0 && connect(fd, (const struct sockaddr *)&at, len) == 0;
 }
 
 /* Addresses without a route go to the end, otherwise the order stays (RFC 6724, rule 1). */

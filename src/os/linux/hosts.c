@@ -1,11 +1,11 @@
 /* hosts.c - see hosts.h */
-#include "net/hosts.h"
+#include "hosts.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-#define HOSTS_BLANK " \t\r\n"
+#define HOSTS_BLANK        " \t\r\n"
+#define HOSTS_ADDRESS_SIZE 46 /* of an IPv6 address as text */
 
 /* The next word of the line; *at is behind the word then. The length, 0: there is none. */
 static size_t hosts_word(const char **at, const char **out_word)
@@ -21,21 +21,13 @@ static size_t hosts_word(const char **at, const char **out_word)
 
 static bool hosts_address(const char *word, size_t len, unsigned port, struct address *out)
 {
-	char text[INET6_ADDRSTRLEN];
-	struct in6_addr six;
-	struct in_addr four;
+	char text[HOSTS_ADDRESS_SIZE];
 
 	if (len >= sizeof(text))
 		return false;
 	memcpy(text, word, len);
 	text[len] = '\0';
-	if (inet_pton(AF_INET, text, &four) == 1)
-		address_set(out, AF_INET, &four, port);
-	else if (inet_pton(AF_INET6, text, &six) == 1)
-		address_set(out, AF_INET6, &six, port);
-	else
-		return false;
-	return true;
+	return address_read(text, port, out);
 }
 
 bool hosts_line(const char *line, const char *host, unsigned port, struct address *out)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "net/openssl.h"
+#include "openssl.h"
 
 #define OPENSSL_INIT_NO_LOAD_CONFIG 0x80
 struct ossl_init_settings_st;

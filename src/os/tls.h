@@ -3,8 +3,8 @@
  * libssl is loaded when the first wss:// is used: the libssl that the process has loaded already,
  * else the newest installed one. No other part of killick needs libssl: where it is missing only
  * wss:// fails, with a sentence that names the package. The static program of `make dist` has its
- * own libssl (openssl.h). TLS 1.2 or newer; a client checks the certificate and the host name. Threads: one at a time per connection.  Blocking: tls_server and
- * tls_client read files.
+ * own libssl (openssl.h). TLS 1.2 or newer; a client checks the certificate and the host name.
+ * Threads: one at a time per connection.  Blocking: tls_server and tls_client read files.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "net/lookup.h"
+#include "os/lookup.h"
+#include "os/sockaddr.h"
 
 static void lookup_by_flags(const char *host, unsigned port, int flags, struct lookup *out)
 {
@@ -22,13 +22,8 @@ static void lookup_by_flags(const char *host, unsigned port, int flags, struct l
 		return;
 	}
 	for (struct addrinfo *a = found; a && out->count < LOOKUP_MAX; a = a->ai_next) {
-		struct address *to = &out->list[out->count];
-
-		if (a->ai_addrlen > sizeof(to->at))
-			continue;
-		memcpy(&to->at, a->ai_addr, a->ai_addrlen);
-		to->len = a->ai_addrlen;
-		out->count++;
+		if (sockaddr_read(a->ai_addr, &out->list[out->count]))
+			out->count++;
 	}
 	freeaddrinfo(found);
 	if (!out->count)

@@ -1,0 +1,15 @@
+/* threadfiles.c - see threadfiles.h */
+#include "os/threadfiles.h"
+
+#include <linux/close_range.h>
+#include <unistd.h>
+
+void threadfiles_keep_only(int fd)
+{
+	const unsigned first = 3, kept = (unsigned)fd;
+
+	if (kept < first)
+		return;
+	if (close_range(kept + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0 && kept > first)
+		close_range(first, kept - 1, 0);
+}

@@ -1,0 +1,12 @@
+/* unblock.h - make a pipe or terminal of another program non-blocking.
+ *
+ * A pipe or terminal may be shared with other processes, which do not expect it to become
+ * non-blocking: it is opened again under the same number where possible. Regular files are left
+ * alone. On Windows every descriptor of the table is non-blocking, and nothing is done.
+ * Threads: any.  Blocking: never.
+ */
+#pragma once
+
+enum unblock_for { UNBLOCK_READING, UNBLOCK_WRITING, UNBLOCK_BOTH };
+
+void unblock(int fd, enum unblock_for use);
