@@ -1,5 +1,4 @@
 /* report.c - functions of killick.h: the report of a close or a refresh. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "killick/killick.h"
 #include "base/auto.h"
 #include "base/emit.h"
+#include "os/status.h"
 
 /* Write three digits behind the decimal point. printf with %f would use the locale of the host. */
 static void emit_ms(struct emit *j, const char *key, double ms)
@@ -20,9 +20,9 @@ static void emit_ms(struct emit *j, const char *key, double ms)
 
 static void emit_exit(struct emit *j, const struct killick_ending *e)
 {
-	const char *name = e->exit_signal ? sigabbrev_np(e->exit_signal) : NULL;
+	const char *name = status_signal_name(e->exit_signal);
 
-	if (e->exit_code < 0 && !e->exit_signal) {
+	if (e->exit_code == -1 && !e->exit_signal) {
 		emit_null(j, "exit");
 		return;
 	}

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -15,11 +14,11 @@
 #include "exec_log.h"
 #include "exec_options.h"
 #include "executor/executor.h"
-#include "link/launch.h"
 #include "link/link.h"
 #include "net/channel.h"
 #include "net/listen.h"
 #include "os/ownstdio.h"
+#include "os/spawn.h"
 #include "os/stop.h"
 
 #define VERB     "exec-server"
@@ -71,15 +70,12 @@ static void serve_on_turn(void *ctx)
  * initialize get a quarter of the descriptors at most. */
 static void raise_files_limit(struct seats_limits *seats)
 {
-	struct rlimit lim;
+	unsigned long files = spawn_raise_limit();
 
-	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
+	if (!files)
 		return;
-	launch_limit_files(&lim);
-	lim.rlim_cur = lim.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &lim);
-	if (lim.rlim_cur / 4 < seats->full)
-		seats->full = lim.rlim_cur >= 8 ? (unsigned)(lim.rlim_cur / 4) : 2;
+	if (files / 4 < seats->full)
+		seats->full = files >= 8 ? (unsigned)(files / 4) : 2;
 	if (seats->start > seats->full)
 		seats->start = seats->full;
 }

@@ -486,7 +486,7 @@ static int exit_status(const struct run_on *r)
 			end->survivors == 1 ? "" : "es", r->o.run.recipe.argv[0]);
 	if (end->exit_signal > 0)
 		return EXIT_SIGNAL + end->exit_signal;
-	if (end->exit_code >= 0)
+	if (end->exit_code != -1)
 		return end->exit_code;
 	if (*end->text)
 		cli_say(VERB, "%s", end->text);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "config/config.h"
+#include "base/auto.h"
+#include "os/env.h"
 
 /* Names, and ends of names, of variables that servers often need. */
 static const char *const missed[] = {
@@ -31,8 +31,8 @@ bool variables_is_passed(const char *entry)
 {
 	size_t len = strcspn(entry, "=");
 
-	for (const char *const *name = config_passed_variables; *name; name++)
-		if (strlen(*name) == len && memcmp(entry, *name, len) == 0)
+	for (const char *const *name = env_passed; *name; name++)
+		if (strlen(*name) == len && env_is_named(entry, *name, len))
 			return true;
 	return false;
 }
@@ -53,10 +53,11 @@ bool variables_is_missed(const char *entry)
 
 size_t variables_names(bool (*is)(const char *entry), char *out, size_t size)
 {
+	AUTO(env_done) struct env env = env_read();
 	size_t count = 0, len = 0;
 
 	out[0] = '\0';
-	for (char **e = environ; *e; e++) {
+	for (char **e = env.list; *e; e++) {
 		if (!is(*e))
 			continue;
 		if (len < size)

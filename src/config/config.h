@@ -111,10 +111,6 @@ struct config_more {
 int config_command_more(struct config *c, const struct config_more *more, struct err *e);
 void config_done(struct config *c);
 
-/* The names of the variables that a server on this machine gets, also if its config does not name
- * them; NULL at the end. */
-extern const char *const config_passed_variables[];
-
 /* The environment with this name; NULL if there is none. */
 const struct config_place *config_place_find(const struct config *c, const char *name);
 /* Is the text an address (ws://, wss://, unix:, ssh:HOST)? False: it is the name of an

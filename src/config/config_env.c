@@ -12,18 +12,13 @@
 #include "base/mem.h"
 #include "config/config_internal.h"
 #include "config/expand.h"
+#include "os/env.h"
 
-/* TypeScript and Python SDKs: HOME LOGNAME PATH SHELL TERM USER; codex has the others as well. */
-const char *const config_passed_variables[] = { "HOME", "LANG",  "LC_ALL", "LOGNAME",
-						"PATH", "SHELL", "TERM",   "TMPDIR",
-						"TZ",   "USER",  NULL };
 /* Further variables that ssh and similar programs need: for the agent, for Kerberos tickets, and
  * for sockets of the user. */
 static const char *const for_ssh[] = { "KRB5CCNAME", "SSH_AGENT_PID", "SSH_AUTH_SOCK",
 				       "XDG_RUNTIME_DIR" };
-#define COUNT(list)  (sizeof(list) / sizeof((list)[0]))
-#define PASSED       (COUNT(config_passed_variables) - 1)
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 enum rank { BY_DEFAULT, BY_NAME, BY_VALUE }; /* of one name, the highest rank is used */
 
@@ -71,10 +66,19 @@ static int add_default(struct config_job *j, struct entries *s, const char *name
 	const char *value = expand_lookup(j->env, name, strlen(name));
 
 	if (strcmp(name, "PATH") == 0 && (!value || !*value))
-		value = DEFAULT_PATH;
+		value = ENV_DEFAULT_PATH;
 	if (!value || strncmp(value, "()", 2) == 0) /* an exported function of a shell */
 		return 0;
 	return entries_add(j, s, (struct entry){ .rank = BY_DEFAULT }, name, value);
+}
+
+static size_t config_env_passed(void)
+{
+	size_t count = 0;
+
+	while (env_passed[count])
+		count++;
+	return count;
 }
 
 static int add_defaults(struct config_job *j, struct entries *s)
@@ -83,8 +87,8 @@ static int add_defaults(struct config_job *j, struct entries *s)
 
 	if (s->kind == CONFIG_ENV_PLACED)
 		return 0;
-	for (size_t i = 0; r == 0 && i < PASSED; i++)
-		r = add_default(j, s, config_passed_variables[i]);
+	for (size_t i = 0; r == 0 && env_passed[i]; i++)
+		r = add_default(j, s, env_passed[i]);
 	for (size_t i = 0; r == 0 && s->kind == CONFIG_ENV_PROGRAM && i < COUNT(for_ssh); i++)
 		r = add_default(j, s, for_ssh[i]);
 	return r;
@@ -219,7 +223,7 @@ static int by_name(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 	size_t len = x->name_len < y->name_len ? x->name_len : y->name_len;
-	int r = memcmp(x->text, y->text, len);
+	int r = env_compare_names(x->text, y->text, len);
 
 	if (r || x->name_len != y->name_len)
 		return r ? r : (x->name_len < y->name_len ? -1 : 1);
@@ -230,7 +234,7 @@ static int by_name(const void *a, const void *b)
 
 static bool same_name(const struct entry *x, const struct entry *y)
 {
-	return x->name_len == y->name_len && memcmp(x->text, y->text, x->name_len) == 0;
+	return x->name_len == y->name_len && env_compare_names(x->text, y->text, x->name_len) == 0;
 }
 
 /* Sort the entries and put the last entry of each name into *out_envp. A name that `env` has twice
@@ -271,7 +275,7 @@ static int pick(struct config_job *j, const char *key, struct entries *s, char *
 
 int config_env_read(struct config_job *j, struct config_env *v)
 {
-	size_t most = PASSED + COUNT(for_ssh) + json_count(v->names.v) + json_count(v->env.v);
+	size_t most = config_env_passed() + COUNT(for_ssh) + json_count(v->names.v) + json_count(v->env.v);
 	AUTO(entries_done)
 	struct entries s = { .list = mem_grow(NULL, most, sizeof(struct entry)), .kind = v->kind };
 	int r;

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "os/env.h"
+
 const char *expand_lookup(char *const *env, const char *name, size_t len)
 {
 	for (; env && *env; env++) {
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+		if (env_is_named(*env, name, len))
 			return *env + len + 1;
 	}
 	return NULL;

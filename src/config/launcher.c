@@ -1,11 +1,10 @@
 /* launcher.c - see launcher.h */
 #include "config/launcher.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/expand.h"
+#include "os/env.h"
 
 /* The words that the command of a launcher begins with. A program alone is a launcher with all
  * arguments. */
@@ -66,13 +65,6 @@ bool launcher_is_found(const char *program, const struct recipe *r)
 	char file[4096];
 
 	if (strchr(program, '/'))
-		return access(program, F_OK) == 0 || (program[0] != '/' && r->cwd);
-	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
-		int n = snprintf(file, sizeof(file), "%.*s/%s", (int)strcspn(path, ":"), path,
-				 program);
-
-		if (n >= (int)sizeof(file) || access(file, F_OK) == 0)
-			return true;
-	}
-	return false;
+		return env_is_program(program) || (program[0] != '/' && r->cwd);
+	return env_find_program(path, program, file, sizeof(file));
 }

@@ -175,7 +175,7 @@ static void close_if_silent(struct process *p)
 
 /* --- events of the link --- */
 
-static void process_on_started(void *ctx, pid_t pid, const char *level)
+static void process_on_started(void *ctx, int pid, const char *level)
 {
 	struct process *p = ctx;
 	struct emit j;

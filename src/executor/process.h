@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/hash.h"
 #include "base/loop.h"
@@ -63,7 +62,7 @@ struct process {
 	struct input input;
 	struct ring readers;
 	struct loop_timer retain;
-	pid_t pid;
+	int pid;
 	int exit_code;
 	size_t closed_bytes; /* as counted in owner */
 	int64_t started_us;

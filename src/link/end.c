@@ -2,21 +2,9 @@
 #include "link/end.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static int signal_number(const char *name)
-{
-	for (int sig = 1; sig < NSIG; sig++) {
-		const char *known = sigabbrev_np(sig);
-
-		if (known && strcmp(known, name) == 0)
-			return sig;
-	}
-	return strncmp(name, "SIG", 3) == 0 ? atoi(name + 3) : 0;
-}
+#include "os/status.h"
 
 static const char *const why_names[] = {
 	[LINK_WHY_EXIT] = "exit",         [LINK_WHY_STDIN] = "stdin",
@@ -33,7 +21,7 @@ static const char *const step_names[] = {
 };
 static const char *const proof_names[] = {
 	/* in the order of the bits of enum link_proof */
-	"waitid", "cgroup", "mark", "group", "sweep", "never", "lease",
+	"waitid", "cgroup", "mark", "group", "sweep", "never", "lease", "job",
 };
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
@@ -86,6 +74,13 @@ static unsigned read_proof(struct json list)
 	return proof;
 }
 
+/* Windows has codes of 32 bits. The code 0xffffffff would be our -1, so it becomes what exit(-1) is
+ * on Linux. */
+static int end_code(int64_t number)
+{
+	return number == UINT32_MAX ? 255 : (int)number;
+}
+
 void link_end_read(struct link_end *end, struct json report)
 {
 	int why = end_place_of(json_get(report, "why"), why_names, COUNT(why_names));
@@ -100,9 +95,9 @@ void link_end_read(struct link_end *end, struct json report)
 		end->step = (enum link_step)step;
 	json_double(json_get(report, "stop_ms"), &end->stop_ms);
 	if (json_int(json_find(report, "exit.code"), &number))
-		end->exit_code = (int)number;
+		end->exit_code = end_code(number);
 	if (json_string_into(json_find(report, "exit.signal"), word, sizeof(word))) {
-		end->exit_signal = signal_number(word);
+		end->exit_signal = status_signal_number(word);
 		end->exit_code = -1;
 	}
 	end->survivors = (int)json_count(json_get(report, "survivors"));

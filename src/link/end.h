@@ -17,5 +17,5 @@ const char *link_why_name(enum link_why why);
 /* "none", "eof", "term" or "kill"; static. */
 const char *link_step_name(enum link_step step);
 /* "waitid,cgroup", for example, or "none"; returns out. */
-#define LINK_PROOF_TEXT 48
+#define LINK_PROOF_TEXT 56
 const char *link_proof_text(unsigned proof, char out[LINK_PROOF_TEXT]);

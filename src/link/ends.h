@@ -1,12 +1,12 @@
-/* ends.h - the pipes, or the terminal, and the control socket between the library and a server that
- * is about to start.
+/* ends.h - the pipes, or the terminal, and the control channel between the library and a server
+ * that is about to start.
  *
- * Our ends are nonblocking. All ends are close-on-exec and have numbers that spawn.h accepts.
+ * Our ends are nonblocking; the others are for spawn_detached (os/spawn.h). Threads: any.
  */
 #pragma once
 
 #include "link/link.h"
-#include "link/spawn.h"
+#include "os/spawn.h"
 
 struct ends { /* of stdin, stdout, stderr and control; -1: none */
 	int ours[SPAWN_FDS], theirs[SPAWN_FDS];

@@ -3,49 +3,24 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/strings.h"
+#include "os/env.h"
+#include "os/fd.h"
+#include "os/pipe.h"
 
-#define LOW_FDS    (SPAWN_FDS + 1)
 #define OWNER_SIZE 16 /* bytes of a pid as text */
 
-/* If the host has closed its stdio, a new descriptor can have a number from 0 to 3. The child needs
- * these numbers for its own descriptors, so ours are moved to higher numbers. */
-int launch_raise_fd(int *fd)
+/* The keeper's command line in one block, which the caller frees. `control` is the name of the
+ * control channel. */
+static char **keeper_words(const struct recipe *recipe, const char *control)
 {
-	int higher;
-
-	assert(*fd >= 0);
-	if (*fd >= LOW_FDS)
-		return 0;
-	higher = fcntl(*fd, F_DUPFD_CLOEXEC, LOW_FDS);
-	if (higher < 0)
-		return -errno;
-	close(*fd);
-	*fd = higher;
-	return 0;
-}
-
-static struct rlimit files;
-static const struct rlimit *files_limit; /* NULL: do not change the limit */
-
-void launch_limit_files(const struct rlimit *lim)
-{
-	files = *lim;
-	files_limit = &files;
-}
-
-/* The keeper's command line in one block, which the caller frees. */
-static char **keeper_words(const struct recipe *recipe)
-{
-	static const char *const first[] = { "killick", "run", "--control", "3", "--owner" };
+	const char *const first[] = { "killick", "run", "--control", control, "--owner" };
 	const size_t fixed = sizeof(first) / sizeof(first[0]) + 2; /* the owner's pid, "--" */
 	size_t argc = strings_count(recipe->argv), size = recipe_write(recipe, NULL, 0), n = 0;
 	size_t most = fixed + RECIPE_OPTIONS + argc + 1;
@@ -54,7 +29,7 @@ static char **keeper_words(const struct recipe *recipe)
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		all[n++] = (char *)first[i];
-	snprintf(owner, OWNER_SIZE, "%d", getpid());
+	snprintf(owner, OWNER_SIZE, "%d", spawn_own_pid());
 	all[n++] = owner;
 	recipe_write(recipe, words, size);
 	for (char *word = words; word < words + size; word += strlen(word) + 1)
@@ -67,54 +42,105 @@ static char **keeper_words(const struct recipe *recipe)
 	return all;
 }
 
-/* envp, and KILLICK_RUNTIME_DIR of our own environment, because killick must know where the records
- * are. One block, which the caller frees. */
-static char **keeper_environment(char *const *envp)
+static bool launch_has_variable(char *const *envp, const char *name)
 {
-	static const char name[] = "KILLICK_RUNTIME_DIR=";
-	const char *dir = getenv("KILLICK_RUNTIME_DIR");
-	size_t count = strings_count(envp), text = dir ? sizeof(name) + strlen(dir) : 0;
-	char **all, *variable;
+	for (; *envp; envp++)
+		if (env_is_named(*envp, name, strlen(name)))
+			return true;
+	return false;
+}
 
-	all = mem_grow(NULL, (count + 2) * sizeof(*all) + text, 1);
+/* Append NAME=value of our own environment to the list, if it has that variable. */
+static void launch_pass(char ***list, const char *name)
+{
+	const char *value = env_get(name);
+	size_t size = value ? strlen(name) + strlen(value) + 2 : 0;
+	char *text;
+
+	if (!value)
+		return;
+	text = mem_grow(NULL, size, 1);
+	snprintf(text, size, "%s=%s", name, value);
+	strings_add(list, text);
+}
+
+/* The variables that envp lacks: KILLICK_RUNTIME_DIR of our own environment, because killick must
+ * know where the records are, and what no process of this system can do without. For strings_free.
+ */
+static char **launch_missing(char *const *envp)
+{
+	char **list = NULL;
+
+	launch_pass(&list, "KILLICK_RUNTIME_DIR");
+	for (const char *const *name = env_needed; *name; name++)
+		if (!launch_has_variable(envp, *name))
+			launch_pass(&list, *name);
+	return list;
+}
+
+/* Both lists as one; the strings stay theirs. */
+static char **launch_join(char *const *envp, char *const *more)
+{
+	size_t count = strings_count(envp), added = strings_count(more);
+	char **all = mem_grow(NULL, count + added + 1, sizeof(*all));
+
 	for (size_t i = 0; i < count; i++)
 		all[i] = envp[i];
-	if (dir) {
-		variable = (char *)(all + count + 2);
-		snprintf(variable, text, "%s%s", name, dir);
-		all[count++] = variable;
-	}
-	all[count] = NULL;
+	for (size_t i = 0; i < added; i++)
+		all[count + i] = more[i];
+	all[count + added] = NULL;
 	return all;
 }
 
-int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], int *out_pidfd,
-		  pid_t *out_pid, struct err *e)
+/* Start job with the environment envp and what it lacks. */
+static int launch_start(struct spawn *job, char *const *envp, struct spawned *out, struct err *e)
 {
-	AUTO(mem_drop) char **argv = keeper_words(recipe);
-	AUTO(mem_drop) char **envp = keeper_environment(recipe->envp);
-	struct spawn job = {
-		.path = recipe->keeper, .argv = argv, .envp = envp, .files = files_limit
-	};
+	char **missing = launch_missing(envp), **all = launch_join(envp, missing);
+	const char *failed;
+	int r;
 
-	memcpy(job.fds, fds, sizeof(job.fds));
-	return spawn_detached(&job, out_pidfd, out_pid, e);
+	job->envp = all;
+	r = spawn_detached(job, out, &failed);
+	free(all);
+	strings_free(missing);
+	if (r == 0)
+		return 0;
+	if (!failed)
+		return err_set(e, r, "cannot run the keeper '%s': %s", job->path, strerror(-r));
+	return err_set(e, r, "cannot start a process (%s): %s%s", failed, strerror(-r),
+		       err_next(r));
 }
 
-int launch_janitor(const char *program, int *out_pidfd)
+int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], struct spawned *out,
+		  struct err *e)
+{
+	struct spawn job = { .path = recipe->keeper };
+	AUTO(mem_drop) char **argv = NULL;
+	char control[SPAWN_NAME_SIZE];
+
+	memcpy(job.fds, fds, sizeof(job.fds));
+	spawn_name(&job, control);
+	argv = keeper_words(recipe, control);
+	job.argv = argv;
+	return launch_start(&job, recipe->envp, out, e);
+}
+
+int launch_janitor(const char *program, int *out_process)
 {
 	/* --no-wait: do not wait for the keepers of other trees, because a thread of the host waits
 	 * for this process */
 	char *const argv[] = { "killick", "reap", "--no-wait", NULL }, *const nothing[] = { NULL };
 	struct spawn job = { .path = program, .argv = argv };
-	AUTO(mem_drop) char **envp = keeper_environment(nothing);
-	AUTO(fd_drop) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int r = null < 0 ? -errno : launch_raise_fd(&null);
+	AUTO(fd_drop) int null = -1;
+	struct spawned started;
+	int r = spawn_keeper_can_leave_processes() ? pipe_null(&null) : -ENOTSUP;
 
 	if (r < 0)
 		return r;
 	for (int i = 0; i < SPAWN_FDS; i++)
 		job.fds[i] = null;
-	job.envp = envp;
-	return spawn_detached(&job, out_pidfd, NULL, NULL);
+	r = launch_start(&job, nothing, &started, NULL);
+	if (r == 0)
+		*out_process = started.process;
+	return r;
 }

@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -44,10 +43,11 @@ enum link_proof { /* bits: how it is known that the tree is empty; 0: not known 
 		  LINK_PROOF_NEVER = 32, /* the server never ran */
 		  LINK_PROOF_LEASE = 64, /* the executor could not be reached; it ends the tree by
 					    itself when the lease is over */
+		  LINK_PROOF_JOB = 128,  /* Windows: the job has no process */
 };
 
 struct link_end {      /* borrowed for the time of on_ended */
-	pid_t pid;     /* 0: it never ran */
+	int pid;     /* 0: it never ran */
 	bool refused;  /* the server could not be started; text says why, and */
 	int status;    /* exit status of `killick run` then: 127 not found, 126 ...; 0: not known */
 	int exit_code; /* -1: by a signal, or unknown */
@@ -62,7 +62,7 @@ struct link_end {      /* borrowed for the time of on_ended */
 };
 
 struct link_events {
-	void (*on_started)(void *ctx, pid_t pid, const char *level);
+	void (*on_started)(void *ctx, int pid, const char *level);
 	void (*on_bytes)(void *ctx, const char *bytes, size_t len);  /* of its stdout; borrowed */
 	void (*on_stderr)(void *ctx, const char *bytes, size_t len); /* borrowed */
 	void (*on_eof)(void *ctx); /* nothing more comes from its stdout; the process may live on */

@@ -1,11 +1,11 @@
-/* local.c - a link to a server on this machine: a keeper, three pipes and a socket.
+/* local.c - a link to a server on this machine: a keeper, three pipes and a channel of messages.
  *
  *	write --- stdin ----> server
  *	read <--- stdout ---  server
  *	read <--- stderr ---  server
  *	      <== control ==> keeper (keeper/linux/control.h)
  *
- * The control socket hangs up when the watch and the hold are both gone; the report came before.
+ * The control channel hangs up when the watch and the hold are both gone; the report came before.
  * The hang-up is the end of the link: the rest in the pipes is read, then on_ended is called. The
  * server's exit and EOF on its stdout do not decide: other processes of the tree may hold the
  * pipes.
@@ -15,16 +15,9 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/json.h"
@@ -37,13 +30,14 @@
 #include "link/launch.h"
 #include "link/link.h"
 #include "link/looks.h"
-#include "link/spawn.h"
 #include "os/fd.h"
+#include "os/pipe.h"
+#include "os/spawn.h"
+#include "os/status.h"
 
-#define SMALL       (16 << 10) /* a shorter message may wait for the end of the turn */
-#define PIECES      16         /* blocks of the queue written at once */
-#define NARROW      (64 << 10) /* the default size of a pipe */
-#define WIDE        (256 << 10)
+#define SMALL       (16 << 10)  /* a shorter message may wait for the end of the turn */
+#define PIECES      16          /* blocks of the queue written at once */
+#define NARROW      (64 << 10)  /* the default size of a pipe */
 #define TURN        (256 << 10) /* bytes read at once, so that no server starves the others */
 #define DRAIN       (2 << 20)   /* bytes read from a pipe after the end; no pipe holds more */
 #define JANITOR_MS  5000        /* timeout of `killick reap` */
@@ -70,10 +64,10 @@ struct local {
 	struct loop *loop;
 	struct loop_watch in, out, err, control; /* fd -1: closed */
 	int paused_out, paused_err;              /* descriptors of paused watches; -1: none */
-	struct loop_watch keeper;                /* on pidfd, after the keepers are gone */
-	int pidfd; /* of a watch process that we must reap, or of the janitor; -1: none */
-	struct own pidfd_id;
-	pid_t keeper_pid;
+	struct loop_watch keeper;                /* on `process`, after the keepers are gone */
+	int process; /* descriptor of a keeper that we must reap, or of the janitor; -1: none */
+	struct own process_id;
+	int keeper_pid;
 	struct loop_timer late; /* timeout of the janitor; or polls the keeper of a disowned link */
 	int64_t until_us;       /* when that polling ends */
 	char *program;          /* path of killick */
@@ -84,7 +78,7 @@ struct local {
 	int64_t asked_us;       /* when we last checked that stdin and stdout are ours */
 	int64_t reading_us;     /* the clock reading at the last write */
 	bool wide_in, wide_out; /* these pipes have been widened */
-	char word[24];          /* for the keeper; waits because the socket was full */
+	char word[24];          /* for the keeper; waits because the channel was full */
 	enum link_stop stop;    /* what `word` asks for */
 	struct looks looks;     /* may share a look through /proc with other links */
 	struct link_end end;
@@ -184,7 +178,7 @@ static ssize_t write_some(struct local *l, const struct fd_piece *pieces, int co
 static void local_widen(int fd, bool *done)
 {
 	if (!*done)
-		fcntl(fd, F_SETPIPE_SZ, WIDE);
+		pipe_widen(fd);
 	*done = true;
 }
 
@@ -415,27 +409,17 @@ static void local_finish(struct local *l)
 	drop_watch(l, &l->control);
 	loop_watch_stop(l->loop, &l->keeper);
 	loop_timer_stop(l->loop, &l->late);
-	own_drop(&l->pidfd_id, &l->pidfd);
+	own_drop(&l->process_id, &l->process);
 	l->end.report = l->report ? l->report : "";
 	local_go(l, LOCAL_ENDED, l->report ? link_why_name(l->end.why) : "no report");
 	l->link.ev->on_ended(l->link.ctx, &l->end);
-}
-
-static bool local_keeper_is_gone(const struct local *l)
-{
-	AUTO(fd_drop) int pidfd = (int)syscall(SYS_pidfd_open, l->keeper_pid, 0);
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	if (pidfd < 0)
-		return errno == ESRCH;
-	return poll(&p, 1, 0) > 0 && spawn_reap(pidfd);
 }
 
 static void local_on_look(struct loop_timer *t)
 {
 	struct local *l = CONTAINER_OF(t, struct local, late);
 
-	if (local_keeper_is_gone(l) || loop_now_us() > l->until_us)
+	if (spawn_is_gone(l->keeper_pid) || loop_now_us() > l->until_us)
 		local_finish(l);
 	else
 		loop_timer_set(l->loop, t, LOOK_MS, local_on_look);
@@ -460,11 +444,11 @@ static void on_janitor_late(struct loop_timer *t)
  * on_ended is called. */
 static bool call_janitor(struct local *l)
 {
-	own_drop(&l->pidfd_id, &l->pidfd);
-	if (launch_janitor(l->program, &l->pidfd) < 0)
+	own_drop(&l->process_id, &l->process);
+	if (launch_janitor(l->program, &l->process) < 0)
 		return false;
-	l->pidfd_id = own_of(l->pidfd);
-	if (loop_watch(l->loop, &l->keeper, l->pidfd, POLLER_IN, on_janitor) < 0)
+	l->process_id = own_of(l->process);
+	if (loop_watch(l->loop, &l->keeper, l->process, POLLER_IN, on_janitor) < 0)
 		return false;
 	loop_timer_set(l->loop, &l->late, JANITOR_MS, on_janitor_late);
 	return true;
@@ -495,8 +479,8 @@ static void hang_up(struct local *l)
 	l->hung_up = true;
 	looks_leave(&l->looks);
 	local_go(l, LOCAL_HUNG_UP, l->end.survivors ? "survivors" : "the keepers are gone");
-	if (l->pidfd < 0 || spawn_reap(l->pidfd) ||
-	    loop_watch(l->loop, &l->keeper, l->pidfd, POLLER_IN, local_on_keeper) < 0)
+	if (l->process < 0 || spawn_reap(l->process) ||
+	    loop_watch(l->loop, &l->keeper, l->process, POLLER_IN, local_on_keeper) < 0)
 		local_settle(l);
 }
 
@@ -510,14 +494,13 @@ static void read_report(struct local *l, struct json v)
 static void local_on_exited(struct local *l, struct json number)
 {
 	int64_t status = 0;
+	int code, sig;
 
 	json_int(number, &status);
 	if (!l->link.ev->on_exited)
 		return;
-	if (WIFEXITED((int)status))
-		l->link.ev->on_exited(l->link.ctx, WEXITSTATUS((int)status), 0);
-	else
-		l->link.ev->on_exited(l->link.ctx, -1, WTERMSIG((int)status));
+	status_split((int)status, &code, &sig);
+	l->link.ev->on_exited(l->link.ctx, code, sig);
 }
 
 /* Returns false if the link has ended; it may be freed then. */
@@ -533,7 +516,7 @@ static bool local_on_message(struct local *l, const char *text, size_t len)
 		json_int(json_get(v, "pid"), &pid);
 		json_string_into(json_get(v, "level"), level, sizeof(level));
 		json_string_into(json_get(v, "tree"), l->link.tree, sizeof(l->link.tree));
-		l->end.pid = (pid_t)pid;
+		l->end.pid = (int)pid;
 		if (l->stage == LOCAL_OPENING)
 			local_go(l, LOCAL_RUNNING, level);
 		l->link.ev->on_started(l->link.ctx, l->end.pid, level);
@@ -559,20 +542,18 @@ static bool local_on_message(struct local *l, const char *text, size_t len)
 	return false;
 }
 
-/* Send a word to the keeper. Returns false if the socket is full. */
+/* Send a word to the keeper. Returns false if the channel is full. */
 static bool local_say(struct local *l, const char *word)
 {
 	if (l->control.fd >= 0 && !loop_watch_is_ours(&l->control))
 		local_disown(l);
-	return l->control.fd < 0 ||
-	       send(l->control.fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
-	       (errno != EAGAIN && errno != ENOBUFS);
+	return l->control.fd < 0 || pipe_send(l->control.fd, word, strlen(word)) != -EAGAIN;
 }
 
 static void local_say_look(struct looks *looks, const char *word)
 {
 	local_say(CONTAINER_OF(looks, struct local, looks),
-		  word); /* if the socket is full, the keeper looks after a timeout */
+		  word); /* if the channel is full, the keeper looks after a timeout */
 }
 
 static void local_on_control(struct loop_watch *w, uint32_t events)
@@ -589,14 +570,10 @@ static void local_on_control(struct loop_watch *w, uint32_t events)
 		loop_watch_change(l->loop, w, POLLER_IN);
 	}
 	while (w->fd >= 0) {
-		n = recv(w->fd, text, size, MSG_DONTWAIT);
-		/* the keeper ended without reading our last word; reported once, before its last
-		 * messages */
-		if (n < 0 && errno == ECONNRESET)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		n = pipe_receive(w->fd, text, size);
+		if (n == -EAGAIN)
 			return;
-		if (n <= 0) {
+		if (n == 0) {
 			hang_up(l);
 			return;
 		}
@@ -605,14 +582,14 @@ static void local_on_control(struct loop_watch *w, uint32_t events)
 	}
 }
 
-/* If the socket is full, the word is dropped: the earlier words in the socket are enough. */
+/* If the channel is full, the word is dropped: the earlier words in it are enough. */
 static void local_interrupt(struct link *link)
 {
 	local_say(CONTAINER_OF(link, struct local, link), "int");
 }
 
-/* Send a word that must arrive. A keeper that is stopped or busy may have a full socket; the word
- * then waits until the socket has space. */
+/* Send a word that must arrive. A keeper that is stopped or busy may have a full channel; the
+ * word then waits until the channel has space. */
 static void insist(struct local *l, enum link_stop how, const char *word)
 {
 	if (l->control.fd < 0 || (l->word[0] && how < l->stop) ||
@@ -699,7 +676,8 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
 					     local_activity };
 	AUTO(ends_drop) struct ends ends = ENDS_INIT;
 	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
-	int r, pidfd = -1;
+	struct spawned keeper;
+	int r;
 
 	*l = (struct local){ .link = { &ops, ev, ctx },
 			     .loop = loop,
@@ -710,7 +688,7 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
 			     .keeper.fd = -1,
 			     .paused_out = -1,
 			     .paused_err = -1,
-			     .pidfd = -1,
+			     .process = -1,
 			     .write_limit = recipe->write_limit,
 			     .end = { .exit_code = -1, .why = LINK_WHY_KEEPER } };
 	r = ends_make(&ends, recipe->stdio);
@@ -719,20 +697,21 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
 	if (r < 0)
 		return err_set(e, r, "cannot make the pipes of the server: %s%s", strerror(-r),
 			       err_next(r));
-	r = launch_keeper(recipe, ends.theirs, &pidfd, &l->keeper_pid, e);
+	r = launch_keeper(recipe, ends.theirs, &keeper, e);
 	if (r < 0) {
 		watch_none(l);
 		return r;
 	}
 	for (int i = 0; i < SPAWN_FDS; i++)
 		ends.ours[i] = -1; /* the watches own the descriptors now */
-	/* By now it is decided whether the watch is our child. If it is not, the pidfd is not
+	l->keeper_pid = keeper.pid;
+	/* By now it is decided whether the watch is our child. If it is not, the descriptor is not
 	 * needed. */
-	if (spawn_reap(pidfd))
-		fd_drop(&pidfd);
-	l->pidfd = pidfd;
-	if (pidfd >= 0)
-		l->pidfd_id = own_of(pidfd);
+	if (spawn_reap(keeper.process))
+		fd_drop(&keeper.process);
+	l->process = keeper.process;
+	if (l->process >= 0)
+		l->process_id = own_of(l->process);
 	l->program = mem_dup(recipe->keeper);
 	looks_join(&l->looks, loop, local_say_look);
 	snprintf(l->link.id, sizeof(l->link.id), "%d", l->keeper_pid);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "net/channel_internal.h"
+#include "os/status.h"
 
 int program_commit(struct channel *c)
 {
@@ -78,8 +79,9 @@ static void say_how(struct channel *c, const struct link_end *end)
 	}
 	if (end->exit_signal)
 		snprintf(how, sizeof(how), "was ended by SIG%s",
-			 sigabbrev_np(end->exit_signal) ? sigabbrev_np(end->exit_signal) : "?");
-	else if (end->exit_code >= 0)
+			 status_signal_name(end->exit_signal) ? status_signal_name(end->exit_signal)
+								: "?");
+	else if (end->exit_code != -1)
 		snprintf(how, sizeof(how), "exited with %d", end->exit_code);
 	else
 		snprintf(how, sizeof(how), "ended");
@@ -109,7 +111,7 @@ static void program_on_eof(void *ctx)
 
 /* --- events of the link --- */
 
-static void program_on_started(void *ctx, pid_t pid, const char *level)
+static void program_on_started(void *ctx, int pid, const char *level)
 {
 	struct channel *c = ctx;
 

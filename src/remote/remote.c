@@ -393,7 +393,7 @@ static void on_start_answered(struct rpc_request *p, const struct message *m)
 	json_int(json_get(m->result, "pid"), &pid);
 	json_string_into(json_get(m->result, "level"), level, sizeof(level));
 	json_string_into(json_get(m->result, "tree"), r->link.tree, sizeof(r->link.tree));
-	r->end.pid = (pid_t)pid;
+	r->end.pid = (int)pid;
 	remote_go(r, REMOTE_RUNNING, level);
 	if (!r->told)
 		r->link.ev->on_started(r->link.ctx, r->end.pid, level);

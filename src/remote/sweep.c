@@ -87,7 +87,7 @@ static void sweep_on_late(struct loop_timer *t)
 	link_stop(CONTAINER_OF(t, struct sweep, late)->link, LINK_STOP_KILL);
 }
 
-static void sweep_on_started(void *ctx, pid_t pid, const char *level)
+static void sweep_on_started(void *ctx, int pid, const char *level)
 {
 	(void)ctx;
 	(void)pid;
@@ -191,7 +191,7 @@ void sweep_report(struct buf *out, const struct sweep_result *result, int exit_c
 	emit_open(&j, NULL, '{');
 	emit_str(&j, "executor", "codex");
 	emit_open(&j, "exit", '{');
-	if (exit_code >= 0)
+	if (exit_code != -1)
 		emit_int(&j, "code", exit_code);
 	else
 		emit_null(&j, "code");

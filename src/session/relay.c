@@ -179,7 +179,7 @@ struct abandoned {
 	struct site *site;
 };
 
-static void abandoned_started(void *ctx, pid_t pid, const char *level)
+static void abandoned_started(void *ctx, int pid, const char *level)
 {
 	(void)ctx;
 	(void)pid;

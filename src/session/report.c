@@ -2,7 +2,6 @@
 #include "session/report.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/mem.h"
 #include "base/pack.h"
 #include "link/end.h"
+#include "os/status.h"
 #include "session/runtime.h"
 #include "session/server.h"
 
@@ -177,7 +177,7 @@ static bool is_keepers_fault(const struct link_end *end)
 {
 	if (end->proof == LINK_PROOF_LEASE)
 		return false;
-	return (end->exit_code < 0 && !end->exit_signal) || end->why == LINK_WHY_WATCH ||
+	return (end->exit_code == -1 && !end->exit_signal) || end->why == LINK_WHY_WATCH ||
 	       end->why == LINK_WHY_HOLD;
 }
 
@@ -185,7 +185,7 @@ static void describe_exit(struct server *sv, const struct link_end *end)
 {
 	const char *when = sv->ready_us ? "" : " during its handshake";
 	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
-	const char *name = sv->recipe.name, *sig = sigabbrev_np(end->exit_signal);
+	const char *name = sv->recipe.name, *sig = status_signal_name(end->exit_signal);
 
 	if (end->proof == LINK_PROOF_LEASE)
 		error_set(&sv->error, KILLICK_ERR_LOST, "server '%s' is lost: %s", name, end->text);

@@ -94,7 +94,7 @@ struct server {
 	struct toolcache tools;
 	unsigned long long life; /* changes with each sign of life during the start */
 	int64_t alive_us;        /* the last sign of life that was seen */
-	pid_t pid;
+	int pid;
 	char level[16];
 	char link_id[LINK_ID_SIZE], tree[LINK_TREE_SIZE]; /* of the last link; for traces */
 	int64_t started_us, ready_us, stop_us;            /* 0: not yet */

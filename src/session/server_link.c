@@ -14,7 +14,7 @@
 #define PROBE_MAX_MS 5000
 #define LIFE_MS      1000 /* how often a starting tree is checked */
 
-static void server_link_on_started(void *ctx, pid_t pid, const char *level)
+static void server_link_on_started(void *ctx, int pid, const char *level)
 {
 	struct server *sv = ctx;
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "os/env.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -158,6 +158,7 @@ static int keep_only(struct config *c, const char *name, struct killick_error *e
 
 int session_read_config(const struct config_from *from, struct config *out, struct killick_error *e)
 {
+	AUTO(env_done) struct env env = env_read();
 	struct err why = ERR_INIT;
 	int r;
 
@@ -168,11 +169,11 @@ int session_read_config(const struct config_from *from, struct config *out, stru
 		return error_set(e, KILLICK_ERR_USAGE, "the command is empty");
 	if (from->text)
 		r = config_parse(from->text, strlen(from->text),
-				 &(struct config_source){ .environ_ = environ }, out, &why);
+				 &(struct config_source){ .environ_ = env.list }, out, &why);
 	else if (from->file)
-		r = config_read(from->file, environ, out, &why);
+		r = config_read(from->file, env.list, out, &why);
 	else
-		r = config_command("server", from->command, environ, out, &why);
+		r = config_command("server", from->command, env.list, out, &why);
 	if (r == 0 && from->command) {
 		r = config_command_more(out, &from->more, &why);
 		if (r < 0)

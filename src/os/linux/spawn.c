@@ -1,18 +1,21 @@
-/* spawn.c - see spawn.h */
-#include "link/spawn.h"
+/* spawn.c - see spawn.h: two clones and an exec. */
+#include "os/spawn.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/auto.h"
 
 #define STACK      (32 << 10)
 #define P_PIDFD_ID 3 /* P_PIDFD, which older headers lack */
@@ -31,12 +34,16 @@
 #define SHARE_MEMORY CLONE_VM
 #endif
 
+/* The descriptor limit of programs that are started. */
+static struct rlimit limit_before;
+static const struct rlimit *limit; /* NULL: ours */
+
 struct job {
 	const struct spawn *spec;
 	int pidfd;
 	pid_t pid;
 	int error;          /* errno */
-	const char *failed; /* the name of the call that failed; static */
+	const char *failed; /* the name of the call that failed, static; NULL: execve */
 	char *stack;
 };
 
@@ -83,11 +90,11 @@ static BORROWED int become_keeper(void *arg)
 			return spawn_fail(job, "dup2");
 	}
 	close_the_rest();
-	if (s->files)
-		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, s->files, NULL);
+	if (limit)
+		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, limit, NULL);
 	spawn_default_signals();
 	syscall(SYS_execve, s->path, s->argv, s->envp);
-	return spawn_fail(job, "execve");
+	return spawn_fail(job, NULL);
 }
 
 /* This process shares our descriptor table, so that the pidfd appears there. */
@@ -106,28 +113,18 @@ static BORROWED int be_between(void *arg)
 	return 0;
 }
 
-static int spawn_explain(const struct job *job, struct err *e)
-{
-	const struct spawn *s = job->spec;
-	const char *reason = strerror(job->error);
-
-	if (strcmp(job->failed, "execve") == 0)
-		return err_set(e, -job->error, "cannot run the keeper '%s': %s", s->path, reason);
-	return err_set(e, -job->error, "cannot start a process (%s): %s%s", job->failed, reason,
-		       err_next(-job->error));
-}
-
-int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct err *e)
+int spawn_detached(const struct spawn *s, struct spawned *out, const char **out_failed)
 {
 	_Alignas(16) char stacks[2][STACK];
 	struct job *job =
 		mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	sigset_t all, before;
 	pid_t between;
-	int r = 0;
+	int r;
 
+	*out_failed = "mmap";
 	if (job == MAP_FAILED)
-		return err_set(e, -errno, "no memory to start a process");
+		return -errno;
 	*job = (struct job){ .spec = s, .pidfd = -1, .stack = stacks[0] };
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -139,25 +136,61 @@ int spawn_detached(const struct spawn *s, int *out_pidfd, pid_t *out_pid, struct
 		while (waitpid(between, NULL, __WALL) < 0 && errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!job->error) {
-		*out_pidfd = job->pidfd;
-		if (out_pid)
-			*out_pid = job->pid;
-	} else {
-		if (job->pidfd >= 0)
-			close(job->pidfd);
-		r = spawn_explain(job, e);
-	}
+	r = -job->error;
+	*out_failed = job->failed;
+	if (r == 0)
+		*out = (struct spawned){ job->pidfd, job->pid };
+	else
+		fd_drop(&job->pidfd);
 	munmap(job, sizeof(*job));
 	return r;
 }
 
-bool spawn_reap(int pidfd)
+bool spawn_reap(int process)
 {
 	siginfo_t si = { .si_pid = 0 };
 
-	assert(pidfd >= 0);
-	if (waitid((idtype_t)P_PIDFD_ID, (id_t)pidfd, &si, WEXITED | WNOHANG | __WALL) < 0)
+	assert(process >= 0);
+	if (waitid((idtype_t)P_PIDFD_ID, (id_t)process, &si, WEXITED | WNOHANG | __WALL) < 0)
 		return true;
 	return si.si_pid != 0;
+}
+
+bool spawn_is_gone(int pid)
+{
+	AUTO(fd_drop) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	if (pidfd < 0)
+		return errno == ESRCH;
+	return poll(&p, 1, 0) > 0 && spawn_reap(pidfd);
+}
+
+void spawn_name(const struct spawn *s, char out[SPAWN_NAME_SIZE])
+{
+	(void)s; /* become_keeper gives the descriptors their numbers */
+	snprintf(out, SPAWN_NAME_SIZE, "%d", SPAWN_FDS - 1);
+}
+
+unsigned long spawn_raise_limit(void)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return 0;
+	limit_before = now;
+	limit = &limit_before;
+	now.rlim_cur = now.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &now);
+	return now.rlim_cur;
+}
+
+bool spawn_keeper_can_leave_processes(void)
+{
+	return true; /* when the watch and the hold are both killed */
+}
+
+int spawn_own_pid(void)
+{
+	return getpid();
 }

@@ -1,0 +1,43 @@
+/* env.h - the variables of this process in UTF-8, and the search for programs in PATH.
+ *
+ * Windows ignores the case of names (`Path` and `PATH` are one variable) and separates the
+ * directories of PATH with ';'. Threads: any; but as with getenv, no thread may change a variable
+ * meanwhile (Linux).  Blocking: never, except that the search looks at files.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "env_native.h"
+
+/* All variables as "NAME=value", and NULL at the end; valid until env_done. */
+struct env {
+	char **list;
+};
+struct env env_read(void);
+void env_done(struct env *e);
+
+/* The value of a variable, or NULL. Valid until the variable is changed; on Windows, valid for the
+ * life of the process. */
+const char *env_get(const char *name);
+/* Set a variable; NULL: remove it. 0 or -errno. For programs of killick, not for hosts. */
+int env_set(const char *name, const char *value);
+
+/* Compare names of len bytes, as memcmp does. */
+int env_compare_names(const char *a, const char *b, size_t len);
+/* Does the entry "NAME=value" have the name that the first len bytes of `name` are? */
+bool env_is_named(const char *entry, const char *name, size_t len);
+
+/* Names of the variables that every server of a config gets; NULL at the end. */
+extern const char *const env_passed[];
+/* Names of the variables without which a process of this system cannot work, so that every server
+ * gets them, whatever its recipe says; NULL at the end. */
+extern const char *const env_needed[];
+
+/* Can this file, named with a directory, be executed? */
+bool env_is_program(const char *file);
+/* Look for `name`, which has no directory, in the directories of `path` (a value of PATH; NULL:
+ * none); empty ones are skipped. On Windows the extensions of PATHEXT are tried. True: out has the
+ * file. */
+bool env_find_program(const char *path, const char *name, char *out, size_t size);
