@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +27,7 @@ static inline uint64_t json_load_word(const char *p)
 	uint64_t x;
 
 	memcpy(&x, p, 8);
-	return le64toh(x);
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(x) : x;
 }
 
 /* The high bit of each byte that is zero. Exact: no byte disturbs the next one. */
