@@ -34,6 +34,22 @@ TEST(proc_stat_of_an_ordinary_process)
 	EQ(st.threads, 3);
 	EQ(st.start, 987654);
 	EQ(st.rss_pages, 42);
+	OK(!st.exiting);
+}
+
+TEST(a_process_that_has_ended_is_exiting)
+{
+	struct proc_stat st;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	OK(waitid(P_PID, (id_t)pid, &(siginfo_t){ .si_pid = 0 }, WEXITED | WNOWAIT) == 0);
+	EQ(proc_stat_get(pid, &st), 0);
+	OK(st.exiting && !proc_is_alive(&st));
+	EQ(proc_stat_get(0, &st), 0);
+	OK(!st.exiting);
+	t_wait_child(pid, 8000);
 }
 
 TEST(proc_stat_of_a_name_made_to_confuse)

@@ -62,7 +62,10 @@ static bool is_gone(const struct who *w)
 	r = proc_stat_get(w->pid, &st);
 	if (r < 0) /* it has just ended, or this /proc hides the processes of other users */
 		return r == -ESRCH && kill(w->pid, 0) < 0 && errno == ESRCH;
-	return !proc_is_alive(&st) || (w->start && st.start != w->start);
+	/* The kernel closes the descriptors of a killed process before the process becomes a
+	 * zombie. A library that has seen the hang-up starts the janitor in between. */
+	return !proc_is_alive(&st) || (st.exiting && st.threads == 1) ||
+	       (w->start && st.start != w->start);
 }
 
 /* Is this keeper certainly alive? */

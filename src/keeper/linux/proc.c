@@ -57,11 +57,14 @@ int proc_write_file(int dirfd, const char *path, const char *text)
 	return r;
 }
 
+#define PF_EXITING 0x4 /* of field 9 of /proc/PID/stat; the same since Linux 2.2 */
+
 int proc_stat_parse(const char *text, struct proc_stat *out)
 {
 	struct proc_stat st = { .pid = 0 };
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned long long utime, stime;
+	unsigned flags;
 
 	/* comm is between the first '(' and the last ')': the name itself may hold both */
 	if (!open || !close || close < open)
@@ -69,13 +72,14 @@ int proc_stat_parse(const char *text, struct proc_stat *out)
 	st.pid = (pid_t)strtol(text, NULL, 10);
 	snprintf(st.comm, sizeof(st.comm), "%.*s", (int)(close - open - 1), open + 1);
 	if (sscanf(close + 1,
-		   " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d "
+		   " %c %d %d %d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d "
 		   "%llu %*u %lu",
-		   &st.state, &st.ppid, &st.pgrp, &st.session, &utime, &stime, &st.threads,
-		   &st.start, &st.rss_pages) != 9 ||
+		   &st.state, &st.ppid, &st.pgrp, &st.session, &flags, &utime, &stime, &st.threads,
+		   &st.start, &st.rss_pages) != 10 ||
 	    st.pid <= 0)
 		return -EINVAL;
 	st.cpu_ticks = utime + stime;
+	st.exiting = flags & PF_EXITING;
 	*out = st;
 	return 0;
 }

@@ -15,6 +15,7 @@
 struct proc_stat {
 	pid_t pid, ppid, pgrp, session;
 	char state;    /* as in ps: R S D Z T ... */
+	bool exiting;  /* the kernel ends it: it runs no code of its own any more */
 	char comm[64]; /* raw, not unescaped */
 	unsigned long long
 		start; /* field 22, clock ticks since boot: pid and start identify a process */
