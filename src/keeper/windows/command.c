@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "keeper/exits.h"
@@ -111,6 +112,42 @@ static int command_use_cmd(struct command *c, struct line *why)
 	return 0;
 }
 
+/* `npx -y foo` as one word: does its first part name a program? */
+static bool command_is_split_missing(const wchar_t *word)
+{
+	static wchar_t first[COMMAND_LINE_MAX], found[PROGRAM_MAX];
+	size_t len = wcscspn(word, L" ");
+
+	if (!word[len])
+		return false;
+	wmemcpy(first, word, len);
+	first[len] = L'\0';
+	return program_find(first, found) != PROGRAM_NONE;
+}
+
+static int command_explain_missing(const char *name, struct line *why)
+{
+	static wchar_t wide[PROGRAM_MAX];
+	static char path[3 * PROGRAM_MAX];
+	const wchar_t *word = command_wide(name);
+	DWORD n = GetEnvironmentVariableW(L"PATH", wide, PROGRAM_MAX);
+
+	if (word && command_is_split_missing(word))
+		return command_refuse(why, EXIT_NOT_FOUND,
+				      "cannot run '%s': no program has this name; give each "
+				      "argument as a word of its own: -- %s",
+				      name, name);
+	if (strpbrk(name, "\\/:"))
+		return command_refuse(why, EXIT_NOT_FOUND,
+				      "cannot run '%s': no such file; check the path", name);
+	if (n == 0 || n >= PROGRAM_MAX || wide_to_utf8(wide, path, sizeof(path)) > sizeof(path))
+		snprintf(path, sizeof(path), "unset");
+	return command_refuse(why, EXIT_NOT_FOUND,
+			      "cannot run '%s': not found; install it or give its full path (PATH "
+			      "is %s)",
+			      name, path);
+}
+
 int command_make(struct command *c, const struct recipe *r, struct line *why)
 {
 	const wchar_t *word = command_wide(r->argv[0]);
@@ -132,7 +169,5 @@ int command_make(struct command *c, const struct recipe *r, struct line *why)
 	case PROGRAM_NONE:
 		break;
 	}
-	return command_refuse(why, EXIT_NOT_FOUND,
-			      "cannot run '%s': not found; install it or give its full path",
-			      r->argv[0]);
+	return command_explain_missing(r->argv[0], why);
 }

@@ -411,6 +411,15 @@ static unsigned keeper_others(const struct keeper *k)
 	return count > own ? count - own : 0;
 }
 
+int keeper_fail(struct keeper *k, int code)
+{
+	keeper_stopping(k, WHY_FAILED, 0);
+	k->exit_code = (DWORD)code;
+	k->exited = true;
+	report_end(k, job_kill(&k->job, KILL_BUDGET_MS));
+	return code;
+}
+
 int keeper_end(struct keeper *k)
 {
 	unsigned others = keeper_others(k), left;

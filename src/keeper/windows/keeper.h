@@ -64,6 +64,10 @@ void keeper_ask_to_end(struct keeper *k);
  */
 void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms);
 
+/* The server could not be started: end the ear, and report that with the exit code. Returns `code`.
+ */
+int keeper_fail(struct keeper *k, int code);
+
 /* End the tree, prove it and report it. Returns the exit code of killick. */
 int keeper_end(struct keeper *k);
 

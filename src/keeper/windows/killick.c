@@ -84,7 +84,7 @@ static int killick_main_run(int argc, char **argv)
 	}
 	r = keeper_start(&keeper);
 	if (r)
-		return r;
+		return keeper_fail(&keeper, r);
 	hold_run(&keeper);
 	r = keeper_end(&keeper);
 	hold_done();
