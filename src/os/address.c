@@ -49,7 +49,7 @@ void address_text(const struct address *a, char *out, size_t size)
 	address_host(a, host, sizeof(host));
 	if (a->zone) {
 		zone[0] = '%';
-		if (!if_indextoname(a->zone, zone + 1))
+		if (!net_interface(a->zone, zone + 1))
 			snprintf(zone, sizeof(zone), "%%%u", (unsigned)a->zone);
 	}
 	snprintf(out, size, a->kind == ADDRESS_IPV6 ? "[%s%s]:%u" : "%s%s:%u", host, zone, a->port);

@@ -1,9 +1,14 @@
-/* tls.h - TLS over a non-blocking descriptor, with the system's libssl.
+/* tls.h - TLS over a non-blocking socket, by the library of the system. TLS 1.2 or newer; a client
+ * checks the certificate and the host name.
  *
- * libssl is loaded when the first wss:// is used: the libssl that the process has loaded already,
- * else the newest installed one. No other part of killick needs libssl: where it is missing only
- * wss:// fails, with a sentence that names the package. The static program of `make dist` has its
- * own libssl (openssl.h). TLS 1.2 or newer; a client checks the certificate and the host name.
+ * Linux: OpenSSL's libssl is loaded when the first wss:// is used: the libssl that the process has
+ * loaded already, else the newest installed one. No other part of killick needs libssl: where it is
+ * missing only wss:// fails, with a sentence that names the package. The static program of `make
+ * dist` has its own libssl (linux/openssl.h).
+ *
+ * Windows: Schannel. The key of a server must be RSA, a server speaks TLS 1.2 only, and sends the
+ * first certificate of its file: Windows adds those that it finds in its own stores.
+ *
  * Threads: one at a time per connection.  Blocking: tls_server and tls_client read files.
  */
 #pragma once
