@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "os/fd.h"
 #include "os/thread.h"
 #include "os/time.h"
 
@@ -32,7 +32,7 @@ static void trace_write(char *line, size_t len)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = ' ';
 	line[len] = '\n';
-	(void)!write(STDERR_FILENO, line, len + 1);
+	(void)!fd_write_ours(2, line, len + 1); /* stderr */
 }
 
 static size_t trace_fits(int len, size_t room)

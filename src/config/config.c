@@ -3,11 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
@@ -16,6 +14,8 @@
 #include "base/strings.h"
 #include "config/config_internal.h"
 #include "config/expand.h"
+#include "os/fd.h"
+#include "os/file.h"
 
 /* --- messages --- */
 
@@ -376,25 +376,22 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 int config_read(const char *file, char *const *environ_, struct config *out, struct err *e)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(CONFIG_FILE_MAX);
-	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : 1;
+	AUTO(fd_drop) int fd = file_open(file, FILE_READ);
+	ssize_t n = fd < 0 ? fd : 1;
 	int full = 0;
 
 	while (n > 0 && full == 0) {
 		char piece[16384];
 
-		n = read(fd, piece, sizeof(piece));
+		n = fd_read(fd, piece, sizeof(piece));
 		if (n > 0)
 			full = buf_add(&b, piece, (size_t)n);
-		else if (n < 0 && errno == EINTR)
+		else if (n == -EINTR)
 			n = 1;
 	}
-	if (n < 0) {
-		int r = -errno;
-
-		return err_set(e, r, "cannot read config '%.120s': %s%s", file, strerror(-r),
-			       err_next(r));
-	}
+	if (n < 0)
+		return err_set(e, (int)n, "cannot read config '%.120s': %s%s", file,
+			       strerror((int)-n), err_next((int)n));
 	if (full < 0)
 		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", file,
 			       CONFIG_FILE_MAX);

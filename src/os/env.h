@@ -35,6 +35,9 @@ extern const char *const env_passed[];
  * gets them, whatever its recipe says; NULL at the end. */
 extern const char *const env_needed[];
 
+/* The name of this machine, cut to size - 1 bytes; "" if it has none. */
+void env_host_name(char *out, size_t size);
+
 /* Can this file, named with a directory, be executed? */
 bool env_is_program(const char *file);
 /* Look for `name`, which has no directory, in the directories of `path` (a value of PATH; NULL:

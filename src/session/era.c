@@ -3,16 +3,16 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "os/spawn.h"
 
 /* One line per verdict: fingerprint, space, "legacy" or "modern". */
 #define LINE_MAX_LEN (FINGERPRINT_SIZE + 8)
@@ -86,8 +86,8 @@ static void merge(struct eras *es, const char *text, size_t len)
 
 static size_t era_read_file(const char *file, char text[FILE_MAX])
 {
-	AUTO(fd_drop) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_MAX);
+	AUTO(fd_drop) int fd = file_open(file, FILE_READ_NOW);
+	ssize_t n = fd < 0 ? -1 : fd_read(fd, text, FILE_MAX);
 
 	return n < 0 ? 0 : (size_t)n;
 }
@@ -98,14 +98,14 @@ static void era_write_file(const char *file, const struct buf *text)
 	bool written;
 	int fd;
 
-	buf_addf(&name, "%s.%d", file, (int)getpid());
-	fd = open(name.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	buf_addf(&name, "%s.%d", file, spawn_own_pid());
+	fd = file_open(name.data, FILE_PRIVATE);
 	if (fd < 0)
 		return;
-	written = write(fd, text->data, text->len) == (ssize_t)text->len;
-	close(fd);
-	if (!written || rename(name.data, file) < 0)
-		unlink(name.data);
+	written = fd_write(fd, text->data, text->len) == (ssize_t)text->len;
+	fd_close(fd);
+	if (!written || file_rename(name.data, file) < 0)
+		file_remove(name.data);
 }
 
 void eras_init(struct eras *es, const char *cache_dir)
@@ -116,7 +116,7 @@ void eras_init(struct eras *es, const char *cache_dir)
 	*es = (struct eras){ .list = NULL };
 	if (!cache_dir)
 		return;
-	mkdir(cache_dir, 0700);
+	file_make_directory(cache_dir);
 	buf_addf(&name, "%s/eras", cache_dir);
 	es->file = buf_take(&name);
 	text = mem_grow(NULL, FILE_MAX, 1);

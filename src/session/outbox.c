@@ -15,7 +15,7 @@ int outbox_init(struct outbox *o, bool for_host, struct err *e)
 {
 	int r;
 
-	*o = (struct outbox){ .fd = -1, .bell = { -1, -1, { .dev = 0 } } };
+	*o = (struct outbox){ .fd = -1, .bell = { .out = -1, .in = -1 } };
 	o->last = &o->first;
 	if (!for_host)
 		return 0;

@@ -3,15 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "os/fd.h"
+#include "os/file.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -96,15 +95,14 @@ void relay_stderr_open(struct server *sv)
 	sv->stderr_part = (struct buf)BUF_INIT(LINE_ROOM);
 	if (!sv->stderr_file)
 		return;
-	sv->stderr_fd =
-		open(sv->stderr_file,
-		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+	sv->stderr_fd = file_open(sv->stderr_file, FILE_APPEND);
 	if (sv->stderr_fd >= 0) {
 		sv->stderr_id = own_of(sv->stderr_fd);
 		return;
 	}
 	snprintf(text, sizeof(text), "cannot append to '%s', the stderr of server '%s': %s",
-		 sv->stderr_file, sv->recipe.name, strerror(errno));
+		 sv->stderr_file, sv->recipe.name, strerror(-sv->stderr_fd));
+	sv->stderr_fd = -1;
 	relay_warning(sv, text);
 }
 
@@ -116,7 +114,7 @@ static bool is_heard(struct server *sv)
 	return false;
 }
 
-static void tell(struct server *sv, const char *text, size_t len)
+static void relay_tell(struct server *sv, const char *text, size_t len)
 {
 	if (len)
 		put_all(sv, &(struct killick_event){
@@ -125,7 +123,7 @@ static void tell(struct server *sv, const char *text, size_t len)
 
 static void tell_part(struct server *sv)
 {
-	tell(sv, sv->stderr_part.data, sv->stderr_part.len);
+	relay_tell(sv, sv->stderr_part.data, sv->stderr_part.len);
 	buf_reset(&sv->stderr_part, 0);
 }
 
@@ -144,10 +142,10 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 		}
 		tell_part(sv);
 	}
-	tell(sv, bytes, whole);
+	relay_tell(sv, bytes, whole);
 	if (buf_add(&sv->stderr_part, bytes + whole, len - whole) < 0) {
 		tell_part(sv);
-		tell(sv, bytes + whole, len - whole);
+		relay_tell(sv, bytes + whole, len - whole);
 	}
 }
 

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "os/env.h"
+#include "os/spawn.h"
 #include "remote/environment.h"
 #include "session/runtime.h"
 
@@ -60,11 +61,11 @@ static struct site *site_find(struct killick *k, const struct config_place *p)
 static void site_label(const struct killick *k, char *out, size_t size)
 {
 	bool named = strcmp(k->client_name, "killick") != 0;
-	char host[65] = "";
+	char host[65];
 
-	gethostname(host, sizeof(host) - 1);
+	env_host_name(host, sizeof(host));
 	snprintf(out, size, "%.40s%spid %d on %s", named ? k->client_name : "", named ? ", " : "",
-		 (int)getpid(), host);
+		 spawn_own_pid(), host);
 }
 
 static struct site *site_new(struct killick *k, const struct config_place *p)

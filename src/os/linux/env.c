@@ -44,6 +44,13 @@ bool env_is_named(const char *entry, const char *name, size_t len)
 	return strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
+void env_host_name(char *out, size_t size)
+{
+	if (gethostname(out, size) < 0)
+		out[0] = '\0';
+	out[size - 1] = '\0';
+}
+
 bool env_is_program(const char *file)
 {
 	return strchr(file, '/') && access(file, X_OK) == 0;
