@@ -28,7 +28,8 @@ int link_keeper_path(const char *given, char **out, struct err *e)
 		*out = mem_dup(INSTALLED);
 		return 0;
 	}
-	if (!env_find_program(env_get("PATH"), "killick", path, sizeof(path)))
+	if (!env_find_beside("killick", path, sizeof(path)) &&
+	    !env_find_program(env_get("PATH"), "killick", path, sizeof(path)))
 		return err_set(e, -ENOENT,
 			       "the program 'killick' is neither in " KILLICK_BINDIR
 			       " nor in PATH; install it or set KILLICK_KEEPER to its path");

@@ -113,8 +113,8 @@ struct link {             /* first member of each kind */
 int link_open(struct loop *loop, const struct recipe *recipe, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e);
 
-/* The program killick: `given`, else $KILLICK_KEEPER, else the installed one, else the first in
- * PATH. *out is to be given to free(). -ENOENT with a sentence when there is none. */
+/* The program killick: `given`, else $KILLICK_KEEPER, else the installed one, else (Windows) the one
+ * beside this library, else the first in PATH. *out is to be given to free(). -ENOENT with a sentence when there is none. */
 int link_keeper_path(const char *given, char **out, struct err *e);
 
 /* Write all bytes: now, or queued. 0; -ENOBUFS when more than write_limit would wait (no byte was

@@ -44,3 +44,6 @@ bool env_is_program(const char *file);
  * none); empty ones are skipped. On Windows the extensions of PATHEXT are tried. True: out has the
  * file. */
 bool env_find_program(const char *path, const char *name, char *out, size_t size);
+/* Look for the program `name` in the directory of this library or program. Only on Windows, where
+ * programs that belong together are in one directory; elsewhere false. */
+bool env_find_beside(const char *name, char *out, size_t size);

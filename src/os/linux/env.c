@@ -68,3 +68,11 @@ bool env_find_program(const char *path, const char *name, char *out, size_t size
 	}
 	return false;
 }
+
+bool env_find_beside(const char *name, char *out, size_t size)
+{
+	(void)name;
+	(void)out;
+	(void)size;
+	return false;
+}
