@@ -4,15 +4,16 @@
 #include <assert.h>
 
 #include "clock.h"
+#include "control.h"
 
 #define EMPTY_LOOK_MS 50 /* how often a lingering job is asked for its processes */
 
 enum state { RUNNING, LINGERING, EOF_WAIT, TERM_WAIT, KILLING };
-enum event { EV_STDIN, EV_TERM, EV_CLOSE, EV_OWNER, EV_EXIT, EV_EMPTY, EV_TIMEOUT };
+enum event { EV_STDIN, EV_TERM, EV_KILL, EV_CLOSE, EV_OWNER, EV_EXIT, EV_EMPTY, EV_TIMEOUT };
 
 /* In the order in which they are handled: events that may have made the server exit come before
  * its exit, because the first reason is kept. */
-enum { ON_OWNER, ON_CONSOLE, ON_EAR, ON_SERVER, ON_COUNT };
+enum { ON_OWNER, ON_CONSOLE, ON_CONTROL, ON_EAR, ON_SERVER, ON_COUNT };
 
 struct hold {
 	struct keeper *k;
@@ -89,9 +90,9 @@ static void hold_hasten(struct hold *h, unsigned wait_ms)
 static void hold_end_lingering(struct hold *h, enum event ev)
 {
 	static const enum why whys[] = {
-		[EV_STDIN] = WHY_STDIN, [EV_TERM] = WHY_SIGNAL, [EV_CLOSE] = WHY_SIGNAL,
-		[EV_OWNER] = WHY_OWNER, [EV_EXIT] = WHY_EXIT,   [EV_EMPTY] = WHY_EXIT,
-		[EV_TIMEOUT] = WHY_EXIT
+		[EV_STDIN] = WHY_STDIN,  [EV_TERM] = WHY_SIGNAL, [EV_KILL] = WHY_SIGNAL,
+		[EV_CLOSE] = WHY_SIGNAL, [EV_OWNER] = WHY_OWNER, [EV_EXIT] = WHY_EXIT,
+		[EV_EMPTY] = WHY_EXIT,   [EV_TIMEOUT] = WHY_EXIT
 	};
 
 	assert((size_t)ev < sizeof(whys) / sizeof(*whys));
@@ -129,6 +130,11 @@ static void hold_step(struct hold *h, enum event ev)
 		else /* asked again: the budget does not grow */
 			hold_hasten(h, grace);
 		break;
+	case EV_KILL:
+		keeper_stopping(k, WHY_SIGNAL, 0);
+		k->need = NEED_KILL;
+		hold_go(h, KILLING, 0);
+		break;
 	case EV_CLOSE:
 	case EV_OWNER:
 		keeper_stopping(k, ev == EV_OWNER ? WHY_OWNER : WHY_SIGNAL, brief);
@@ -147,6 +153,7 @@ static void hold_step(struct hold *h, enum event ev)
 		break;
 	case EV_EXIT:
 		if (k->opt.recipe.linger_ms && h->state == RUNNING) {
+			control_exited(k->exit_code);
 			hold_go(h, LINGERING, k->opt.recipe.linger_ms);
 			break;
 		}
@@ -188,6 +195,36 @@ static void hold_on_server(struct hold *h)
 	hold_step(h, EV_EXIT);
 }
 
+/* The owner has sent a word. A new grace after the end has begun counts only if it is shorter. */
+static void hold_on_control(struct hold *h)
+{
+	unsigned *grace_ms = &h->k->opt.recipe.grace_ms, given_ms = *grace_ms;
+	enum control_word word = control_read(&given_ms);
+
+	if (h->state == RUNNING || h->state == LINGERING || given_ms < *grace_ms)
+		*grace_ms = given_ms;
+	switch (word) {
+	case CONTROL_NOTHING:
+		break;
+	case CONTROL_EOF:
+		hold_step(h, EV_STDIN);
+		break;
+	case CONTROL_STOP:
+		hold_step(h, EV_TERM);
+		break;
+	case CONTROL_KILL:
+		hold_step(h, EV_KILL);
+		break;
+	case CONTROL_INT:
+		keeper_ask_to_end(h->k);
+		break;
+	case CONTROL_GONE:
+		h->on[ON_CONTROL] = NULL;
+		hold_step(h, EV_OWNER);
+		break;
+	}
+}
+
 static void hold_on(struct hold *h, int which)
 {
 	switch (which) {
@@ -197,6 +234,9 @@ static void hold_on(struct hold *h, int which)
 		break;
 	case ON_CONSOLE:
 		hold_step(h, hold_is_closing ? EV_CLOSE : EV_TERM);
+		break;
+	case ON_CONTROL:
+		hold_on_control(h);
 		break;
 	case ON_EAR:
 		hold_on_ear(h);
@@ -240,8 +280,10 @@ void hold_run(struct keeper *k)
 
 	h.on[ON_OWNER] = k->owner;
 	h.on[ON_CONSOLE] = hold_asked;
+	h.on[ON_CONTROL] = control_news();
 	h.on[ON_EAR] = k->ear.process;
 	h.on[ON_SERVER] = k->server;
+	control_listen();
 	while (h.state != KILLING) {
 		DWORD left = clock_left_ms(h.deadline_us);
 		int which;

@@ -3,6 +3,7 @@
  *   RUNNING --stdin closed--> EOF_WAIT --grace--> TERM_WAIT --grace--> KILLING --> (empty, proved)
  *      |  \__ Ctrl-C, Ctrl-Break _________________/^   ^                 ^
  *      |   \_ owner gone, console closed (short grace) _/                |
+ *      +---- the owner says "kill" (control.h), from any state ----------+
  *      +---- the server exits (from any state) --------------------------+
  *      +---- the same with --linger --> LINGERING --its time is over, or any other reason--^
  *

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "command.h"
+#include "control.h"
 #include "keeper/exits.h"
 #include "line_handle.h"
 #include "report.h"
@@ -32,6 +33,7 @@ void keeper_say(const char *fmt, ...)
 	line_vadd(&l, fmt, ap);
 	va_end(ap);
 	line_flatten(&l); /* names from the user may have newlines; the message must be one line */
+	control_refused(l.text + strlen("killick: "));
 	line_add(&l, "\n");
 	line_write(&l, GetStdHandle(STD_ERROR_HANDLE));
 }
@@ -88,11 +90,6 @@ static int keeper_refuse(const struct options *opt)
 			   "no terminal of its own; remove the option");
 		return EXIT_UNAVAILABLE;
 	}
-	if (opt->control >= 0) {
-		keeper_say("--control is not possible here: on Windows no program can be connected "
-			   "to killick yet; remove the option");
-		return EXIT_UNAVAILABLE;
-	}
 	if (opt->has_container) {
 		keeper_say("--container is not possible here: on Windows killick does not end the "
 			   "containers of a command; remove the option");
@@ -142,11 +139,17 @@ static int keeper_make_id(struct keeper *k)
 
 int keeper_init(struct keeper *k, const struct options *opt)
 {
-	int r = keeper_refuse(opt);
+	int r;
 
 	memset(k, 0, sizeof(*k));
 	k->opt = *opt;
 	k->begun_us = clock_us();
+	if (opt->control >= 0 && !control_open((unsigned)opt->control)) {
+		keeper_say("--control %d: not an inherited handle of a pipe of messages",
+			   opt->control);
+		return EXIT_USAGE;
+	}
+	r = keeper_refuse(opt);
 	if (r || (r = keeper_make_id(k)))
 		return r;
 	if (opt->report && !(k->report = keeper_open_output("--report", opt->report, true)))
@@ -289,6 +292,8 @@ static void keeper_start_ear(struct keeper *k, HANDLE in)
 {
 	DWORD error;
 
+	if (control_is_open()) /* the owner says when stdin is closed */
+		return;
 	if (!ear_can_hear(in)) {
 		if (GetFileType(in) == FILE_TYPE_PIPE)
 			keeper_note(k,
@@ -366,6 +371,7 @@ int keeper_start(struct keeper *k)
 		CloseHandle(GetStdHandle(names[i]));
 		SetStdHandle(names[i], NULL);
 	}
+	control_started(k->server_pid, level_name(LEVEL_JOB), k->id);
 	record_add(&k->record, "server", "%lu %llu", k->server_pid,
 		   record_who(k->server, k->server_pid).start);
 	keeper_log(k, "event=start pid=%lu level=job owner=%lu", k->server_pid, k->owner_pid);

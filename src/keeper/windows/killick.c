@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control.h"
 #include "hold.h"
 #include "keeper.h"
 #include "keeper/exits.h"
@@ -58,6 +59,25 @@ static void killick_main_cut_name(struct recipe *r)
 		r->name = backslash + 1;
 }
 
+/* Everything until the server runs. 0, or an exit code after one line on stderr. */
+static int killick_main_start(struct keeper *k, const struct options *opt)
+{
+	DWORD error;
+	int r = keeper_init(k, opt);
+
+	if (r == 0)
+		r = keeper_prepare(k);
+	if (r)
+		return r;
+	error = hold_ready();
+	if (error) {
+		keeper_say("cannot hear the console: %s", win_error(error));
+		return EXIT_UNAVAILABLE;
+	}
+	r = keeper_start(k);
+	return r ? keeper_fail(k, r) : 0;
+}
+
 static int killick_main_run(int argc, char **argv)
 {
 	static struct keeper keeper;
@@ -72,19 +92,11 @@ static int killick_main_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	killick_main_cut_name(&opt.recipe);
-	r = keeper_init(&keeper, &opt);
-	if (r == 0)
-		r = keeper_prepare(&keeper);
-	if (r)
-		return r;
-	r = (int)hold_ready();
+	r = killick_main_start(&keeper, &opt);
 	if (r) {
-		keeper_say("cannot hear the console: %s", win_error((DWORD)r));
-		return EXIT_UNAVAILABLE;
+		control_refused_as(r);
+		return r;
 	}
-	r = keeper_start(&keeper);
-	if (r)
-		return keeper_fail(&keeper, r);
 	hold_run(&keeper);
 	r = keeper_end(&keeper);
 	hold_done();

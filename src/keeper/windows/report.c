@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "clock.h"
+#include "control.h"
 #include "line_handle.h"
 
 #define REPORT_MS     1000 /* how long to wait for the reader of the report */
@@ -60,10 +61,12 @@ void report_end(const struct keeper *k, unsigned survivors)
 		"event=end why=%s step=%s level=job code=%lld stop_us=%lld killed=%u survivors=%u",
 		report_why(k->why), report_need(k->need), k->exited ? (long long)k->exit_code : -1,
 		now - k->stop_us, k->killed, survivors);
-	if (!k->report)
+	if (!k->report && !control_is_open())
 		return;
 	report_json(&l, k, survivors, now);
 	if (l.cut)
 		report_shorten(&l, k->id, survivors > 0);
-	line_offer(&l, k->report, REPORT_MS);
+	control_report(l.text);
+	if (k->report)
+		line_offer(&l, k->report, REPORT_MS);
 }

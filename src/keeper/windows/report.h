@@ -1,4 +1,5 @@
-/* report.h - writes how a tree ended: the JSON line of --report and the last line of --log.
+/* report.h - writes how a tree ended: the JSON line of --report and --control, and the last line of
+ * --log.
  * Threads: one, and one for a report that goes to a pipe.  Blocking: for at most a second.
  * Allocates: never.
  */
