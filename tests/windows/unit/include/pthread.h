@@ -1,0 +1,1 @@
+/* pthread.h - see posix.h */
