@@ -80,24 +80,30 @@ static void ps_on_on_turn(void *ctx)
 	(void)ctx;
 }
 
-/* Get the list of p's executor into a->result; on failure a->e is set. */
-static void ps_on_ask(struct asking *a, const struct config_place *p, const char *keeper)
+/* Get the list of p's executor into a->result; on failure a->e is set. Returns false if the loop's
+ * thread may still use *a, but only a->freed. */
+static bool ps_on_ask(struct asking *a, const struct config_place *p, const char *keeper)
 {
 	struct environment *env;
+	struct err late;
+	bool freed;
 
 	if (loop_open(&a->loop, ps_on_on_turn, NULL, &a->e) < 0)
-		return;
+		return true;
 	loop_lock(a->loop);
 	env = on_open(a->loop, p, VERB, keeper);
 	if (environment_list(env, on_list, a, &a->e) == 0 &&
-	    !loop_wait(a->loop, ps_on_is_told, a, loop_now_us() + LIST_US))
-		err_set(&a->e, -ETIMEDOUT, "'%.100s' has not answered within %d s", p->name,
+	    !loop_wait(a->loop, ps_on_is_told, a, loop_now_us() + LIST_US)) {
+		err_set(&late, -ETIMEDOUT, "'%.100s' has not answered within %d s", p->name,
 			LIST_US / 1000000);
-	if (a->told) { /* wait for the end of a program that was started for this request */
-		environment_free(env, ps_on_on_freed, a);
-		loop_wait(a->loop, is_freed, a, loop_now_us() + FREE_US);
+		environment_end_lists(env, &late); /* calls on_list */
 	}
+	/* wait for the end of a program that was started for this request */
+	environment_free(env, ps_on_on_freed, a);
+	loop_wait(a->loop, is_freed, a, loop_now_us() + FREE_US);
+	freed = a->freed;
 	loop_unlock(a->loop);
+	return freed;
 }
 
 /* --- output --- */
@@ -121,7 +127,8 @@ static void add_command(struct table *t, struct json argv)
 	while (json_each(&it)) {
 		char word[1024];
 
-		json_string_into(it.value, word, sizeof(word));
+		if (!json_string_into(it.value, word, sizeof(word)))
+			snprintf(word, sizeof(word), "?");
 		if (buf_addf(&line, "%s%s", line.len ? " " : "", word) < 0)
 			break;
 	}
@@ -257,7 +264,8 @@ int ps_on(const struct on *where, const struct ps_on_options *o)
 {
 	AUTO(config_place_done) struct config_place p = { .name = NULL };
 	AUTO(mem_drop) char *keeper = NULL;
-	struct asking a = { .e = ERR_INIT };
+	struct asking *a;
+	bool freed;
 	int status;
 
 	if (!on_find(VERB, where, &p, &status))
@@ -269,8 +277,12 @@ int ps_on(const struct on *where, const struct ps_on_options *o)
 	keeper = on_keeper(VERB);
 	if (!keeper)
 		return EXIT_UNAVAILABLE;
-	ps_on_ask(&a, &p, keeper);
-	status = ps_on_show(&a, &p, o);
-	free(a.result);
+	a = mem_grow(NULL, 1, sizeof(*a));
+	*a = (struct asking){ .e = ERR_INIT };
+	freed = ps_on_ask(a, &p, keeper);
+	status = ps_on_show(a, &p, o);
+	free(a->result);
+	if (freed)
+		free(a);
 	return status;
 }

@@ -121,18 +121,20 @@ static bool take_ours(struct option_reader *r, struct run_on_options *out, struc
 		{ "help", .flag = &help, .letter = 'h' },
 		{ NULL },
 	};
+	struct option theirs[OPTIONS_COUNT + 1];
+	struct options unused = { .recipe = RECIPE_DEFAULT };
 	int count = 0;
 
+	options_table(&unused, theirs);
 	for (; r->at < r->argc && strcmp(r->argv[r->at], "--") != 0; r->at++) {
+		int from = r->at;
 		enum option_result result = option_read(r, ours);
 
 		if (result == OPTION_UNKNOWN) {
-			out->words[count++] = r->argv[r->at];
-			/* the next word is the value of this option, even if it looks like an
-			 * option */
-			if (!r->value && r->at + 1 < r->argc &&
-			    strcmp(r->argv[r->at + 1], "--") != 0)
-				out->words[count++] = r->argv[++r->at];
+			/* find the end of this option; options_parse reports the errors */
+			option_read(r, theirs);
+			while (from <= r->at)
+				out->words[count++] = r->argv[from++];
 			continue;
 		}
 		if (result != OPTION_TAKEN) {

@@ -71,24 +71,33 @@ static int refuse_option(struct line *why, const struct option_reader *r, enum o
 			      r->found->takes);
 }
 
+void options_table(struct options *o, struct option out[OPTIONS_COUNT + 1])
+{
+	const struct option ours[] = {
+		{ "owner", OPTION_OTHER, "parent, stdin or a process id", .other = o,
+		  .read = read_owner },
+		{ "log", OPTION_TEXT, "a file", .text = &o->log },
+		{ "report", OPTION_TEXT, "a file or the number of an open descriptor",
+		  .text = &o->report },
+		{ "control", OPTION_OTHER, "the number of an open socket above 2", .other = o,
+		  .read = read_descriptor },
+		{ "container", OPTION_FLAG, NULL, .flag = &o->has_container },
+		{ "no-container", OPTION_FLAG, NULL, .flag = &o->no_container },
+	};
+	enum { OURS = sizeof(ours) / sizeof(ours[0]) };
+
+	_Static_assert(OURS + RECIPE_OPTIONS == OPTIONS_COUNT, "the size of the table");
+	memcpy(out, ours, sizeof(ours));
+	recipe_options(&o->recipe, out + OURS);
+}
+
 int options_parse(int argc, char **argv, struct options *out, struct line *why)
 {
 	struct options o = { .recipe = RECIPE_DEFAULT, .owner = OWNER_PARENT, .control = -1 };
 	struct option_reader r = { .argc = argc, .argv = argv };
-	enum { OURS = 6 };
-	struct option table[OURS + RECIPE_OPTIONS + 1] = {
-		{ "owner", OPTION_OTHER, "parent, stdin or a process id", .other = &o,
-		  .read = read_owner },
-		{ "log", OPTION_TEXT, "a file", .text = &o.log },
-		{ "report", OPTION_TEXT, "a file or the number of an open descriptor",
-		  .text = &o.report },
-		{ "control", OPTION_OTHER, "the number of an open socket above 2", .other = &o,
-		  .read = read_descriptor },
-		{ "container", OPTION_FLAG, NULL, .flag = &o.has_container },
-		{ "no-container", OPTION_FLAG, NULL, .flag = &o.no_container },
-	};
+	struct option table[OPTIONS_COUNT + 1];
 
-	recipe_options(&o.recipe, table + OURS);
+	options_table(&o, table);
 	for (; r.at < argc && strcmp(argv[r.at], "--") != 0; r.at++) {
 		enum option_result result = option_read(&r, table);
 

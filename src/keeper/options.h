@@ -29,6 +29,9 @@ struct options { /* strings are borrowed from argv */
 	bool no_container; /* only for main: do not recognise the commands of container engines */
 };
 
+/* Write the options of `killick run` to `out`; their values go to o. */
+enum { OPTIONS_COUNT = 6 + RECIPE_OPTIONS };
+void options_table(struct options *o, struct option out[OPTIONS_COUNT + 1]);
 /* Parse argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the sentence.
  */
 int options_parse(int argc, char **argv, struct options *out, struct line *why);

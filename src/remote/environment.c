@@ -477,6 +477,11 @@ int environment_list(struct environment *env, environment_list_fn done, void *ct
 	return r;
 }
 
+void environment_end_lists(struct environment *env, const struct err *e)
+{
+	lists_fail(env, e);
+}
+
 void environment_pause(struct environment *env, bool paused)
 {
 	bool before = env->paused > 0;

@@ -47,6 +47,8 @@ int environment_open_link(struct environment *env, const struct recipe *recipe,
  * and e says why. */
 typedef void (*environment_list_fn)(void *ctx, const char *result, size_t len, const struct err *e);
 int environment_list(struct environment *env, environment_list_fn done, void *ctx, struct err *e);
+/* End all lists that are not answered yet: `done` of each is called with e. */
+void environment_end_lists(struct environment *env, const struct err *e);
 /* Links that have not been freed, and lists that have not been answered. */
 size_t environment_users(const struct environment *env);
 /* Close the connection (processes that the executor still holds lose their owner), then call

@@ -496,6 +496,12 @@ TEST(wrong_command_lines_are_refused, .timeout_ms = TEST_MS)
 		{ "$K run --on $ON --log x -- true", "'--log' cannot be used with '--on'" },
 		{ "$K run --on $ON --control 9 -- true", "'--control' cannot be used with '--on'" },
 		{ "$K run --on $ON --sweep no -- true", "'--sweep' cannot be used with '--on'" },
+		{ "$K run --no-container --on $ON -- true",
+		  "'--no-container' cannot be used with '--on'" },
+		{ "$K run --container --on $ON -- true",
+		  "'--container' cannot be used with '--on'" },
+		{ "$K run --name --on $ON -- true", "missing '--' before 'unix:/nowhere'" },
+		{ "$K run --on $ON --nam --grace -- true", "unknown option '--nam'" },
 		{ "$K run --on $ON --grace never -- true", "--grace 'never' is not" },
 		{ "$K run --on $ON --env =x -- true", "is not NAME=VALUE" },
 		{ "$K run --on $ON --owner 2147483646 -- true", "no such process" },
@@ -581,6 +587,46 @@ TEST(ps_of_an_executor_that_cannot_list_says_so, .timeout_ms = TEST_MS)
 			       "\"mcpServers\": {}}");
 	EQ(shell("$K ps --on dull"), 69);
 	SAYS("cannot list its processes");
+	nothing_left();
+}
+
+/* Write a program that speaks as an executor. `list` are commands of a shell that run for
+ * process/list, where $id is the id of the request. When stdin is closed and the file `deaf`
+ * exists, only SIGKILL ends the program. */
+static void write_executor(const char *list)
+{
+	char text[2000];
+
+	snprintf(text, sizeof(text),
+		 "trap '' TERM\necho $$ > pid\nwhile read -r line; do\n"
+		 "id=$(printf '%%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n"
+		 "case $line in\n"
+		 "*process/list*) %s ;;\n"
+		 "*'\"id\":'*) echo '{\"id\":'$id',\"result\":{\"sessionId\":\"x\"}}' ;;\n"
+		 "esac\ndone\n[ -e deaf ] && exec sleep 1000\n",
+		 list);
+	write_file("fake", text);
+	write_file("mcp.json", "{\"environments\": {\"fake\": {\"program\": [\"sh\", \"fake\"]}}, "
+			       "\"mcpServers\": {}}");
+}
+
+TEST(ps_shows_words_of_a_command_that_are_no_strings_as_unknown, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_executor("echo '{\"id\":'$id',\"result\":{\"processes\":[{\"name\":\"n\","
+		       "\"state\":\"running\",\"argv\":[7,\"ls\",[],\"-l\",null]}]}}'");
+	EQ(shell("$K ps --on fake"), 0);
+	PRINTS("? ls ? -l ?");
+	nothing_left();
+}
+
+/* The executor answers heartbeats, so the connection is not lost. */
+TEST(ps_ends_the_program_of_an_executor_that_does_not_answer, .timeout_ms = TEST_MS)
+{
+	begin();
+	write_executor(": > deaf");
+	EQ(shell("$K ps --on fake; status=$?; kill -0 $(cat pid) && exit 99; exit $status"), 69);
+	SAYS("'fake' has not answered within 20 s");
 	nothing_left();
 }
 

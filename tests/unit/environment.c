@@ -577,6 +577,26 @@ static void on_list(void *ctx, const char *result, size_t len, const struct err 
 		 result ? result : e->text);
 }
 
+TEST(lists_that_are_not_answered_can_be_ended)
+{
+	struct listed l = { .count = 0 };
+	struct far f;
+	uint64_t id;
+
+	far_open(&f);
+	EQ(environment_list(f.env, on_list, &l, &f.e), 0);
+	OK(far_attach(&f, FAR_KILLICK));
+	id = far_asked(&f, "process/list");
+	err_set(&f.e, -ETIMEDOUT, "too late");
+	environment_end_lists(f.env, &f.e);
+	EQ(l.count, 1);
+	STREQ(l.text, "too late");
+	EQ(environment_users(f.env), 0);
+	far_answer(id, "{\"processes\":[]}");
+	EQ(l.count, 1);
+	far_close(&f);
+}
+
 TEST(lists)
 {
 	struct listed l = { .count = 0 };
