@@ -128,17 +128,32 @@ static bool clients_next(const char **list, char *out, size_t size)
 	return true;
 }
 
-/* Does the path end with these names? */
-static bool clients_ends_with(const char *path, const char *tail)
+/* Is the path that of the pattern? A * is any part of a name that does not begin with a dot. */
+static bool clients_matches(const char *path, const char *pattern)
 {
-	size_t n = strlen(tail), len = strlen(path);
-
-	if (len < n || (len > n && path[len - n - 1] != '/' && path[len - n - 1] != '\\'))
-		return false;
-	for (path += len - n; *tail; path++, tail++)
-		if (*path != *tail && !(*path == '\\' && *tail == '/'))
+	for (; *pattern && *pattern != '*'; path++, pattern++)
+		if (*path != *pattern && !(*path == '\\' && *pattern == '/'))
 			return false;
-	return true;
+	if (!*pattern)
+		return !*path;
+	if (*path == '.')
+		return false;
+	for (size_t n = strcspn(path, "/\\") + 1; n-- > 0; path++)
+		if (clients_matches(path, pattern + 1))
+			return true;
+	return false;
+}
+
+/* Does the path end with the names of the pattern? */
+static bool clients_ends_with(const char *path, const char *pattern)
+{
+	for (;; path++) {
+		if (clients_matches(path, pattern))
+			return true;
+		path += strcspn(path, "/\\");
+		if (!*path)
+			return false;
+	}
 }
 
 static bool clients_has_file(const char *list, const char *path)

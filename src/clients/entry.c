@@ -436,7 +436,9 @@ static void entries_of_root(struct entries *out, const char *key)
 			continue;
 		for (size_t k = 0; k < servers->count; k++) {
 			struct node *s = servers->items[k];
-			const char *name = s->name ? s->name : node_string(node_get(s, "name"));
+			const char *name = servers->kind == NODE_MAP
+						   ? s->name
+						   : node_string(node_get(s, "name"));
 
 			entries_add(out, s, name ? name : "?", NULL);
 		}

@@ -247,6 +247,28 @@ TEST(project_files_are_found_up_to_the_top_of_the_work_tree, .timeout_ms = TEST_
 	OK(chdir(t_audit.dir) == 0);
 }
 
+TEST(a_file_of_continue_is_known_by_its_directory, .timeout_ms = TEST_MS)
+{
+	static const char text[] = "mcpServers:\n  - name: a\n    command: npx\n";
+	char want[400];
+
+	need_yaml();
+	begin_home();
+	killick_in_path();
+	make_dirs("work/p[id]/.continue/mcpServers/x");
+	OK(chdir("work/p[id]") == 0);
+	write_file(".continue/mcpServers/a.yaml", text);
+	snprintf(want, sizeof(want), "command: \"%s/bin/killick\"", t_audit.dir);
+	RUN(0, "wrap", "--yes", ".continue/mcpServers/a.yaml");
+	if (!strstr(contents(".continue/mcpServers/a.yaml"), want))
+		FAIL("no '%s' in: %s", want, contents(".continue/mcpServers/a.yaml"));
+	RUN(0, "unwrap", "--yes", ".continue/mcpServers/a.yaml");
+	STREQ(contents(".continue/mcpServers/a.yaml"), text);
+	RUN(0, "wrap", "--dry-run"); /* the brackets of the directory are no pattern */
+	PRINTS(" continue\n");
+	OK(chdir(t_audit.dir) == 0);
+}
+
 TEST(a_variable_moves_the_files_of_a_client, .timeout_ms = TEST_MS)
 {
 	char dir[200];

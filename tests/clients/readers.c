@@ -376,6 +376,17 @@ TEST(a_command_that_is_one_string_is_split_by_a_shell)
 	      "\"no-such x\"]}}}");
 }
 
+TEST(servers_of_a_toml_array_have_the_names_of_their_tables)
+{
+	AUTO(entries_done) struct entries e = { .count = 0 };
+
+	find("[[mcp_servers]]\nname = 'a'\ncommand = 'x'\n[[mcp_servers]]\ncommand = 'y'\n",
+	     FORMAT_TOML, &e);
+	EQ(e.count, 2);
+	STREQ(e.list[0].name, "a");
+	STREQ(e.list[1].name, "?");
+}
+
 TEST(toml_is_wrapped_in_its_own_style)
 {
 	wraps(FORMAT_TOML, "[mcp_servers.a]\n  command = 'npx' # c\n",
@@ -471,8 +482,15 @@ TEST(clients_are_known_by_the_path_of_a_file)
 	STREQ(clients_of_path(".mcp.json")->name, "claude-code");
 	STREQ(clients_of_path("/x/.codex/config.toml")->name, "codex");
 	STREQ(clients_of_path("/x/.config/Code - Insiders/User/mcp.json")->name, "vscode");
+	STREQ(clients_of_path(".continue/mcpServers/a.yaml")->name, "continue");
+	STREQ(clients_of_path("/p[id]/.continue/mcpServers/my a.json")->name, "continue");
+	STREQ(clients_of_path("/x/Code/User/profiles/-1f/mcp.json")->name, "vscode");
 	OK(!clients_of_path("/x/my.json"));
 	OK(!clients_of_path("/x/not.mcp.json"));
+	OK(!clients_of_path(".continue/mcpServers/a/b.yaml"));
+	OK(!clients_of_path(".continue/mcpServers/.a.yaml"));
+	OK(!clients_of_path(".continue/mcpServers/a.yaml.orig"));
+	OK(!clients_of_path("/x/my.continue/mcpServers/a.yaml"));
 	EQ(clients_format("a.toml"), FORMAT_TOML);
 	EQ(clients_format("a.yml"), FORMAT_YAML);
 	EQ(clients_format("a.jsonc"), FORMAT_JSON);

@@ -146,6 +146,7 @@ TEST(clients_are_known_by_the_path_of_a_file_of_windows)
 	STREQ(clients_of_path(ROAMING "\\Block\\goose\\config\\config.yaml")->name, "goose");
 	STREQ(clients_of_path("/mnt/c/Users/a/AppData/Roaming/Zed/settings.json")->name, "zed");
 	STREQ(clients_of_path(".codex\\config.toml")->name, "codex");
+	STREQ(clients_of_path(HOME "\\.continue\\mcpServers\\a.yaml")->name, "continue");
 	OK(!clients_of_path("C:\\x\\my.json"));
 	OK(!clients_of_path("C:\\x\\not.mcp.json"));
 }
