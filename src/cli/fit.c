@@ -63,9 +63,10 @@ static void fit_near(struct json properties, const char *name, char out[FIT_NAME
 static bool fit_has(struct json object, struct json key)
 {
 	struct json_iter it = json_iter(object);
-	char name[FIT_NAME];
+	AUTO(mem_drop) char *name = NULL;
 
-	json_string_into(key, name, sizeof(name));
+	if (!json_string(key, &name))
+		return true; /* no memory: the server checks the name */
 	while (json_each(&it))
 		if (json_is(it.key, name))
 			return true;
@@ -239,10 +240,12 @@ static bool fit_values(struct talk *t, const struct tool *tool, struct json args
 
 	while (json_each(&it)) {
 		char name[FIT_NAME], shown[FIT_NAME], type[FIT_TYPE], text[4 * FIT_NAME];
+		AUTO(mem_drop) char *key = NULL;
 		const char *demand;
 
-		json_string_into(it.key, name, sizeof(name));
-		demand = fit_demand(json_get(properties, name), it.value, type);
+		if (!json_string(it.key, &key))
+			continue;
+		demand = fit_demand(json_get(properties, key), it.value, type);
 		if (!demand)
 			continue;
 		fit_name(it.key, name);

@@ -319,6 +319,47 @@ TEST(names_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
 	RUN(0, "call", "echo", "text=a", "other=b");
 }
 
+/* A server with one tool; `properties` are those of its arguments. */
+static void write_tool(const char *properties)
+{
+	char text[4000];
+
+	snprintf(
+		text, sizeof(text),
+		"while read -r line; do\n"
+		"id=$(printf '%%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n"
+		"case $line in\n"
+		"*'\"initialize\"'*) r='{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
+		"{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}' ;;\n"
+		"*tools/list*) r='{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","
+		"\"properties\":%s}}]}' ;;\n"
+		"*tools/call*) r='{\"content\":[{\"type\":\"text\",\"text\":\"called\"}]}' ;;\n"
+		"*) continue ;;\nesac\n"
+		"echo '{\"jsonrpc\":\"2.0\",\"id\":'$id',\"result\":'\"$r\"'}'\ndone\n",
+		properties);
+	write_file("tool", text);
+}
+
+TEST(a_long_name_of_an_argument_is_known, .timeout_ms = TEST_MS)
+{
+	char name[301], properties[400], good[400], bad[400];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(properties, sizeof(properties), "{\"%s\":{\"type\":\"integer\"}}", name);
+	snprintf(good, sizeof(good), "%s=1", name);
+	snprintf(bad, sizeof(bad), "%s=x", name);
+	begin();
+	write_tool(properties);
+	RUN(0, "call", "t", good, "--", "sh", "tool");
+	STREQ(out, "called\n");
+	RUN(64, "call", "t", bad, "--", "sh", "tool");
+	SAYS("must be an integer, not 'x'; ");
+	bad[150] = '=';
+	RUN(64, "call", "t", bad, "--", "sh", "tool");
+	SAYS("tool 't' has no argument 'nnn");
+}
+
 TEST(values_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)
 {
 	begin();
