@@ -19,7 +19,7 @@
 struct list {
 	char **all; /* NAME=VALUE */
 	size_t count, room;
-	unsigned long steps;
+	size_t steps;
 };
 
 static void list_drop(struct list *l)

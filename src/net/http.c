@@ -196,7 +196,7 @@ static long parse(const char *bytes, size_t len, struct http_head *out, bool res
 			if (minor == 0) /* HTTP/1.0 has no upgrade, RFC 9110, 7.8 */
 				head.upgrade = text(NULL, 0);
 			*out = head;
-			return at - bytes;
+			return (long)(at - bytes);
 		}
 	}
 	if (r == 0 && given >= HTTP_HEAD_MAX)

@@ -30,3 +30,5 @@ static inline char *secure_getenv(const char *name)
 /* The text of an errno, also of those that msvcrt's strerror does not know (ECONNREFUSED, ...). */
 const char *libc_strerror(int error);
 #define strerror(error) ((char *)libc_strerror(error))
+/* The form of glibc, which returns the text and need not use the room. */
+#define strerror_r(error, room, size) ((void)(room), strerror(error))
