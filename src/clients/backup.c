@@ -2,19 +2,24 @@
 #include "backup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
 #include "base/sha256.h"
+#include "os/dirs.h"
+#include "os/file.h"
+
+/* bytes of a path that are no bytes of a file name; in names of POSIX only the slash */
+#define BACKUP_ENCODED (PATH_NATIVE == PATH_WINDOWS ? "/\\:%" : "/%")
 
 enum { BACKUP_NUMBERS = 10, BACKUP_NAME = 220 };
 
 struct backup_place {
-	int dir;
+	struct folder dir;
 	bool beside;
 	char shown[PATH_MAX];         /* the directory */
 	char name[BACKUP_NAME + 100]; /* the name of the first copy */
@@ -23,20 +28,20 @@ struct backup_place {
 /* Is the file in the work tree of a git repository? */
 static bool backup_is_in_git(const char *path)
 {
-	char dir[PATH_MAX + 8];
+	AUTO(mem_drop) char *dir = mem_dup(path);
 
-	if (snprintf(dir, sizeof(dir) - 8, "%s", path) >= (int)sizeof(dir) - 8)
-		return false;
-	for (char *slash; (slash = strrchr(dir, '/')) != NULL; *slash = '\0') {
-		memcpy(slash, "/.git", 6);
-		if (access(dir, F_OK) == 0)
+	while (path_go_up(dir)) {
+		char git[PATH_MAX + 8];
+
+		snprintf(git, sizeof(git), "%s/.git", dir);
+		if (file_exists(git))
 			return true;
 	}
 	return false;
 }
 
-/* Turn the path into a file name, with %2F for each slash. If the name is too long, use a hash and
- * the end of the path. */
+/* Turn the path into a file name, with %2F for each separator. If the name is too long, use a hash
+ * and the end of the path. */
 static void backup_encode(const char *path, char out[BACKUP_NAME + 100])
 {
 	char text[3 * PATH_MAX + 1], hash[SHA256_HEX_SIZE];
@@ -44,8 +49,8 @@ static void backup_encode(const char *path, char out[BACKUP_NAME + 100])
 	size_t len = 0;
 
 	for (const char *p = path; *p && len + 4 < sizeof(text); p++) {
-		if (*p == '/' || *p == '%')
-			len += (size_t)snprintf(text + len, 4, *p == '/' ? "%%2F" : "%%25");
+		if (strchr(BACKUP_ENCODED, *p))
+			len += (size_t)snprintf(text + len, 4, "%%%02X", (unsigned char)*p);
 		else
 			text[len++] = *p;
 	}
@@ -61,56 +66,53 @@ static void backup_encode(const char *path, char out[BACKUP_NAME + 100])
 }
 
 /* Make the directories of the path, for this user only. */
-static int backup_make_dirs(char *path)
+static int backup_make_dirs(const char *path)
 {
-	for (char *p = path + 1; (p = strchr(p, '/')) != NULL; p++) {
-		*p = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-			*p = '/';
-			return -errno;
-		}
-		*p = '/';
+	AUTO(mem_drop) char *parent = mem_dup(path);
+	int error = file_make_directory(path);
+
+	if (error == -ENOENT && path_go_up(parent)) {
+		error = backup_make_dirs(parent);
+		if (!error)
+			error = file_make_directory(path);
 	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	return error == -EEXIST ? 0 : error;
 }
 
 static int backup_open_state(const struct replace *r, struct backup_place *out)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	bool given = state && *state == '/';
+	char state[PATH_MAX];
 	int error;
 
-	if (!given && (!home || *home != '/'))
+	if (!dirs_state(state, sizeof(state)))
 		return -ENOENT;
-	if (snprintf(out->shown, sizeof(out->shown), "%s%s/killick/backups", given ? state : home,
-		     given ? "" : "/.local/state") >= (int)sizeof(out->shown))
+	if (snprintf(out->shown, sizeof(out->shown), "%s/backups", state) >=
+	    (int)sizeof(out->shown))
 		return -ENAMETOOLONG;
 	error = backup_make_dirs(out->shown);
 	if (error)
 		return error;
-	out->dir = open(out->shown, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	backup_encode(r->path, out->name);
-	return out->dir < 0 ? -errno : 0;
+	return folder_open(out->shown, FOLDER_FOLLOW, &out->dir);
 }
 
 static int backup_open(const struct replace *r, struct backup_place *out)
 {
-	const char *slash = strrchr(r->path, '/');
+	const char *name = path_name(r->path, PATH_NATIVE);
 
 	out->beside = !backup_is_in_git(r->path);
 	if (!out->beside)
 		return backup_open_state(r, out);
-	snprintf(out->shown, sizeof(out->shown), "%.*s", (int)(slash - r->path), r->path);
-	if (snprintf(out->name, sizeof(out->name), "%s" BACKUP_SUFFIX, slash + 1) >=
+	snprintf(out->shown, sizeof(out->shown), "%.*s", (int)(name - r->path) - 1, r->path);
+	if (snprintf(out->name, sizeof(out->name), "%s" BACKUP_SUFFIX, name) >=
 	    (int)sizeof(out->name))
 		return -ENAMETOOLONG;
-	out->dir = fcntl(r->dir, F_DUPFD_CLOEXEC, 3);
-	return out->dir < 0 ? -errno : 0;
+	return folder_copy(&r->dir, &out->dir);
 }
 
 static void backup_close(struct backup_place *p)
 {
-	fd_drop(&p->dir);
+	folder_close(&p->dir);
 }
 
 /* Returns the name of copy n, and writes its path to *out. */
@@ -121,14 +123,13 @@ static const char *backup_name(const struct backup_place *p, unsigned n, struct 
 	if (n)
 		snprintf(number, sizeof(number), ".%u", n);
 	snprintf(out->path, sizeof(out->path), "%s/%s%s", p->shown, p->name, number);
-	return strrchr(out->path, '/') + 1;
+	return path_name(out->path, PATH_NATIVE);
 }
 
 static bool backup_is_same(const struct backup_place *p, const char *name,
-			   const struct iovec *pieces, size_t count)
+			   const struct fd_piece *pieces, size_t count)
 {
-	AUTO(fd_drop)
-	int fd = openat(p->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	AUTO(fd_drop) int fd = folder_read(&p->dir, name);
 
 	return fd >= 0 && replace_has_bytes(fd, pieces, count);
 }
@@ -136,25 +137,26 @@ static bool backup_is_same(const struct backup_place *p, const char *name,
 /* Write a new copy. -EEXIST: a file with this name exists. */
 static int backup_write(const struct replace *r, const struct backup_place *p, const char *name)
 {
-	struct iovec old = { r->text.data, r->text.len };
-	AUTO(fd_drop)
-	int fd = openat(p->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct fd_piece old = { r->text.data, r->text.len };
+	AUTO(fd_drop) int fd = folder_create(&p->dir, name);
 	int error;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	error = replace_write_pieces(fd, &old, 1);
 	if (!error && p->beside)
 		error = replace_copy_owner(r, fd);
-	if (error)
-		unlinkat(p->dir, name, 0);
+	if (error) {
+		fd_drop(&fd); /* Windows removes no open file */
+		folder_remove(&p->dir, name);
+	}
 	return error;
 }
 
 int backup_keep(const struct replace *r, bool wrapped, struct backup *out, struct err *e)
 {
-	AUTO(backup_close) struct backup_place p = { .dir = -1 };
-	struct iovec old = { r->text.data, r->text.len };
+	AUTO(backup_close) struct backup_place p = { .dir = FOLDER_INIT };
+	struct fd_piece old = { r->text.data, r->text.len };
 	int error = backup_open(r, &p);
 
 	for (unsigned n = 0; !error && n < BACKUP_NUMBERS; n++) {
@@ -176,10 +178,10 @@ int backup_keep(const struct replace *r, bool wrapped, struct backup *out, struc
 	return error;
 }
 
-void backup_drop(const struct replace *r, const struct iovec *pieces, size_t count,
+void backup_drop(const struct replace *r, const struct fd_piece *pieces, size_t count,
 		 struct backup *out)
 {
-	AUTO(backup_close) struct backup_place p = { .dir = -1 };
+	AUTO(backup_close) struct backup_place p = { .dir = FOLDER_INIT };
 	struct backup found;
 
 	*out = (struct backup){ .fresh = false };
@@ -188,10 +190,10 @@ void backup_drop(const struct replace *r, const struct iovec *pieces, size_t cou
 	for (unsigned n = 0; n < BACKUP_NUMBERS; n++) {
 		const char *name = backup_name(&p, n, &found);
 
-		if (faccessat(p.dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		if (!folder_has(&p.dir, name))
 			continue;
 		if (backup_is_same(&p, name, pieces, count))
-			unlinkat(p.dir, name, 0);
+			folder_remove(&p.dir, name);
 		else if (!*out->path)
 			*out = found;
 	}

@@ -2,8 +2,8 @@
  *
  * The copy is beside the file, as FILE.before-killick. In a git work tree the copy would appear in
  * `git status` even if git ignores the file, and configs hold secrets; so the copy of a file in a
- * work tree is in ${XDG_STATE_HOME:-~/.local/state}/killick/backups, with the path in its name and
- * mode 0600.
+ * work tree is in ${XDG_STATE_HOME:-~/.local/state}/killick/backups (dirs_state), with the path in
+ * its name and mode 0600.
  *
  * A copy is never overwritten: it may be a file of the user, or the copy of an earlier state. If a
  * file with this name exists, .1 to .9 are appended.
@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/uio.h>
 
 #include "base/err.h"
 #include "replace.h"
@@ -34,5 +33,5 @@ struct backup {
 int backup_keep(const struct replace *r, bool wrapped, struct backup *out, struct err *e);
 /* Remove the copies with these bytes, which are the bytes of the restored file. `out` names a copy
  * with other bytes, which is not removed; "": there is none. */
-void backup_drop(const struct replace *r, const struct iovec *pieces, size_t count,
+void backup_drop(const struct replace *r, const struct fd_piece *pieces, size_t count,
 		 struct backup *out);

@@ -1,17 +1,17 @@
 /* clients.c - see clients.h */
 #include "clients.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/strings.h"
+#include "os/dirs.h"
+#include "os/file.h"
+#include "os/identity.h"
 
 #define CODE_STORAGE(id_)                                                                          \
 	"+/Code/User/globalStorage/" id_ " +/Code@-@Insiders/User/globalStorage/" id_              \
@@ -253,14 +253,14 @@ char **clients_paths(const struct client *c, const struct machine *m)
 
 /* --- files that exist --- */
 
-static bool clients_have(const struct client_files *f, const char *path, const struct stat *st)
+static bool clients_have(const struct client_files *f, const char *path, const struct identity *id)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		struct stat other;
+		struct identity other;
 
-		if (stat(f->list[i].path, &other) == 0 && other.st_ino == st->st_ino &&
-		    other.st_dev == st->st_dev &&
-		    (st->st_ino || strcmp(f->list[i].path, path) == 0)) /* 0: no numbers */
+		if (strcmp(f->list[i].path, path) == 0 ||
+		    (identity_of_path(f->list[i].path, &other) == 0 &&
+		     identity_is_same(&other, id)))
 			return true;
 	}
 	return false;
@@ -270,9 +270,9 @@ static bool clients_have(const struct client_files *f, const char *path, const s
 static void clients_add_file(const struct client *c, const char *path, bool project,
 			     struct client_files *out)
 {
-	struct stat st;
+	struct identity id;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || clients_have(out, path, &st))
+	if (identity_of_path(path, &id) < 0 || !id.regular || clients_have(out, path, &id))
 		return;
 	out->list = mem_grow(out->list, out->count + 1, sizeof(*out->list));
 	out->list[out->count++] =
@@ -288,20 +288,17 @@ static int clients_by_name(const void *a, const void *b)
 static char **clients_names_in(const char *dir, const char *begin, size_t begin_len,
 			       const char *end, size_t end_len)
 {
-	DIR *d = opendir(dir);
-	char **names = NULL;
-	struct dirent *e;
+	char **all = file_names(dir), **names = NULL;
 
-	while (d && (e = readdir(d)) != NULL) {
-		size_t len = strlen(e->d_name);
+	for (char **name = all; name && *name; name++) {
+		size_t len = strlen(*name);
 
-		if (e->d_name[0] != '.' && len >= begin_len + end_len &&
-		    strncmp(e->d_name, begin, begin_len) == 0 &&
-		    strncmp(e->d_name + len - end_len, end, end_len) == 0)
-			strings_add(&names, mem_dup(e->d_name));
+		if (**name != '.' && len >= begin_len + end_len &&
+		    strncmp(*name, begin, begin_len) == 0 &&
+		    strncmp(*name + len - end_len, end, end_len) == 0)
+			strings_add(&names, mem_dup(*name));
 	}
-	if (d)
-		closedir(d);
+	strings_free(all);
 	if (names)
 		qsort(names, strings_count(names), sizeof(*names), clients_by_name);
 	return names;
@@ -355,7 +352,7 @@ static bool clients_has_git(const char *dir)
 	AUTO(buf_done) struct buf git = BUF_INIT(BUF_ANY_SIZE);
 
 	buf_addf(&git, "%s/.git", dir);
-	return access(git.data, F_OK) == 0;
+	return file_exists(git.data);
 }
 
 /* Go to the parent directory. Returns false at the top of the project. */
@@ -387,7 +384,7 @@ void clients_find(const char *only, struct client_files *out)
 	for (size_t i = 0; i < CLIENTS; i++)
 		if (!only || strcmp(only, clients[i].name) == 0)
 			clients_look(&clients[i], NULL, out);
-	if (!getcwd(dir, sizeof(dir)) || path_kind(dir) != machine_paths(&machine_here))
+	if (!dirs_current(dir, sizeof(dir)) || path_kind(dir) != machine_paths(&machine_here))
 		return;
 	tree = clients_is_below_git(dir);
 	do {

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "os/file.h"
 #include "wrapping.h"
 
 static unsigned configfile_keys(const struct configfile *c)
@@ -118,17 +118,17 @@ static bool configfile_comes_back(const struct configfile *c, const struct buf *
 				  const struct entries *after)
 {
 	AUTO(edits_done) struct edits back = EDITS_INIT;
-	AUTO(mem_drop) struct iovec *pieces = NULL;
+	AUTO(mem_drop) struct fd_piece *pieces = NULL;
 	const char *old = c->file.text.data;
 	size_t left = c->file.text.len, n;
 
 	configfile_edit(c, after, text, ACTION_UNWRAP, &back);
 	n = edits_pieces(&back, text->data, text->len, &pieces);
 	for (size_t i = 0; i < n; i++) {
-		if (pieces[i].iov_len > left || memcmp(old, pieces[i].iov_base, pieces[i].iov_len))
+		if (pieces[i].len > left || memcmp(old, pieces[i].bytes, pieces[i].len))
 			return false;
-		old += pieces[i].iov_len;
-		left -= pieces[i].iov_len;
+		old += pieces[i].len;
+		left -= pieces[i].len;
 	}
 	return left == 0;
 }
@@ -277,7 +277,7 @@ static size_t configfile_count_wrapped(const struct configfile *c)
 
 int configfile_write(struct configfile *c, enum action action, struct err *e)
 {
-	AUTO(mem_drop) struct iovec *pieces = NULL;
+	AUTO(mem_drop) struct fd_piece *pieces = NULL;
 	size_t n = edits_pieces(&c->edits, c->file.text.data, c->file.text.len, &pieces);
 	size_t wrapped = configfile_count_wrapped(c);
 	struct backup copy = { .fresh = false };
@@ -289,7 +289,7 @@ int configfile_write(struct configfile *c, enum action action, struct err *e)
 		return error;
 	error = replace_write(&c->file, pieces, n, e);
 	if (error && copy.fresh)
-		unlink(copy.path);
+		file_remove(copy.path);
 	if (error)
 		return error;
 	if (action == ACTION_UNWRAP && c->change_count == wrapped)

@@ -32,32 +32,32 @@ void edits_hide(struct edits *e, struct span secret)
 	e->hidden[e->hidden_count++] = secret;
 }
 
-size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct iovec **out)
+size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct fd_piece **out)
 {
-	struct iovec *v = mem_grow(NULL, 2 * e->count + 1, sizeof(*v));
+	struct fd_piece *v = mem_grow(NULL, 2 * e->count + 1, sizeof(*v));
 	size_t n = 0, at = 0;
 
 	for (size_t i = 0; i < e->count; i++) {
 		const struct edit *d = &e->list[i];
 
-		v[n++] = (struct iovec){ (char *)text + at, d->old.at - at };
-		v[n++] = (struct iovec){ d->text, d->len };
+		v[n++] = (struct fd_piece){ (char *)text + at, d->old.at - at };
+		v[n++] = (struct fd_piece){ d->text, d->len };
 		at = span_end(d->old);
 	}
 	assert(at <= len);
-	v[n++] = (struct iovec){ (char *)text + at, len - at };
+	v[n++] = (struct fd_piece){ (char *)text + at, len - at };
 	*out = v;
 	return n;
 }
 
 void edits_apply(const struct edits *e, const char *text, size_t len, struct buf *out)
 {
-	AUTO(mem_drop) struct iovec *v = NULL;
+	AUTO(mem_drop) struct fd_piece *v = NULL;
 	size_t n = edits_pieces(e, text, len, &v);
 
 	for (size_t i = 0; i < n; i++)
-		if (v[i].iov_len)
-			buf_add(out, v[i].iov_base, v[i].iov_len);
+		if (v[i].len)
+			buf_add(out, v[i].bytes, v[i].len);
 }
 
 void edits_done(struct edits *e)

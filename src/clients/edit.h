@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "node.h"
+#include "os/fd.h"
 
 struct edit {
 	struct span old; /* of length 0: text is inserted */
@@ -38,7 +38,7 @@ void edits_add(struct edits *e, struct span old, struct buf *text);
 void edits_hide(struct edits *e, struct span secret);
 /* Returns the number of pieces of the new text. The pieces are borrowed from the old text and the
  * edits; the caller frees *out. */
-size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct iovec **out);
+size_t edits_pieces(const struct edits *e, const char *text, size_t len, struct fd_piece **out);
 /* Append the new text to `out`. */
 void edits_apply(const struct edits *e, const char *text, size_t len, struct buf *out);
 void edits_done(struct edits *e);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
@@ -17,26 +15,30 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "json_tree.h"
+#include "machine.h"
+#include "os/env.h"
 #include "toml_tree.h"
 #include "yaml_tree.h"
 
 /* Clients expand ${NAME} and $NAME. These words have neither, so they reach the shell unchanged. */
 const char *const entry_shell[] = { "/bin/sh", "-fc", "eval \"$0\" '\"$@\"'", NULL };
 
+/* An empty directory of PATH is the working directory. */
 static bool entry_find_program(const char *name, size_t len)
 {
-	const char *path = getenv("PATH");
+	const char *path = env_get("PATH");
 	char file[PATH_MAX];
-	struct stat st;
 
-	if (memchr(name, '/', len))
-		path = "";
+	if (memchr(name, '/', len)) {
+		snprintf(file, sizeof(file), "%.*s", (int)len, name);
+		return machine_here.has_program(file);
+	}
 	for (; path; path = *path ? path + 1 : NULL) {
-		size_t n = strcspn(path, ":");
+		size_t n = strcspn(path, PATH_NATIVE == PATH_WINDOWS ? ";" : ":");
 
-		snprintf(file, sizeof(file), "%.*s%s%.*s", (int)n, path, n ? "/" : "", (int)len,
+		snprintf(file, sizeof(file), "%.*s/%.*s", n ? (int)n : 1, n ? path : ".", (int)len,
 			 name);
-		if (access(file, X_OK) == 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
+		if (machine_here.has_program(file))
 			return true;
 		path += n;
 		if (!*path)

@@ -4,19 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "os/env.h"
+#include "os/metadata.h"
 
 static const char *machine_getenv(const char *name)
 {
-	return getenv(name);
+	return env_get(name);
 }
 
 static bool machine_is_program(const char *path)
 {
-	struct stat st;
+	struct metadata m;
 
-	return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	return env_is_program(path) && metadata_of(path, &m) == 0 && m.file;
 }
 
 const struct machine machine_here = {

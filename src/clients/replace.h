@@ -12,23 +12,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "os/fd.h"
+#include "os/folder.h"
+#include "os/identity.h"
 
 #define REPLACE_MAX (1u << 30)
 
 struct replace {
-	char *path; /* without symbolic links; NULL: nothing was read */
-	int dir;    /* the directory of the file, O_PATH; -1: none */
-	struct stat st;
+	char *path;        /* without symbolic links; NULL: nothing was read */
+	struct folder dir; /* the directory of the file */
+	struct identity was;
 	struct buf text; /* NUL-terminated */
 };
 #define REPLACE_INIT                                                                               \
 	{                                                                                          \
-		.dir = -1, .text = BUF_INIT(REPLACE_MAX)                                           \
+		.dir = FOLDER_INIT, .text = BUF_INIT(REPLACE_MAX)                                  \
 	}
 
 /* Read the file. Returns 0, or -errno with *e set; -EFBIG: longer than REPLACE_MAX; -EINVAL: no
@@ -39,12 +40,14 @@ int replace_read(struct replace *r, const char *path, struct err *e);
 int replace_check(const struct replace *r, struct err *e);
 /* Replace the contents of the file by the pieces, if replace_check allows it. On failure the file
  * is unchanged. */
-int replace_write(const struct replace *r, const struct iovec *pieces, size_t count, struct err *e);
+int replace_write(const struct replace *r, const struct fd_piece *pieces, size_t count,
+		  struct err *e);
 void replace_done(struct replace *r);
 
 /* For copies of the file: write the pieces and fsync. */
-int replace_write_pieces(int fd, const struct iovec *pieces, size_t count);
-/* Give a new file the owner, the mode and the extended attributes of the old one. */
+int replace_write_pieces(int fd, const struct fd_piece *pieces, size_t count);
+/* Give a new file the owner, the mode and the extended attributes of the old one
+ * (file_copy_rights). */
 int replace_copy_owner(const struct replace *r, int fd);
 /* Does the file have exactly these bytes? Reads from the current offset of fd. */
-bool replace_has_bytes(int fd, const struct iovec *pieces, size_t count);
+bool replace_has_bytes(int fd, const struct fd_piece *pieces, size_t count);

@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum file_how {
 	FILE_READ,     /* an existing file */
 	FILE_READ_NOW, /* the same; the open of a FIFO does not wait for its writer */
@@ -23,3 +26,20 @@ int file_remove(const char *path);
 
 /* Make a directory for this user alone. -EEXIST: there is one. */
 int file_make_directory(const char *path);
+
+/* --- for files that are replaced as a whole, and for their directories --- */
+
+/* Write what was written to the disk. */
+int file_sync(int fd);
+/* Give `to` the owner, the mode and the extended attributes (with them the ACL) of `from`. On
+ * Windows: the list of who may do what. */
+int file_copy_rights(int from, int to);
+/* Is there a file or directory of this name? */
+bool file_exists(const char *path);
+/* 0: this process may read the file; else -errno. */
+int file_may_read(const char *path);
+/* The absolute path without symbolic links; -ENAMETOOLONG: longer than size - 1 bytes. */
+int file_real_path(const char *path, char *out, size_t size);
+/* The names in a directory without . and .., in no order, and NULL at the end; the caller frees the
+ * names and the list. NULL: the directory cannot be read. */
+char **file_names(const char *directory);

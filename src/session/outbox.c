@@ -214,7 +214,7 @@ static void *outbox_thread(void *arg)
 	for (;;) {
 		while (o->first)
 			if (!outbox_run_batch(o))
-				_exit(CHILD_STATUS);
+				_Exit(CHILD_STATUS);
 		if (o->on_abandoned || o->stop)
 			break;
 		if (!loop_lend(loop, &o->lender)) { /* another thread replaced this one */

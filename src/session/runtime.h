@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
 #include "killick/killick.h"
 #include "base/loop.h"
 #include "base/spare.h"

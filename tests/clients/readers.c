@@ -532,7 +532,7 @@ static void write_text(const char *path, const char *text)
 
 TEST(a_file_that_changed_meanwhile_is_not_replaced)
 {
-	struct iovec fresh = { "new", 3 };
+	struct fd_piece fresh = { "new", 3 };
 	char text[16] = "";
 	FILE *f;
 
@@ -568,7 +568,7 @@ TEST(a_file_that_changed_meanwhile_is_not_replaced)
 
 TEST(a_file_is_replaced_whole_and_refused_if_it_has_two_names)
 {
-	struct iovec pieces[] = { { "a", 1 }, { "", 0 }, { "bc", 2 } };
+	struct fd_piece pieces[] = { { "a", 1 }, { "", 0 }, { "bc", 2 } };
 	struct replace r = REPLACE_INIT;
 	struct err e = ERR_INIT;
 
@@ -596,7 +596,7 @@ TEST(a_file_is_replaced_whole_and_refused_if_it_has_two_names)
 
 TEST(extended_attributes_stay)
 {
-	struct iovec fresh = { "new", 3 };
+	struct fd_piece fresh = { "new", 3 };
 	struct replace r = REPLACE_INIT;
 	struct err e = ERR_INIT;
 	char value[16] = "";
@@ -614,7 +614,7 @@ TEST(extended_attributes_stay)
 
 TEST(a_directory_that_is_exchanged_meanwhile_is_not_written)
 {
-	struct iovec fresh = { "new", 3 };
+	struct fd_piece fresh = { "new", 3 };
 	struct replace r = REPLACE_INIT;
 	struct err e = ERR_INIT;
 	struct stat st;

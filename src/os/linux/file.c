@@ -1,11 +1,19 @@
 /* file.c - see file.h */
 #include "os/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
 
 int file_open(const char *path, enum file_how how)
 {
@@ -36,4 +44,102 @@ int file_remove(const char *path)
 int file_make_directory(const char *path)
 {
 	return mkdir(path, 0700) < 0 ? -errno : 0;
+}
+
+int file_sync(int fd)
+{
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Copy one extended attribute. If setting it fails, but the new file already has the same value
+ * from the kernel or a policy, this is no error. */
+static int file_copy_attribute(int from, int to, const char *name)
+{
+	AUTO(mem_drop) char *value = NULL, *has = NULL;
+	ssize_t n = fgetxattr(from, name, NULL, 0);
+	size_t size = n > 0 ? (size_t)n : 0;
+
+	if (n < 0)
+		return errno == ENODATA ? 0 : -errno;
+	value = mem_grow(NULL, size + 1, 1);
+	has = mem_grow(NULL, size + 1, 1);
+	if (fgetxattr(from, name, value, size) != n)
+		return -ESTALE;
+	if (fsetxattr(to, name, value, size, 0) == 0)
+		return 0;
+	n = -errno;
+	if (fgetxattr(to, name, has, size + 1) == (ssize_t)size && memcmp(has, value, size) == 0)
+		return 0;
+	return (int)n;
+}
+
+/* Copy all extended attributes, except for the kernel's own hashes of the contents. */
+static int file_copy_attributes(int from, int to)
+{
+	AUTO(mem_drop) char *names = NULL;
+	ssize_t n = flistxattr(from, NULL, 0);
+	int error = 0;
+
+	if (n <= 0)
+		return n == 0 || errno == ENOTSUP ? 0 : -errno;
+	names = mem_grow(NULL, (size_t)n + 1, 1);
+	n = flistxattr(from, names, (size_t)n);
+	if (n < 0)
+		return -errno;
+	names[n] = '\0';
+	for (const char *name = names; !error && name < names + n; name += strlen(name) + 1)
+		if (strcmp(name, "security.ima") != 0 && strcmp(name, "security.evm") != 0)
+			error = file_copy_attribute(from, to, name);
+	return error;
+}
+
+int file_copy_rights(int from, int to)
+{
+	struct stat st;
+
+	if (fstat(from, &st) < 0)
+		return -errno;
+	if ((st.st_uid != geteuid() || st.st_gid != getegid()) &&
+	    fchown(to, st.st_uid, st.st_gid) < 0)
+		return -errno;
+	if (fchmod(to, st.st_mode & 07777) < 0)
+		return -errno;
+	return file_copy_attributes(from, to);
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+int file_may_read(const char *path)
+{
+	return access(path, R_OK) < 0 ? -errno : 0;
+}
+
+int file_real_path(const char *path, char *out, size_t size)
+{
+	AUTO(mem_drop) char *real = realpath(path, NULL);
+
+	if (!real)
+		return -errno;
+	return snprintf(out, size, "%s", real) < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+char **file_names(const char *directory)
+{
+	DIR *d = opendir(directory);
+	char **names = NULL;
+	size_t count = 0;
+
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		names = mem_grow(names, count + 2, sizeof(*names));
+		names[count++] = mem_dup(e->d_name);
+		names[count] = NULL;
+	}
+	if (d)
+		closedir(d);
+	return names;
 }

@@ -1,0 +1,19 @@
+/* dirs.h - directories of this user and of this program, as absolute paths in UTF-8.
+ *
+ * Each function writes a path, and returns false if there is none or if it does not fit. Nothing is
+ * created. Threads: any; but no thread may change variables meanwhile (Linux).  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Files that can be made again: ${XDG_CACHE_HOME:-~/.cache}/killick, or
+ * %LOCALAPPDATA%\killick\cache. */
+bool dirs_cache(char *out, size_t size);
+/* Files to be kept: ${XDG_STATE_HOME:-~/.local/state}/killick, or %LOCALAPPDATA%\killick. */
+bool dirs_state(char *out, size_t size);
+/* The working directory. */
+bool dirs_current(char *out, size_t size);
+/* The file of this program. */
+bool dirs_program(char *out, size_t size);
