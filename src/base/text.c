@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/utf8.h"
+#include "os/glyph.h"
 
 static bool utf8_out;
 
@@ -32,7 +32,7 @@ static size_t next_char(const char *s, size_t len, int *c)
 
 static int char_width(int c)
 {
-	int w = c < 0x80 ? 1 : wcwidth((wchar_t)c);
+	int w = c < 0x80 ? 1 : glyph_width(c);
 
 	return w < 0 ? 1 : w;
 }

@@ -2,13 +2,13 @@
 #include "args.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/mem.h"
+#include "os/fd.h"
+#include "os/file.h"
 
 enum { ARGS_MAX = 64 << 20 };
 
@@ -20,11 +20,11 @@ static int args_read_all(int fd, struct buf *out)
 
 		if (r < 0)
 			return r;
-		n = read(fd, out->data + out->len, 65536);
-		if (n < 0 && errno == EINTR)
+		n = fd_read(fd, out->data + out->len, 65536);
+		if (n == -EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? -errno : 0;
+			return (int)n;
 		out->len += (size_t)n;
 	}
 }
@@ -34,11 +34,11 @@ static int read_given(const char *given, struct buf *out)
 	AUTO(fd_drop) int fd = -1;
 
 	if (strcmp(given, "-") == 0)
-		return args_read_all(STDIN_FILENO, out);
+		return args_read_all(FILE_STDIN, out);
 	if (given[0] != '@')
 		return buf_adds(out, given);
-	fd = open(given + 1, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : args_read_all(fd, out);
+	fd = file_open(given + 1, FILE_READ);
+	return fd < 0 ? fd : args_read_all(fd, out);
 }
 
 /* Put the JSON on one line: a newline in JSON is only between two tokens, and a message must not

@@ -2,21 +2,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "bar.h"
 #include "base/text.h"
-#include "keeper/linux/clock.h"
+#include "os/console.h"
+#include "os/file.h"
+#include "os/time.h"
 
 enum { CELLS = 24, QUIET_MS = 1000, TICK_MS = 500, REDRAW_US = 50000 };
 
 void bar_begin(struct bar *b, const char *title)
 {
-	const char *term = getenv("TERM");
-
-	*b = (struct bar){ .begin_us = clock_us() };
-	b->on = isatty(STDERR_FILENO) == 1 && term && strcmp(term, "dumb") != 0;
+	*b = (struct bar){ .begin_us = time_now_us() };
+	b->on = console_can_draw(FILE_STDERR);
 	text_clean(title, strlen(title), b->title, sizeof(b->title));
 }
 
@@ -55,15 +53,12 @@ void bar_line(const struct bar *b, long long now_us, size_t columns, char *out, 
 
 static void draw(struct bar *b)
 {
-	struct winsize ws;
-	size_t columns = 80;
+	size_t columns = console_columns(FILE_STDERR);
 	char line[1024];
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20)
-		columns = ws.ws_col;
-	b->drawn_us = clock_us();
+	b->drawn_us = time_now_us();
 	/* use one column less, because some terminals wrap a full line */
-	bar_line(b, b->drawn_us, columns - 1, line, sizeof(line));
+	bar_line(b, b->drawn_us, columns ? columns - 1 : 79, line, sizeof(line));
 	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);
 	b->drawn = true;
@@ -77,7 +72,7 @@ void bar_progress(struct bar *b, double progress, double total, const char *mess
 	b->progress = progress;
 	b->total = total;
 	text_clean(message, strlen(message), b->message, sizeof(b->message));
-	if (!b->drawn || clock_us() - b->drawn_us >= REDRAW_US)
+	if (!b->drawn || time_now_us() - b->drawn_us >= REDRAW_US)
 		draw(b);
 }
 
@@ -95,7 +90,7 @@ int bar_due_ms(const struct bar *b)
 	if (!b->on)
 		return -1;
 	next = b->drawn ? b->drawn_us + TICK_MS * 1000LL : b->begin_us + QUIET_MS * 1000LL;
-	next -= clock_us();
+	next -= time_now_us();
 	return next <= 0 ? 0 : (int)(next / 1000) + 1;
 }
 

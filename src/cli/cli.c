@@ -2,17 +2,15 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "os/console.h"
+#include "os/env.h"
+#include "os/file.h"
 
 static bool is_tty, has_colour;
 
@@ -172,30 +170,12 @@ bool cli_options(int argc, char **argv, const char *help, const struct option *o
 	return cli_words(argc, argv, help, options, NULL, out_status);
 }
 
-/* Is the locale UTF-8? Also true when the environment names a UTF-8 locale whose files are not
- * installed, as in small containers. */
-static bool locale_is_utf8(void)
-{
-	const char *name;
-
-	if (setlocale(LC_CTYPE, ""))
-		return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	name = getenv("LC_ALL");
-	if (!name || !*name)
-		name = getenv("LC_CTYPE");
-	if (!name || !*name)
-		name = getenv("LANG");
-	if (!name || !(strcasestr(name, "UTF-8") || strcasestr(name, "UTF8")))
-		return false;
-	return setlocale(LC_CTYPE, "C.UTF-8") != NULL;
-}
-
 void cli_start(void)
 {
-	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no_colour = env_get("NO_COLOR");
 
-	text_set_utf8(locale_is_utf8());
-	is_tty = isatty(STDOUT_FILENO) == 1 && term && strcmp(term, "dumb") != 0;
+	text_set_utf8(console_is_utf8());
+	is_tty = console_can_draw(FILE_STDOUT);
 	has_colour = is_tty && !(no_colour && *no_colour);
 }
 
@@ -209,32 +189,26 @@ bool cli_has_colour(void)
 	return has_colour;
 }
 
-static size_t cli_width_of(int fd)
-{
-	struct winsize ws;
-
-	if (!isatty(fd))
-		return 0;
-	if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20)
-		return ws.ws_col;
-	return 80;
-}
-
 size_t cli_width(void)
 {
-	return cli_width_of(STDOUT_FILENO);
+	return console_columns(FILE_STDOUT);
 }
 
 size_t cli_error_width(void)
 {
-	return cli_width_of(STDERR_FILENO);
+	return console_columns(FILE_STDERR);
 }
 
 size_t cli_height(void)
 {
-	struct winsize ws;
+	return console_rows();
+}
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_row > 0)
-		return ws.ws_row;
-	return 24;
+char **cli_environment(void)
+{
+	static struct env all;
+
+	env_done(&all);
+	all = env_read();
+	return all.list;
 }

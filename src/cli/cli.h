@@ -86,6 +86,9 @@ const char *cli_find_config(const char *given);
  * there is no home directory. */
 bool cli_find_cache(char *out, size_t size);
 
+/* All variables as "NAME=value", and NULL at the end; valid until the next call. */
+char **cli_environment(void);
+
 /* Read locale, terminal and NO_COLOR, once, before any output. */
 void cli_start(void);
 

@@ -5,7 +5,6 @@
  * listing (toolnames.h). The scripts discard stderr, because the user is typing.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "cli.h"

@@ -3,13 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
 #include "clients/yaml_tree.h"
+#include "os/env.h"
 #include "wrap.h"
 
 static void doctor_clients_rows(const struct configfile *c, struct table *table)
@@ -40,7 +40,7 @@ static void doctor_clients_print_lost(const struct configfile *c)
 		char name[300], path[1024];
 
 		if (e->state != ENTRY_WRAPPED || !command || path_kind(command) != PATH_NATIVE ||
-		    access(command, X_OK) == 0)
+		    env_is_program(command))
 			continue;
 		text_clean(e->name, strlen(e->name), name, sizeof(name));
 		text_clean(command, strlen(command), path, sizeof(path));

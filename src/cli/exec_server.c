@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/loop.h"
@@ -121,7 +120,7 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 {
 	const struct executor_options options = {
 		.keeper = keeper,
-		.envp = environ,
+		.envp = cli_environment(),
 		.contain = s->options.contain,
 		.lease_ms = s->options.lease_ms,
 		.retain_ms = s->options.retain_ms,

@@ -1,34 +1,27 @@
 /* find_keeper.c - finds the program `killick` of this killick-more. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <unistd.h>
 
+#include "base/path.h"
 #include "cli.h"
+#include "os/dirs.h"
+#include "os/env.h"
 
 const char *cli_program = "";
 
 bool cli_find_keeper(char *out, size_t size)
 {
-	static const char *const places[] = { "killick", "../../bin/killick" };
-	char self[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *named = getenv("KILLICK_KEEPER");
+	static const char *const places[] = { "killick" ENV_EXE, "../../bin/killick" ENV_EXE };
+	const char *named = env_get("KILLICK_KEEPER");
+	char self[PATH_MAX];
+	int dir;
 
-	if (named && *named)
+	if ((named && *named) || !dirs_program(self, sizeof(self)))
 		return false;
-	if (n > 0)
-		self[n] = '\0';
-	else /* no /proc: use the name by which this program was executed */
-		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
-	slash = strrchr(self, '/');
-	if (!slash)
-		return false;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(out, size, "%.*s/%s", (int)(slash - self), self, places[i]);
-		if (access(out, X_OK) == 0)
+	dir = (int)(path_name(self, PATH_NATIVE) - self);
+	for (size_t i = 0; dir > 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(out, size, "%.*s%s", dir, self, places[i]);
+		if (env_is_program(out))
 			return true;
 	}
 	return false;

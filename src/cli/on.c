@@ -5,11 +5,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "cli.h"
 #include "link/link.h"
+#include "os/env.h"
+#include "os/spawn.h"
 
 enum { EXIT_CONFIG = 65 };
 
@@ -44,7 +45,7 @@ static bool find_named(const char *verb, const struct on *o, struct config_place
 		return false;
 	}
 	*out_status = EXIT_CONFIG;
-	if (config_read(file, environ, &c, &e) < 0) {
+	if (config_read(file, cli_environment(), &c, &e) < 0) {
 		cli_say(verb, "%s", e.text);
 		return false;
 	}
@@ -77,8 +78,8 @@ bool on_find(const char *verb, const struct on *o, struct config_place *out, int
 	}
 	if (!config_place_is_way(o->where))
 		return find_named(verb, o, out, out_status);
-	if (config_place_from(&(struct config_way){ o->where, o->token_env }, environ, out, &e) ==
-	    0)
+	if (config_place_from(&(struct config_way){ o->where, o->token_env }, cli_environment(),
+			      out, &e) == 0)
 		return true;
 	cli_say(verb, "--on %s", e.text);
 	return false;
@@ -97,7 +98,7 @@ char *on_keeper(const char *verb)
 struct environment *on_open(struct loop *loop, const struct config_place *p, const char *verb,
 			    const char *keeper)
 {
-	char host[65] = "", label[160];
+	char host[65], label[160];
 	const struct environment_spec spec = {
 		.name = p->name,
 		.url = p->url,
@@ -109,7 +110,7 @@ struct environment *on_open(struct loop *loop, const struct config_place *p, con
 		.label = label,
 	};
 
-	gethostname(host, sizeof(host) - 1);
-	snprintf(label, sizeof(label), "%s, pid %d on %s", verb, (int)getpid(), host);
+	env_host_name(host, sizeof(host));
+	snprintf(label, sizeof(label), "%s, pid %d on %s", verb, spawn_own_pid(), host);
 	return environment_new(loop, &spec);
 }

@@ -6,7 +6,7 @@
 #include "base/emit.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "keeper/linux/clock.h"
+#include "os/time.h"
 #include "show.h"
 #include "talk.h"
 
@@ -33,9 +33,9 @@ static bool ping(struct talk *t, const char *server, size_t count, struct trips 
 
 	out->ms = mem_grow(NULL, count, sizeof(*out->ms));
 	while (out->count < count) {
-		long long began = clock_us();
+		long long began = time_now_us();
 		struct killick_result *r = talk_do(t, &rq);
-		double ms = (double)(clock_us() - began) / 1000;
+		double ms = (double)(time_now_us() - began) / 1000;
 
 		if (!r)
 			return false;

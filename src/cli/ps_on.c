@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/emit.h"
@@ -14,6 +13,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
+#include "os/exec.h"
 #include "os/time.h"
 
 #define VERB    "ps"
@@ -34,8 +34,7 @@ static int run_ssh(struct config_place *p, const struct ps_on_options *o)
 		 o->as_json ? " --json" : "");
 	free(p->program[last]);
 	p->program[last] = buf_take(&line);
-	execvp(p->program[0], p->program);
-	cli_say(VERB, "cannot start '%s': %s", p->program[0], strerror(errno));
+	cli_say(VERB, "cannot start '%s': %s", p->program[0], strerror(-exec_program(p->program)));
 	return EXIT_UNAVAILABLE;
 }
 

@@ -2,11 +2,10 @@
 #include "pump.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "os/await.h"
 #include "os/fd.h"
 #include "os/thread.h"
 
@@ -20,7 +19,7 @@ static int pump_write_all(int fd, const char *bytes, size_t len)
 			bytes += n;
 			len -= (size_t)n;
 		} else if (n == -EAGAIN) { /* another process set O_NONBLOCK */
-			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+			await_writable(fd);
 		} else if (n != -EINTR) {
 			return (int)-n;
 		}

@@ -1,9 +1,10 @@
 /* read.c - `killick read`: reads one resource. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "lists.h"
+#include "os/console.h"
+#include "os/file.h"
 #include "show.h"
 
 const char read_help[] =
@@ -16,7 +17,7 @@ const char read_help[] =
 static void print_contents(struct talk *t, struct json result)
 {
 	struct json_iter it = json_iter(json_get(result, "contents"));
-	bool terminal = isatty(STDOUT_FILENO) == 1;
+	bool terminal = console_is_terminal(FILE_STDOUT);
 
 	while (json_each(&it)) {
 		AUTO(mem_drop) char *text = NULL;

@@ -17,26 +17,22 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/mem.h"
 #include "cli.h"
-#include "engine_run.h"
 #include "link/end.h"
+#include "os/await.h"
+#include "os/dirs.h"
 #include "os/fd.h"
+#include "os/file.h"
+#include "os/interrupt.h"
+#include "os/process.h"
 #include "os/thread.h"
 #include "pump.h"
 
@@ -57,6 +53,7 @@ struct run_on {
 	struct pump out, err;
 	bool paused;
 
+	int requests; /* interrupt.h */
 	struct loop_watch signals, owner, hangup;
 	struct loop_timer patience; /* limits how long queued input may delay the end of stdin */
 	unsigned signal_count;
@@ -79,14 +76,14 @@ static void run_on_stop(struct run_on *r, enum link_stop how, unsigned grace_ms)
 static void run_on_on_signal(struct loop_watch *w, uint32_t events)
 {
 	struct run_on *r = CONTAINER_OF(w, struct run_on, signals);
-	struct signalfd_siginfo info;
+	int caught = interrupt_take(w->fd);
 
 	(void)events;
-	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+	if (!caught)
 		return;
 	r->leave = true;
 	if (!r->signal)
-		r->signal = (int)info.ssi_signo;
+		r->signal = caught;
 	run_on_stop(r, ++r->signal_count > 1 ? LINK_STOP_KILL : LINK_STOP_TERM,
 		    r->o.run.recipe.grace_ms);
 }
@@ -145,7 +142,7 @@ static void look_at_pumps(void *ctx)
 		run_on_stop(r, LINK_STOP_TERM, r->o.run.recipe.grace_ms);
 }
 
-static void run_on_on_started(void *ctx, pid_t pid, const char *level)
+static void run_on_on_started(void *ctx, int pid, const char *level)
 {
 	((struct run_on *)ctx)->started = true;
 	(void)pid;
@@ -227,12 +224,12 @@ static const struct link_events link_events = {
 static ssize_t read_input(char *bytes, size_t size)
 {
 	for (;;) {
-		ssize_t n = read(STDIN_FILENO, bytes, size);
+		ssize_t n = fd_read(FILE_STDIN, bytes, size);
 
-		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+		if (n != -EINTR && n != -EAGAIN)
 			return n;
-		if (errno == EAGAIN)
-			poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, -1);
+		if (n == -EAGAIN)
+			await_readable(FILE_STDIN);
 	}
 }
 
@@ -248,8 +245,7 @@ static void wait_for_room(struct run_on *r)
 {
 	if (has_room(r))
 		return;
-	loop_watch(r->loop, &r->hangup, STDIN_FILENO, POLLER_RDHUP,
-		   on_hangup); /* fails for a file */
+	loop_watch(r->loop, &r->hangup, FILE_STDIN, POLLER_RDHUP, on_hangup); /* fails for a file */
 	loop_wait(r->loop, has_room, r, INT64_MAX);
 	if (r->hangup.fd >= 0)
 		loop_watch_stop(r->loop, &r->hangup);
@@ -304,22 +300,12 @@ static void *read_stdin(void *arg)
 	return NULL;
 }
 
-/* Is stdin closed or /dev/null? Then there is no input, and stdin can never hang up. */
-static bool has_no_stdin(void)
-{
-	struct stat st;
-
-	if (fstat(STDIN_FILENO, &st) < 0)
-		return true;
-	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
-}
-
 static int start_input(struct run_on *r, struct err *e)
 {
 	struct thread thread;
 	int status;
 
-	if (has_no_stdin())
+	if (file_has_no_stdin())
 		return 0;
 	status = thread_start(&thread, THREAD_OURS, "killick-stdin", read_stdin, r);
 	if (status < 0)
@@ -338,73 +324,47 @@ static int open_report(struct run_on *r)
 	if (!to)
 		return 0;
 	if (to[strspn(to, "0123456789")] == '\0')
-		r->report_fd = fcntl(atoi(to), F_DUPFD_CLOEXEC, 3);
+		r->report_fd = file_copy(atoi(to));
 	else
-		r->report_fd = open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+		r->report_fd = file_open(to, FILE_REPORT);
 	if (r->report_fd < 0)
 		return cli_usage(VERB, "--report: cannot write to '%.100s': %s", to,
-				 strerror(errno));
+				 strerror(-r->report_fd));
 	return 0;
-}
-
-static int watch_signals(struct run_on *r)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : loop_watch(r->loop, &r->signals, fd, POLLER_IN, run_on_on_signal);
-}
-
-/* Called before any thread exists, so that all threads have the signals blocked. */
-static void hold_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 /* Find the owner as `killick run` does. Returns 0 or an exit status. */
 static int watch_owner(struct run_on *r)
 {
 	bool parent = r->o.run.owner == OWNER_PARENT;
-	pid_t pid = parent ? getppid() : r->o.run.owner_pid;
+	int pid = parent ? process_parent() : r->o.run.owner_pid;
 	int fd;
 
 	if (r->o.run.owner == OWNER_STDIN || pid == 0)
 		return 0;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd < 0 && errno == ESRCH && !parent)
+	fd = process_open(pid);
+	if (fd == -ESRCH && !parent)
 		return cli_usage(VERB, "--owner %d: no such process", pid);
-	if (parent && getppid() != pid)
+	if (parent && process_parent() != pid)
 		return EXIT_UNAVAILABLE; /* the owner is gone */
 	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, POLLER_IN, on_owner_dead) < 0)
-		close(fd);
+		fd_close(fd);
 	return 0;
 }
 
 static int run_on_open_link(struct run_on *r, struct err *e)
 {
 	struct recipe recipe = r->o.run.recipe;
-	AUTO(mem_drop) char *here = recipe.cwd ? NULL : getcwd(NULL, 0);
+	char here[PATH_MAX];
 
-	if (!recipe.cwd && !here)
+	if (!recipe.cwd && !dirs_current(here, sizeof(here)))
 		return err_set(
-			e, -errno,
+			e, -ENOENT,
 			"cannot get the name of the working directory (%s); give '--cwd DIR'",
-			strerror(errno));
+			strerror(ENOENT));
 	if (!recipe.cwd)
 		recipe.cwd = here;
-	recipe.stdio = has_no_stdin() ? STDIO_NULL : STDIO_PIPES;
+	recipe.stdio = file_has_no_stdin() ? STDIO_NULL : STDIO_PIPES;
 	recipe.write_limit = WRITE_LIMIT;
 	return environment_open_link(r->env, &recipe, &link_events, r, &r->link, e);
 }
@@ -417,14 +377,16 @@ static int run_on_start(struct run_on *r, const char *keeper)
 
 	if (status)
 		return status;
-	r->out = (struct pump){ .fd = STDOUT_FILENO };
-	r->err = (struct pump){ .fd = STDERR_FILENO };
+	r->out = (struct pump){ .fd = FILE_STDOUT };
+	r->err = (struct pump){ .fd = FILE_STDERR };
 	r->out.loop = r->err.loop = r->loop;
 	r->out.on_change = r->err.on_change = look_at_pumps;
 	r->out.ctx = r->err.ctx = r;
 	r->hangup.fd = -1;
 	r->env = on_open(r->loop, &r->place, VERB, keeper);
-	code = watch_signals(r);
+	code = r->requests < 0
+		       ? r->requests
+		       : loop_watch(r->loop, &r->signals, r->requests, POLLER_IN, run_on_on_signal);
 	if (code < 0)
 		err_set(&e, code, "cannot wait for signals: %s%s", strerror(-code), err_next(code));
 	if (code < 0 || pump_start(&r->out, &e) < 0 || pump_start(&r->err, &e) < 0 ||
@@ -540,7 +502,7 @@ static void run_on_on_turn(void *ctx)
 	(void)ctx;
 }
 
-int verb_run(int argc, char **argv)
+int run_on(int argc, char **argv)
 {
 	static struct run_on all; /* static, because threads that hang use it after this function */
 	struct run_on *r = &all;
@@ -548,8 +510,6 @@ int verb_run(int argc, char **argv)
 	struct err e = ERR_INIT;
 	int status;
 
-	if (engine_run_is_meant(argv))
-		return engine_run(argc, argv);
 	if (!run_on_options(argc, argv, &r->o, &status) ||
 	    !on_find(VERB, &r->o.on, &r->place, &status))
 		return status;
@@ -559,7 +519,8 @@ int verb_run(int argc, char **argv)
 	keeper = on_keeper(VERB);
 	if (!keeper)
 		return EXIT_UNAVAILABLE;
-	hold_signals();
+	r->requests = interrupt_open(); /* before any thread exists */
+	interrupt_ignore_pipes();
 	if (loop_open(&r->loop, run_on_on_turn, NULL, &e) < 0) {
 		cli_say(VERB, "%s", e.text);
 		return EXIT_TRY_AGAIN;

@@ -16,5 +16,8 @@ struct run_on_options {
 	char **words;       /* the options of `killick run` */
 };
 
+/* `killick run --on`. argv[0] is the verb; returns the exit status. */
+int run_on(int argc, char **argv);
+
 /* False: help or an error was printed; exit with *out_status. */
 bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_status);

@@ -1,12 +1,12 @@
 /* run_on_options.c - see run_on.h */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/strings.h"
 #include "cli.h"
+#include "os/env.h"
 #include "run_on.h"
 
 #define VERB "run"
@@ -40,7 +40,7 @@ const char run_on_help[] =
 static bool add_env(char ***envp, const char *text)
 {
 	size_t len = strcspn(text, "=");
-	const char *value = getenv(text);
+	const char *value = env_get(text);
 	char *entry;
 
 	if (len == 0) {

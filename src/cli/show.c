@@ -1,11 +1,11 @@
 /* show.c - see show.h */
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "os/console.h"
 #include "show.h"
 
 /* text_clean for a text of any length */
@@ -21,7 +21,7 @@ bool show_text(FILE *out, const char *text, size_t len)
 {
 	const char *end = text + len;
 
-	if (isatty(fileno(out)) != 1) {
+	if (!console_is_terminal(fileno(out))) {
 		fwrite(text, 1, len, out);
 		return len > 0 && end[-1] == '\n';
 	}

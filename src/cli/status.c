@@ -1,12 +1,13 @@
 /* status.c - `killick status`: starts the servers of a config and prints the state of each. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "lists.h"
+#include "os/console.h"
+#include "os/file.h"
 #include "show.h"
 #include "talk_config.h"
 
@@ -46,8 +47,8 @@ static void status_reason(const struct killick_server_status *sv, char *out, siz
 /* Is the reason printed below the table, on the same terminal? */
 static bool status_is_explained(const struct talk *t, const struct killick_server_status *sv)
 {
-	return cli_is_tty() && isatty(STDERR_FILENO) && sv->settled && !talk_is_ready(sv) &&
-	       (!talk_is_off(sv) || t->server);
+	return cli_is_tty() && console_is_terminal(FILE_STDERR) && sv->settled &&
+	       !talk_is_ready(sv) && (!talk_is_off(sv) || t->server);
 }
 
 static void status_add_row(const struct talk *t, struct table *table,

@@ -1,64 +1,42 @@
 /* talk.c - see talk.h */
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/strings.h"
 #include "base/text.h"
-#include "keeper/linux/clock.h"
+#include "os/interrupt.h"
+#include "os/time.h"
 #include "show.h"
 #include "talk.h"
 #include "talk_config.h"
+#include "waiting.h"
 
 /* the longest start timeout that the library accepts; extra time for the library, see
  * open_session */
 enum { STARTUP_MAX_MS = 3600000, STARTUP_SPARE_MS = 5000 };
 
-static void ending_signals(sigset_t *out)
-{
-	sigemptyset(out);
-	sigaddset(out, SIGINT);
-	sigaddset(out, SIGTERM);
-	sigaddset(out, SIGHUP);
-}
-
-static void talk_catch_signals(struct talk *t)
-{
-	sigset_t set;
-
-	ending_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	t->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 void talk_release(struct talk *t)
 {
-	sigset_t set;
-
-	fd_drop(&t->signals);
-	ending_signals(&set);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	interrupt_close(t->signals);
+	t->signals = -1;
 }
 
-static void take_signal(struct talk *t)
+static void talk_take_signal(struct talk *t)
 {
-	struct signalfd_siginfo info;
+	int caught = interrupt_take(t->signals);
 
-	if (read(t->signals, &info, sizeof(info)) != sizeof(info))
+	if (!caught)
 		return;
-	t->caught = (int)info.ssi_signo;
+	t->caught = caught;
 	talk_fail(t, EXIT_SIGNAL + t->caught);
 	talk_release(t);
 	talk_say(t, "interrupted; ending the servers%s",
-		 t->caught == SIGINT ? ", Ctrl-C again ends at once" : "");
+		 t->caught == INTERRUPT_CTRL_C ? ", Ctrl-C again ends at once" : "");
 }
 
 bool talk_pump(struct talk *t, const bool *done, long long until_us)
@@ -66,19 +44,16 @@ bool talk_pump(struct talk *t, const bool *done, long long until_us)
 	int caught = t->caught;
 
 	while (!*done && t->caught == caught) {
-		struct pollfd fds[] = { { .fd = killick_fd(t->k), .events = POLLIN },
-					{ .fd = t->signals, .events = POLLIN } };
-		long long left_us = until_us ? until_us - clock_us() : -1;
+		long long left_us = until_us ? until_us - time_now_us() : -1;
 		int wait_ms = bar_due_ms(&t->bar);
 
 		if (until_us && left_us <= 0)
 			return false;
 		if (until_us && (wait_ms < 0 || wait_ms > left_us / 1000))
 			wait_ms = (int)(left_us / 1000) + 1;
-		poll(fds, 2, wait_ms);
+		interrupt_wait(t->signals, waiting_for(t->k), wait_ms);
 		killick_dispatch(t->k);
-		if (fds[1].revents)
-			take_signal(t);
+		talk_take_signal(t);
 		if (!*done)
 			bar_tick(&t->bar);
 	}
@@ -233,11 +208,11 @@ static bool talk_none_ready(struct talk *t)
 
 bool talk_open(struct talk *t)
 {
-	long long until_us = t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0;
+	long long until_us = t->timeout_ms ? time_now_us() + t->timeout_ms * 1000LL : 0;
 
 	if (!talk_has_config(t))
 		return false;
-	talk_catch_signals(t);
+	t->signals = interrupt_open();
 	if (!open_session(t, until_us) || !talk_wait(t, until_us))
 		return false;
 	if (t->status->count == 0) {

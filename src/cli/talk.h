@@ -60,7 +60,7 @@ struct talk {
 	const char *source; /* the config file in use; NULL: a command */
 	char *config_path;  /* owned: `source`, if it was found */
 	char *config_text;  /* owned: the translated config of another client; NULL: use the file */
-	int signals;        /* signalfd; -1: none */
+	int signals;        /* interrupt.h; -1: none */
 	int caught;         /* the signal that ends the verb; 0: none */
 	int exit_status;    /* the first exit status that was not 0 */
 	bool warnings;      /* print the library's warnings */

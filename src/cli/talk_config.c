@@ -5,18 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "clients/configfile.h"
 #include "clients/translate.h"
+#include "os/dirs.h"
+#include "os/file.h"
 #include "wrap.h"
 
 /* Returns the working directory, which decides whether servers of a local scope count. */
 static const char *talk_config_dir(char out[PATH_MAX])
 {
-	return getcwd(out, PATH_MAX) ? out : "";
+	return dirs_current(out, PATH_MAX) ? out : "";
 }
 
 /* Translate an open file, if the library cannot read it. False: the file is not understood. */
@@ -44,7 +45,7 @@ static bool talk_config_given(struct talk *t, const char *path)
 	bool good = true;
 
 	t->source = path;
-	if (access(path, R_OK) < 0)
+	if (file_may_read(path) < 0)
 		return true; /* the library reports the error */
 	configfile_open(&c, &f);
 	good = talk_config_take(t, &c);
@@ -139,12 +140,12 @@ void talk_config_name(struct talk *t)
 
 bool talk_config_read(const struct talk *t, struct config *out)
 {
-	struct config_source source = { .file = t->source, .environ_ = environ };
+	struct config_source source = { .file = t->source, .environ_ = cli_environment() };
 
 	if (t->config_text)
 		return config_parse(t->config_text, strlen(t->config_text), &source, out, NULL) ==
 		       0;
-	return config_read(t->source, environ, out, NULL) == 0;
+	return config_read(t->source, cli_environment(), out, NULL) == 0;
 }
 
 void talk_config_done(struct talk *t)

@@ -1,7 +1,6 @@
 /* talk_end.c - errors and the end of a talk; see talk.h */
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/strings.h"

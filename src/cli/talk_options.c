@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/strings.h"
+#include "os/env.h"
 #include "talk.h"
 
 enum { OPTIONS_MAX = 16 };
@@ -15,7 +15,7 @@ enum { OPTIONS_MAX = 16 };
 static int talk_add_variable(const char *text, void *other)
 {
 	struct talk *t = other;
-	const char *value = getenv(text);
+	const char *value = env_get(text);
 	char *entry = NULL;
 
 	if (*text == '=' || !*text)
@@ -34,7 +34,7 @@ char **talk_environment(const struct talk *t)
 {
 	char **all = strings_copy((char *[]){ NULL });
 
-	for (char **e = environ; !t->clean_env && *e; e++)
+	for (char **e = cli_environment(); !t->clean_env && *e; e++)
 		if (**e != '=' && strchr(*e, '='))
 			strings_add(&all, mem_dup(*e));
 	for (char **e = t->env; e && *e; e++)

@@ -8,7 +8,7 @@
 #include "base/emit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "keeper/linux/clock.h"
+#include "os/time.h"
 #include "show.h"
 
 #define TASKS_META                                                                                 \
@@ -145,7 +145,7 @@ static void task_cancel(struct task *k)
 static bool task_sleep(struct task *k)
 {
 	struct talk *t = k->talk;
-	long long next_us = clock_us() + k->poll_ms * 1000LL;
+	long long next_us = time_now_us() + k->poll_ms * 1000LL;
 	const bool never = false;
 	char span[24];
 
@@ -155,7 +155,7 @@ static bool task_sleep(struct task *k)
 	bar_clear(&t->bar);
 	if (t->caught)
 		return false;
-	if (!k->until_us || clock_us() < k->until_us)
+	if (!k->until_us || time_now_us() < k->until_us)
 		return true;
 	talk_say(t, "%s: the task of tool '%s' was not done within %s and was cancelled",
 		 k->tool->server, k->tool->name, text_span(t->timeout_ms, span));
@@ -231,7 +231,7 @@ struct killick_result *task_call(struct talk *t, const struct tool *tool, enum t
 	struct killick_result *r;
 	struct json made;
 
-	k.until_us = t->timeout_ms ? clock_us() + t->timeout_ms * 1000LL : 0;
+	k.until_us = t->timeout_ms ? time_now_us() + t->timeout_ms * 1000LL : 0;
 	r = task_create(&k, args);
 	if (!r)
 		return NULL;

@@ -1,18 +1,18 @@
 /* toolnames.c - see toolnames.h */
 #include "toolnames.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/sha256.h"
 #include "cli.h"
 #include "config/config.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "os/spawn.h"
 
 enum { SERVER_SIZE = 128, TOOL_SIZE = 256, DIGITS = 24 };
 
@@ -29,12 +29,12 @@ static bool toolnames_file(const char *config, char *out, size_t size)
 	char dir[PATH_MAX], path[PATH_MAX], hash[SHA256_HEX_SIZE];
 	struct sha256 s;
 
-	if (!realpath(config, path) || !cli_find_cache(dir, sizeof(dir)))
+	if (file_real_path(config, path, sizeof(path)) < 0 || !cli_find_cache(dir, sizeof(dir)))
 		return false;
 	sha256_init(&s);
 	sha256_add(&s, path, strlen(path));
 	sha256_hex(&s, hash);
-	mkdir(dir, 0700);
+	file_make_directory(dir);
 	return snprintf(out, size, "%s/tools-%.*s", dir, DIGITS, hash) < (int)size;
 }
 
@@ -46,11 +46,11 @@ void toolnames_read(struct toolnames *n, const char *config)
 
 	if (!toolnames_file(config, file, sizeof(file)))
 		return;
-	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = file_open(file, FILE_READ_NOW);
 	while (fd >= 0 && got > 0) {
 		char piece[4096];
 
-		got = read(fd, piece, sizeof(piece));
+		got = fd_read(fd, piece, sizeof(piece));
 		if (got > 0 && buf_add(&n->lines, piece, (size_t)got) < 0)
 			break;
 	}
@@ -92,14 +92,14 @@ static void toolnames_write(const char *file, const struct buf *text)
 	bool written;
 	int fd;
 
-	snprintf(name, sizeof(name), "%s.%d", file, (int)getpid());
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	snprintf(name, sizeof(name), "%s.%d", file, spawn_own_pid());
+	fd = file_open(name, FILE_PRIVATE);
 	if (fd < 0)
 		return;
-	written = write(fd, text->data, text->len) == (ssize_t)text->len;
-	close(fd);
-	if (!written || rename(name, file) < 0)
-		unlink(name);
+	written = fd_write(fd, text->data, text->len) == (ssize_t)text->len;
+	fd_close(fd);
+	if (!written || file_rename(name, file) < 0)
+		file_remove(name);
 }
 
 void toolnames_save(const struct toolnames *n, const char *config)

@@ -6,13 +6,10 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
-#ifdef __GLIBC__
-#include <gnu/libc-version.h>
-#endif
 
 #include "base/emit.h"
 #include "cli.h"
+#include "os/kernel.h"
 #include "os/tls.h"
 
 static void version_add(struct emit *j, const char *program, const char *name, const char *version,
@@ -54,9 +51,10 @@ static bool version_is_static(void)
 
 static void version_add_linked(struct emit *j)
 {
-#ifdef __GLIBC__
-	version_add(j, "killick-more", "glibc", gnu_get_libc_version(), "shared");
-#endif
+	char libc[64];
+
+	if (kernel_libc(libc, sizeof(libc)))
+		version_add(j, "killick-more", "glibc", libc, "shared");
 	if (yaml_get_version_string)
 		version_add(j, "killick-more", "libyaml", yaml_get_version_string(), "shared");
 	version_add(j, "killick-more", "openssl", tls_version(), "loaded for wss://");
@@ -67,7 +65,7 @@ int verb_version(int argc, char **argv)
 {
 	struct buf out = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&out);
-	struct utsname machine;
+	struct kernel kernel;
 
 	if (argc < 2 || strcmp(argv[1], "--json") != 0) {
 		puts("killick " KILLICK_VERSION);
@@ -75,7 +73,7 @@ int verb_version(int argc, char **argv)
 	}
 	emit_open(&j, NULL, '{');
 	emit_str(&j, "killick", KILLICK_VERSION);
-	emit_str(&j, "machine", uname(&machine) == 0 ? machine.machine : NULL);
+	emit_str(&j, "machine", kernel_look(&kernel) == 0 ? kernel.machine : NULL);
 	emit_bool(&j, "static", version_is_static());
 	emit_open(&j, "linked", '[');
 	version_add_linked(&j);

@@ -2,18 +2,16 @@
  * config files of MCP clients, and take it away again. */
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli.h"
+#include "os/console.h"
+#include "os/file.h"
 #include "show.h"
 #include "wrap.h"
 
@@ -102,7 +100,8 @@ bool wrap_find_killick(const char *verb, struct wrap_killick *out)
 		out->name = "killick";
 		return true;
 	}
-	if (!cli_find_keeper(found, sizeof(found)) || !realpath(found, real)) {
+	if (!cli_find_keeper(found, sizeof(found)) ||
+	    file_real_path(found, real, sizeof(real)) < 0) {
 		cli_say(verb, "the program 'killick' was not found: it is neither in PATH nor "
 			      "beside this program; reinstall killick");
 		return false;
@@ -198,36 +197,15 @@ static const char *wrap_plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void wrap_on_interrupt(int sig)
-{
-	(void)sig;
-}
-
-/* Ask, and read the answer. Ctrl-C and Ctrl-D mean no; a newline is then printed, because the
- * terminal printed none. SIGINT is accepted only while ppoll waits. Before ppoll SIGINT would end
- * the program, and between ppoll and fgets it would be lost, and fgets would wait for a line. */
+/* Ctrl-C and Ctrl-D mean no. */
 static bool wrap_ask_yes(const struct wrap *w)
 {
-	struct sigaction heard = { .sa_handler = wrap_on_interrupt }, old_action;
-	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
-	char answer[64] = "";
-	sigset_t interrupt, old;
-	bool good;
+	char question[120], answer[64] = "";
 
-	sigemptyset(&interrupt);
-	sigaddset(&interrupt, SIGINT);
-	sigprocmask(SIG_BLOCK, &interrupt, &old);
-	sigaction(SIGINT, &heard, &old_action);
-	printf("%s %zu server%s in %zu file%s? [y/N] ",
-	       w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
-	       w->changed_files, wrap_plural(w->changed_files));
-	fflush(stdout);
-	good = ppoll(&terminal, 1, NULL, &old) > 0 && fgets(answer, sizeof(answer), stdin) != NULL;
-	sigaction(SIGINT, &old_action, NULL);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (!good)
-		putchar('\n');
-	return good && (*answer == 'y' || *answer == 'Y');
+	snprintf(question, sizeof(question), "%s %zu server%s in %zu file%s? [y/N] ",
+		 w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
+		 w->changed_files, wrap_plural(w->changed_files));
+	return console_ask(question, answer, sizeof(answer)) && (*answer == 'y' || *answer == 'Y');
 }
 
 /* May the files be changed? */
@@ -241,7 +219,7 @@ static bool wrap_ask(struct wrap *w)
 		return true;
 	if (w->json)
 		return false;
-	if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
+	if (!console_is_terminal(FILE_STDIN) || !console_is_terminal(FILE_STDOUT)) {
 		cli_say(w->verb, "nothing was changed: no terminal to ask on; add '--yes'");
 		wrap_fail(w, WRAP_DECLINED);
 		return false;
@@ -371,7 +349,7 @@ static bool wrap_has_server(struct wrap *w)
 static int wrap_check_words(const struct wrap *w, const struct cli_words *words)
 {
 	for (int i = 0; i < words->count; i++)
-		if (clients_get(words->list[i]) && access(words->list[i], F_OK) < 0)
+		if (clients_get(words->list[i]) && !file_exists(words->list[i]))
 			return cli_usage(w->verb,
 					 "there is no file '%s'; for the files of this client "
 					 "write '--only %s'",

@@ -1,7 +1,7 @@
 /* dirs.h - directories of this user and of this program, as absolute paths in UTF-8.
  *
  * Each function writes a path, and returns false if there is none or if it does not fit. Nothing is
- * created. Threads: any; but no thread may change variables meanwhile (Linux).  Blocking: never.
+ * created. Threads: one at a time; no thread may change variables meanwhile.  Blocking: never.
  */
 #pragma once
 

@@ -14,11 +14,23 @@ enum file_how {
 	FILE_READ_NOW, /* the same; the open of a FIFO does not wait for its writer */
 	FILE_APPEND,  /* made if missing; writes go to its end and never wait for a reader of a FIFO
 		       */
+	FILE_REPORT,  /* the same; a FIFO waits for its reader */
 	FILE_PRIVATE, /* made or emptied, for this user alone; a symbolic link is refused */
 };
 
+enum { FILE_STDIN, FILE_STDOUT, FILE_STDERR }; /* descriptors that every program has */
+
 /* A descriptor. */
 int file_open(const char *path, enum file_how how);
+/* Another descriptor, above 2, for the same open file; programs that are started do not inherit it.
+ */
+int file_copy(int fd);
+/* Open standard descriptors that are closed, because the next open would otherwise get their
+ * numbers. They behave as if closed: a read of stdin and a write to the others fail. On Windows
+ * also: let the C runtime pass every byte unchanged. For programs of killick, not for hosts. */
+void file_open_standard(void);
+/* Is stdin closed or the null device? Then there is no input, and stdin can never hang up. */
+bool file_has_no_stdin(void);
 
 /* Give a file its final name; a file of that name is replaced in one step. */
 int file_rename(const char *from, const char *to);

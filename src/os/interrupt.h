@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 enum { INTERRUPT_CTRL_C = 2 }; /* what interrupt_take returns for it */
 
 /* From now on a request makes the descriptor readable; it does not end the program. A descriptor
@@ -17,6 +19,8 @@ int interrupt_open(void);
 int interrupt_take(int fd);
 /* From now on a request ends the program at once. -1: nothing was opened. */
 void interrupt_close(int fd);
-/* Wait until `other` is readable, or a request came; timeout_ms -1: without limit. The descriptors
- * may be -1. On Windows `other` must be an event (event.h). */
-void interrupt_wait(int fd, int other, int timeout_ms);
+/* From now on a write to a pipe that nothing reads fails, and does not end the program. */
+void interrupt_ignore_pipes(void);
+/* Wait until `other` is readable, or a request came; timeout_ms -1: without limit. Both may be -1.
+ * `other` is a descriptor; on Windows a HANDLE. */
+void interrupt_wait(int fd, intptr_t other, int timeout_ms);

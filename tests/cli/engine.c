@@ -1,5 +1,5 @@
 /* engine.c - the command lines of container engines are read as the engines read them. */
-#include "cli/engine.h"
+#include "cli/linux/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include "../t.h"
 #include "base/auto.h"
 #include "base/strings.h"
-#include "cli/engine_program.h"
-#include "cli/engine_spec.h"
+#include "cli/linux/engine_program.h"
+#include "cli/linux/engine_spec.h"
 #include "keeper/linux/container.h"
 
 #define WORDS(...) ((char *const[]){ __VA_ARGS__, NULL })

@@ -9,9 +9,9 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/forest.h"
-#include "cli/mcp_look.h"
-#include "cli/orphan.h"
-#include "cli/trees.h"
+#include "cli/linux/mcp_look.h"
+#include "cli/linux/orphan.h"
+#include "cli/linux/trees.h"
 #include "t.h"
 
 /* A command line as people write it, words apart by one space; '~' stands for a space inside a

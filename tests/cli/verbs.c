@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/probe.h"
+#include "cli/linux/probe.h"
 #include "t.h"
 
 enum {

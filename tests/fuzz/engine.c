@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "base/strings.h"
-#include "cli/engine.h"
-#include "cli/engine_spec.h"
+#include "cli/linux/engine.h"
+#include "cli/linux/engine_spec.h"
 #include "fuzz.h"
 #include "keeper/linux/container.h"
 

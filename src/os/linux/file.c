@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -24,11 +25,35 @@ int file_open(const char *path, enum file_how how)
 		[FILE_READ] = { O_RDONLY, 0 },
 		[FILE_READ_NOW] = { O_RDONLY | O_NONBLOCK, 0 },
 		[FILE_APPEND] = { O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY, 0666 },
+		[FILE_REPORT] = { O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0666 },
 		[FILE_PRIVATE] = { O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600 },
 	};
 	int fd = open(path, kinds[how].flags | O_CLOEXEC, kinds[how].mode);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int file_copy(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	return copy < 0 ? -errno : copy;
+}
+
+void file_open_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+bool file_has_no_stdin(void)
+{
+	struct stat st;
+
+	if (fstat(STDIN_FILENO, &st) < 0)
+		return true;
+	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
 }
 
 int file_rename(const char *from, const char *to)

@@ -45,9 +45,20 @@ void interrupt_close(int fd)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-void interrupt_wait(int fd, int other, int timeout_ms)
+/* Blocked and not ignored: a program that is started gets the usual action. */
+void interrupt_ignore_pipes(void)
 {
-	struct pollfd fds[] = { { .fd = fd, .events = POLLIN }, { .fd = other, .events = POLLIN } };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void interrupt_wait(int fd, intptr_t other, int timeout_ms)
+{
+	struct pollfd fds[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = (int)other, .events = POLLIN } };
 
 	poll(fds, 2, timeout_ms);
 }

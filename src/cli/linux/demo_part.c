@@ -14,7 +14,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "keeper/linux/clock.h"
 
 enum { ANSWER_MS = 5000, ANSWER_MAX = 4096 };

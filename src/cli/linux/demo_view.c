@@ -7,8 +7,8 @@
 #include "base/auto.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "cli.h"
-#include "forest.h"
+#include "cli/cli.h"
+#include "cli/forest.h"
 
 enum {
 	TREE_LINES = 9, /* height of the two trees */

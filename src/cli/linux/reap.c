@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/text.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "engine_spec.h"
 #include "keeper/linux/clock.h"
 #include "keeper/linux/janitor.h"

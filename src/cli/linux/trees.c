@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "keeper/exits.h"
 #include "keeper/linux/clock.h"
 #include "keeper/linux/hunt.h"

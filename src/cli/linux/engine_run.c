@@ -13,14 +13,14 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/strings.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "engine.h"
 #include "engine_call.h"
 #include "engine_spec.h"
 #include "keeper/linux/clock.h"
 #include "keeper/linux/container.h"
 #include "keeper/linux/record.h"
-#include "on.h"
+#include "cli/on.h"
 
 #define VERB           "run"
 #define PAUSE_START_MS 5000

@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "cli.h"
-#include "forest.h"
-#include "ps_on.h"
-#include "show.h"
+#include "cli/cli.h"
+#include "cli/forest.h"
+#include "cli/ps_on.h"
+#include "cli/show.h"
 #include "trees.h"
 
 enum { COMMAND_MAX = 8192 };

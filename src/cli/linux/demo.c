@@ -18,7 +18,7 @@
 
 #include "base/auto.h"
 #include "base/err.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "demo_audit.h"
 #include "demo_view.h"
 #include "keeper/linux/clock.h"

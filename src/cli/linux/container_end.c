@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "engine.h"
 #include "engine_call.h"
 #include "engine_spec.h"

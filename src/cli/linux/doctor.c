@@ -10,13 +10,13 @@
 #include "base/emit.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "cli.h"
-#include "doctor_clients.h"
+#include "cli/cli.h"
+#include "cli/doctor_clients.h"
 #include "engine.h"
 #include "orphan.h"
 #include "probe.h"
 #include "trees.h"
-#include "variables.h"
+#include "cli/variables.h"
 
 enum { COMMAND_MAX = 8192, LABEL_WIDTH = 14 };
 
