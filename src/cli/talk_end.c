@@ -168,6 +168,8 @@ void talk_missing(struct talk *t, const struct killick_server_status *sv)
 	char named[1024];
 
 	talk_fail(t, sv->code == KILLICK_ERR_CONFIG ? EXIT_CONFIG : EXIT_UNAVAILABLE);
+	if (sv->state == KILLICK_REMOTE && (t->warnings || t->verbose))
+		return; /* the warning of the library has the same sentence, with file and line */
 	if (sv->state == KILLICK_DISABLED) {
 		say_about(t, sv->name, "the server is disabled in the config", "");
 		return;

@@ -69,6 +69,7 @@ int config_refuse(struct config_job *j, const char *at, const char *fmt, ...)
 
 void config_warn(struct config_job *j, const char *at, const char *fmt, ...)
 {
+	struct config *c = j->out;
 	char reason[700], text[900];
 	va_list ap;
 
@@ -76,7 +77,9 @@ void config_warn(struct config_job *j, const char *at, const char *fmt, ...)
 	vsnprintf(reason, sizeof(reason), fmt, ap);
 	va_end(ap);
 	message(j, at, reason, text, sizeof(text));
-	strings_add(&j->out->warnings, mem_dup(text));
+	c->warnings = mem_grow(c->warnings, c->warning_count + 1, sizeof(*c->warnings));
+	c->warnings[c->warning_count++] =
+		(struct config_warning){ .server = mem_dup(j->about), .text = mem_dup(text) };
 }
 
 bool config_is_printable(const char *s)
@@ -320,15 +323,6 @@ static int read_top(struct config_job *j, struct json top)
 	return r < 0 ? r : read_servers(j, found.v);
 }
 
-/* Make an empty config. */
-static struct config config_new(void)
-{
-	struct config c = { .warnings = mem_grow(NULL, 1, sizeof(char *)) };
-
-	c.warnings[0] = NULL;
-	return c;
-}
-
 /* Refuse a text that is not JSON. */
 static int refuse_syntax(struct config_job *j, const char *text, size_t len,
 			 const struct json_fault *fault)
@@ -347,7 +341,7 @@ static int refuse_syntax(struct config_job *j, const char *text, size_t len,
 int config_parse(const char *text, size_t len, const struct config_source *src, struct config *out,
 		 struct err *e)
 {
-	struct config c = config_new();
+	struct config c = { .count = 0 };
 	struct config_job j = {
 		.text = text,
 		.file = src->file ? src->file : "config",
@@ -403,7 +397,7 @@ int config_command(const char *name, char *const *argv, char *const *environ_, s
 		   struct err *e)
 {
 	struct config_env vars = { .env.key = "env", .names.key = "envVars" };
-	struct config c = config_new();
+	struct config c = { .count = 0 };
 	struct config_job j = {
 		.file = "command", .env = environ_, .room = CONFIG_ROOM, .out = &c, .e = e
 	};
@@ -504,6 +498,27 @@ void config_set_startup(struct config *c, int64_t startup_ms)
 	}
 }
 
+static void config_warning_done(struct config_warning *w)
+{
+	free(w->server);
+	free(w->text);
+}
+
+void config_drop_warnings(struct config *c, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->warning_count; i++) {
+		struct config_warning *w = &c->warnings[i];
+
+		if (!name || (w->server && strcmp(w->server, name) != 0))
+			config_warning_done(w);
+		else
+			c->warnings[kept++] = *w;
+	}
+	c->warning_count = kept;
+}
+
 void config_done(struct config *c)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -512,7 +527,8 @@ void config_done(struct config *c)
 		config_place_done(&c->places[i]);
 	free(c->servers);
 	free(c->places);
-	strings_free(c->warnings);
+	config_drop_warnings(c, NULL);
+	free(c->warnings);
 	*c = (struct config){ .count = 0 };
 }
 

@@ -74,12 +74,18 @@ struct config_server {
 	char fingerprint[FINGERPRINT_SIZE]; /* of the recipe and the place */
 };
 
+struct config_warning {
+	char *server; /* the server that the warning is about; NULL: no server */
+	char *text;   /* a sentence */
+};
+
 struct config {
 	struct config_server *servers; /* in the order of the text */
 	size_t count;
 	struct config_place *places; /* in the order of the text */
 	size_t place_count;
-	char **warnings; /* sentences; NULL at the end; never NULL itself */
+	struct config_warning *warnings;
+	size_t warning_count;
 };
 
 /* The source of ${VAR} in a config and of the variables of a server: NAME=value strings, NULL at
@@ -109,6 +115,8 @@ struct config_more {
 	int64_t startup_ms;
 };
 int config_command_more(struct config *c, const struct config_more *more, struct err *e);
+/* Drop the warnings about other servers than `name`; NULL: drop all warnings. */
+void config_drop_warnings(struct config *c, const char *name);
 void config_done(struct config *c);
 
 /* The environment with this name; NULL if there is none. */

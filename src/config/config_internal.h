@@ -16,8 +16,9 @@
 struct config_job {
 	const char *text, *file;
 	char *const *env;    /* the source of variables */
-	const char *server;  /* name of the server being read, for messages; NULL: none */
-	const char *place;   /* the same for an environment */
+	const char *about;   /* name of the server being read; NULL: none */
+	const char *server;  /* the same for messages; NULL: the message has no name in front */
+	const char *place;   /* the same for messages about an environment */
 	bool plain;          /* the server is disabled: texts are not expanded */
 	size_t room;         /* bytes left for strings */
 	const char *line_at; /* a position in the text whose line number is known, */

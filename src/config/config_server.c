@@ -539,7 +539,7 @@ static int config_server_read_keys(struct config_job *j, struct json key, struct
 	if (r < 0)
 		return r;
 	config_server_defaults(s);
-	j->server = s->name;
+	j->about = j->server = s->name;
 	j->plain = false;
 	if (json_type(value) != JSON_OBJECT)
 		return config_refuse(j, value.at, "a server must be an object, found %s",
@@ -600,7 +600,7 @@ void config_server_read(struct config_job *j, struct json key, struct json value
 	s->line = config_line(j, key.at);
 	j->e = &why;
 	r = config_server_read_keys(j, key, value, s);
-	j->server = NULL;
+	j->about = j->server = NULL;
 	j->e = e;
 	if (r == 0)
 		return;

@@ -78,8 +78,8 @@ static void refresh_begin(struct killick_session *s, struct job *j)
 	free(s->table);
 	s->table = table;
 	s->count = count;
-	for (size_t i = 0; j->config.warnings && j->config.warnings[i]; i++)
-		event_warning(s, NULL, j->config.warnings[i]);
+	for (size_t i = 0; i < j->config.warning_count; i++)
+		event_warning(s, NULL, j->config.warnings[i].text);
 }
 
 /* Put the new leases whose servers are ready or failed into the table. True: no new lease is

@@ -118,26 +118,6 @@ static void drop_others(struct config *c, size_t i)
 	config_done(&others);
 }
 
-/* Drop the warnings about other servers; such a warning begins with "FILE:LINE: server 'NAME':
- * ". */
-static void drop_warnings(struct config *c, const char *name)
-{
-	static const char about[] = ": server '";
-	size_t len = strlen(name), kept = 0;
-
-	for (size_t i = 0; c->warnings[i]; i++) {
-		const char *found = strstr(c->warnings[i], about);
-		const char *whose = found ? found + strlen(about) : NULL;
-
-		if (!whose ||
-		    (strncmp(whose, name, len) == 0 && strncmp(whose + len, "': ", 3) == 0))
-			c->warnings[kept++] = c->warnings[i];
-		else
-			free(c->warnings[i]);
-	}
-	c->warnings[kept] = NULL;
-}
-
 static int keep_only(struct config *c, const char *name, struct killick_error *e)
 {
 	AUTO(buf_done) struct buf names = BUF_INIT(300);
@@ -145,7 +125,7 @@ static int keep_only(struct config *c, const char *name, struct killick_error *e
 	for (size_t i = 0; i < c->count; i++) {
 		if (strcmp(c->servers[i].name, name) == 0) {
 			drop_others(c, i);
-			drop_warnings(c, name);
+			config_drop_warnings(c, name);
 			return 0;
 		}
 		buf_addf(&names, "%s'%s'", i ? ", " : "", c->servers[i].name);
@@ -406,8 +386,8 @@ struct job *session_begin(struct killick *k, const struct session_spec *spec, st
 		s->table[s->count] = lease_new(s, &c->servers[s->count]);
 		s->table[s->count]->listed = true;
 	}
-	for (size_t i = 0; c->warnings && c->warnings[i]; i++)
-		event_warning(s, NULL, c->warnings[i]);
+	for (size_t i = 0; i < c->warning_count; i++)
+		event_warning(s, NULL, c->warnings[i].text);
 	session_poke(s);
 	return j;
 }

@@ -217,6 +217,23 @@ TEST(warnings_are_about_the_chosen_server, .timeout_ms = TEST_MS)
 	EQ(started(), 2);
 }
 
+TEST(a_remote_server_is_explained_once, .timeout_ms = TEST_MS)
+{
+	const char *first;
+
+	begin();
+	write_beside("\"web\": {\"url\": \"https://x\"}");
+	RUN(69, "status", "--server", "web");
+	first = strstr(err, "server 'web' is remote");
+	OK(first && !strstr(first + 1, "server 'web' is remote"));
+	SAYS("mcp.json:");
+	RUN(69, "tools", "--server", "web");
+	SAYS("killick: tools: server 'web' is remote");
+	RUN(69, "tools", "--server", "web", "--verbose");
+	first = strstr(err, "server 'web' is remote");
+	OK(first && !strstr(first + 1, "server 'web' is remote"));
+}
+
 TEST(a_failure_is_explained_once_on_a_terminal, .timeout_ms = TEST_MS)
 {
 	struct child c;

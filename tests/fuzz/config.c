@@ -47,9 +47,9 @@ static void check_config(const struct config *c)
 {
 	struct names names = NAMES_INIT;
 
-	assert(c->warnings && c->count <= CONFIG_SERVERS_MAX);
-	for (char **w = c->warnings; *w; w++)
-		assert(strncmp(*w, "fuzz.json:", 10) == 0);
+	assert(c->count <= CONFIG_SERVERS_MAX);
+	for (size_t i = 0; i < c->warning_count; i++)
+		assert(strncmp(c->warnings[i].text, "fuzz.json:", 10) == 0);
 	for (size_t i = 0; i < c->count; i++) {
 		check_server(&c->servers[i]);
 		assert(names_add(&names, c->servers[i].name, c->servers[i].fingerprint) == 0);

@@ -434,6 +434,28 @@ TEST(warnings_name_unknown_keys)
 	lab_close(k);
 }
 
+TEST(a_session_of_one_remote_server_has_its_warning)
+{
+	struct lab_events ev;
+	struct killick *k = LAB();
+	struct killick_session *s = NULL;
+	struct killick_error e;
+
+	lab_events_init(&ev);
+	EQ(killick_session_open(
+		   k,
+		   &KILLICK_SESSION_OPTIONS(.config = "{\"mcpServers\":{"
+						      "\"a\":{\"url\":\"https://a\"},"
+						      "\"b\":{\"url\":\"https://b\"}}}",
+					    .only = "b", .handlers = lab_handlers(&ev, 0)),
+		   &s, &e),
+	   0);
+	lab_await(&ev.count[KILLICK_EVENT_WARNING], 1);
+	OK(strstr(ev.last[KILLICK_EVENT_WARNING].text, "server 'b' is remote"));
+	lab_end(s);
+	lab_close(k);
+}
+
 /* With a loop of the host's own: callbacks come when it says so, on its thread. */
 static pthread_t dispatcher;
 

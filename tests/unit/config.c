@@ -11,6 +11,7 @@
 #include "../t.h"
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "config/expand.h"
 
 static char *env[] = { "HOME=/home/me",   "PATH=/bin:/usr/bin", "USER=me",      "TOKEN=s3cret",
@@ -105,6 +106,16 @@ static void list_is(char *const *list, const char *joined)
 	STREQ(text, joined);
 }
 
+static void warnings_are(const struct config *c, const char *joined)
+{
+	char **texts = NULL;
+
+	for (size_t i = 0; i < c->warning_count; i++)
+		strings_add(&texts, mem_dup(c->warnings[i].text));
+	list_is(texts ? texts : (char *[]){ NULL }, joined);
+	strings_free(texts);
+}
+
 #define DEFAULT_ENV "HOME=/home/me|LANG=C.UTF-8|PATH=/bin:/usr/bin|USER=me"
 
 TEST(config_of_a_plain_server)
@@ -131,7 +142,7 @@ TEST(config_of_a_plain_server)
 	EQ(s->recipe.limits[LIMIT_MEMORY], 0);
 	EQ(s->line, 1);
 	EQ(strlen(s->fingerprint), 64);
-	OK(c.warnings && !c.warnings[0]);
+	EQ(c.warning_count, 0);
 }
 
 TEST(config_of_all_keys)
@@ -146,7 +157,7 @@ TEST(config_of_all_keys)
 		    "'restart': 'now', 'contain': 'cgroup', 'stderr': '~/x.log'");
 	struct config_server *s = c.servers;
 
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 	list_is(s->recipe.argv, "x|a");
 	list_is(s->recipe.envp,
 		"HOME=/home/me|K=v|LANG=C.UTF-8|PATH=/bin:/usr/bin|SSH_AUTH=x|USER=me");
@@ -183,7 +194,7 @@ TEST(config_reads_how_codex_and_others_write_it)
 	AUTO(config_done) struct config none = one("'tools': []");
 	AUTO(config_done) struct config off = one("'disabledTools': ['*']");
 
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 	EQ(c.servers->startup_ms, 20000);
 	EQ(c.servers->tool_ms, 1500);
 	list_is(c.servers->enabled_tools, "a");
@@ -208,7 +219,7 @@ TEST(config_null_and_empty_values_are_ignored)
 		    "null, 'stderr': '', 'environment': null, 'type': null, 'url': null");
 	struct config_server *s = c.servers;
 
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 	list_is(s->recipe.argv, "x");
 	list_is(s->recipe.envp, DEFAULT_ENV);
 	OK(!s->recipe.cwd && !s->stderr_file && !s->recipe.environment && !s->enabled_tools &&
@@ -232,7 +243,7 @@ TEST(config_of_vs_code)
 	STREQ(c.servers[1].name, "b");
 	list_is(c.servers[0].recipe.envp,
 		"HOME=/home/me|K=s3cret|LANG=C.UTF-8|PATH=/bin:/usr/bin|USER=me");
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 }
 
 TEST(config_may_have_no_servers)
@@ -241,7 +252,7 @@ TEST(config_may_have_no_servers)
 	struct config c = good("{'mcpServers': {}, 'environments': {}}");
 
 	EQ(c.count, 0);
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 }
 
 TEST(config_variables_are_put_in_where_texts_are)
@@ -519,7 +530,8 @@ TEST(config_unknown_keys_are_named_once)
 			       "'b': {'command': 'b', 'envFile': '.env', 'timeout': 5,\n"
 			       "'url': 'http://x', 'x\\u001b': 0}}}");
 
-	list_is(c.warnings,
+	warnings_are(
+		&c,
 		"mcp.json:1: key 'theme' is not known and not used|mcp.json:4: server 'a': keys "
 		"'foo', 'bar' are not known and not used|mcp.json:6: server 'b': key 'x?' is not "
 		"known and not used|mcp.json:5: server 'b': 'envFile' is not read: use 'env' or "
@@ -537,9 +549,9 @@ TEST(config_many_unknown_keys_are_counted)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ", 'unknown%02d': 1", i);
 	snprintf(text + len, sizeof(text) - len, "}");
 	AUTO(config_done) struct config c = good(text);
-	OK(c.warnings[0] && !c.warnings[1]);
-	OK(strstr(c.warnings[0], "'unknown00', 'unknown01', "));
-	OK(strstr(c.warnings[0], " more are not known and not used"));
+	EQ(c.warning_count, 1);
+	OK(strstr(c.warnings[0].text, "'unknown00', 'unknown01', "));
+	OK(strstr(c.warnings[0].text, " more are not known and not used"));
 }
 
 #define REMOTE(url_)                                                                               \
@@ -562,9 +574,14 @@ TEST(config_remote_servers_are_kept_and_not_started)
 	OK(!c.servers[0].recipe.argv[0] && !c.servers[0].recipe.envp[0]);
 	OK(c.servers[0].remote && c.servers[1].remote && !c.servers[2].remote);
 	STREQ(c.servers[0].problem, "server 'a' is remote (http, https://x)" REMOTE("https://x"));
-	list_is(c.warnings, "mcp.json:2: server 'a' is remote (http, https://x)" REMOTE(
-				    "https://x") "|mcp.json:3: server 'b' is remote (url, "
-						 "https://x)" REMOTE("https://x"));
+	warnings_are(&c, "mcp.json:2: server 'a' is remote (http, https://x)" REMOTE(
+				 "https://x") "|mcp.json:3: server 'b' is remote (url, "
+					      "https://x)" REMOTE("https://x"));
+	STREQ(c.warnings[0].server, "a");
+	config_drop_warnings(&c, "b");
+	warnings_are(&c, "mcp.json:3: server 'b' is remote (url, https://x)" REMOTE("https://x"));
+	config_drop_warnings(&c, "d");
+	warnings_are(&c, "");
 	FAILS("{'mcpServers': {'a': {'httpUrl': 'https://x', 'required': true}}}",
 	      "mcp.json:1: server 'a' is required, but it is remote (url) and killick starts "
 	      "only stdio servers");
@@ -723,13 +740,10 @@ TEST(config_of_a_thousand_servers_and_no_more)
 	AUTO(mem_drop) char *fits = many("{'mcpServers': {", each, 1000, "}}");
 	AUTO(mem_drop) char *too_many = many("{'mcpServers': {", each, 1001, "}}");
 	AUTO(config_done) struct config c = good(fits);
-	size_t warnings = 0;
 
 	EQ(c.count, 1000);
 	EQ(c.servers[999].line, 1001);
-	while (c.warnings[warnings])
-		warnings++;
-	EQ(warnings, 1000);
+	EQ(c.warning_count, 1000);
 	REFUSED(too_many, "mcp.json:1: 1001 servers; at most 1000 are possible");
 }
 
@@ -848,7 +862,7 @@ TEST(config_of_a_command)
 	EQ(c.servers->startup_ms, 30000);
 	EQ(c.servers->tool_ms, 300000);
 	STREQ(c.servers->fingerprint, same.servers->fingerprint);
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 	EQ(config_command("server", argv + 3, env, &same, &e), -EINVAL);
 	STREQ(e.text, "command: there is no program to start");
 	EQ(config_command("server", empty, env, &same, &e), -EINVAL);

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/strings.h"
 
 static char *env[] = { "HOME=/home/me",       "PATH=/bin",          "USER=me",  "TOKEN=s3cret",
 		       "SSH_AUTH_SOCK=/a/b",  "SPACED=two words",   "EMPTY=",   "WHERE=far.example",
@@ -74,6 +75,16 @@ static void list_is(char *const *list, const char *joined)
 	STREQ(text, joined);
 }
 
+static void warnings_are(const struct config *c, const char *joined)
+{
+	char **texts = NULL;
+
+	for (size_t i = 0; i < c->warning_count; i++)
+		strings_add(&texts, mem_dup(c->warnings[i].text));
+	list_is(texts, joined);
+	strings_free(texts);
+}
+
 #define PLACED "'environment': 'far', 'cwd': '/srv'"
 #define URL    "'url': 'ws://127.0.0.1:4711'"
 
@@ -90,7 +101,7 @@ TEST(places_by_url_ssh_and_program)
 		"'d': {'url': 'unix:/run/x'}}, 'mcpServers': {}}");
 
 	EQ(c.place_count, 4);
-	list_is(c.warnings, "");
+	warnings_are(&c, "");
 	STREQ(c.places[0].url, "wss://far.example:8443/x?y=1");
 	STREQ(c.places[0].token, "s3cret");
 	STREQ(c.places[0].ca_file, "/home/me/ca");
@@ -211,7 +222,7 @@ TEST(places_warn_of_unknown_keys)
 {
 	AUTO(config_done) struct config c = both(URL ", 'color': 1", PLACED);
 
-	list_is(c.warnings, "mcp.json:2: environment 'far': key 'color' is not known and not used");
+	warnings_are(&c, "mcp.json:2: environment 'far': key 'color' is not known and not used");
 }
 
 /* --- servers --- */
