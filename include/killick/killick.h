@@ -208,8 +208,8 @@ KILLICK_API int killick_open(const struct killick_options *options, struct killi
 /* With KILLICK_DISPATCH_HOST and KILLICK_DISPATCH_PULL: readable when callbacks, or items, wait;
  * with KILLICK_DISPATCH_HOST also when a server has written something that killick_dispatch is to
  * read. Owned by the runtime. Else -1. The host need not hurry: the runtime's own thread runs the
- * timers, and reads when the host has not called killick_dispatch for 10 ms. On Windows always -1:
- * a host there waits for killick_handle. */
+ * timers, and reads when the host has not called killick_dispatch for 10 ms. On Windows no
+ * function of the system takes this number: a host there waits for killick_handle. */
 KILLICK_API int killick_fd(const struct killick *k);
 #if defined(_WIN32)
 /* The counterpart of killick_fd on Windows: a HANDLE for WaitForMultipleObjects and the like, which

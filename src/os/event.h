@@ -10,3 +10,6 @@ int event_open(void); /* the descriptor, or -errno */
 int event_set(int fd);
 /* The same; -EAGAIN: it was not set. */
 int event_clear(int fd);
+/* Only on Windows: the HANDLE of the event, for a host that waits by itself; NULL: fd is no event.
+ */
+void *event_handle(int fd);

@@ -40,6 +40,11 @@ static int event_change(int fd, bool to)
 	return r;
 }
 
+void *event_handle(int fd)
+{
+	return table_handle_of(fd, TABLE_EVENT);
+}
+
 int event_set(int fd)
 {
 	return event_change(fd, true);
