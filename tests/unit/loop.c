@@ -588,7 +588,9 @@ TEST(guesses_do_not_starve_other_descriptors)
 	}
 	EQ(t.answers, 100);
 	EQ(other.answers, 1);
-	OK(guesses > 0); /* how many depends on when the loop's own thread runs */
+	/* how many depends on when the loop's own thread runs: where all is slow, it may be first
+	 * each time */
+	OK(guesses > 0 || T_PATIENCE > 1);
 	loop_watch_stop(loop, &t.w);
 	loop_watch_stop(loop, &other.w);
 	loop_unlock(loop);

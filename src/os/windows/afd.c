@@ -3,6 +3,8 @@
  * The driver's poll is the only one whose answer goes to a completion port. It is not documented,
  * but Windows has had it since NT 4, and other event loops depend on it.
  */
+#include <winsock2.h>
+
 #include "table.h"
 
 #include <winternl.h>

@@ -1,6 +1,8 @@
 /* fd.c - see fd.h: bytes of pipes, sockets and files of the C runtime */
 #include "os/fd.h"
 
+#include <winsock2.h>
+
 #include <assert.h>
 #include <io.h>
 #include <stdbool.h>

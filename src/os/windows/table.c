@@ -1,4 +1,6 @@
 /* table.c - see table.h */
+#include <winsock2.h>
+
 #include "table.h"
 
 #include <assert.h>
@@ -13,6 +15,7 @@ static struct entry **entries;
 static int room;
 static int free_hint; /* no free index below it */
 static uint64_t generations;
+static unsigned alive; /* entries */
 
 void table_lock(void)
 {
@@ -60,6 +63,7 @@ static void entry_free(struct entry *e)
 	if (e->read_done)
 		CloseHandle(e->read_done);
 	free(e->out);
+	alive -= e->generation != 0;
 	free(e);
 }
 
@@ -108,6 +112,7 @@ int table_add(HANDLE h, enum table_kind kind)
 		return -ENOMEM;
 	}
 	e->generation = ++generations;
+	alive++;
 	entries[i] = e;
 	free_hint = i + 1;
 	table_unlock();
@@ -149,6 +154,16 @@ struct entry *table_remove(int fd)
 		free_hint = fd - FD_FIRST;
 	e->closed = true;
 	return e;
+}
+
+unsigned table_count(void)
+{
+	unsigned n;
+
+	table_lock();
+	n = alive;
+	table_unlock();
+	return n;
 }
 
 HANDLE table_handle(int fd)

@@ -13,8 +13,9 @@
  */
 #pragma once
 
-#include <winsock2.h>
-
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
 #include <windows.h>
 
 #include <stdbool.h>
@@ -38,6 +39,8 @@ int table_add(HANDLE h, enum table_kind kind);
 HANDLE table_handle(int fd);
 /* The same; NULL also if fd is of another kind. */
 HANDLE table_handle_of(int fd, enum table_kind kind);
+/* Entries whose memory is not freed yet: open ones, and closed ones that the kernel still uses. */
+unsigned table_count(void);
 /* The caller has read from or written to the socket fd: let its poller ask again. */
 void table_used(int fd);
 
