@@ -189,8 +189,8 @@ enum killick_dispatch {
 
 struct killick_options { /* zero: the default */
 	size_t size;     /* of this struct: KILLICK_OPTIONS sets it */
-	/* path of the program `killick`; NULL: $KILLICK_KEEPER, the installed one, the one in PATH
-	 */
+	/* path of the program `killick`; NULL: $KILLICK_KEEPER, the installed one, on
+	 * Windows the one beside this library, the one in PATH */
 	const char *keeper;
 	enum killick_dispatch dispatch; /* where callbacks run */
 	unsigned starting;              /* servers that may be starting at once; 0: 16 */
@@ -236,16 +236,19 @@ struct killick_ending {
 	 * for too long */
 	const char *why;
 	const char *step; /* the last step: "none" (the server had exited), "eof", "term", "kill" */
-	int exit_code;    /* -1: ended by a signal, or unknown */
-	int exit_signal;  /* 0: none */
-	double stop_ms;   /* from the decision to the proof */
+	/* -1: ended by a signal, or unknown. On Windows a code above 0x7fffffff is negative, and
+	 * 0xffffffff is 255. */
+	int exit_code;
+	int exit_signal; /* 0: none */
+	double stop_ms;  /* from the decision to the proof */
 	/* How killick knows that the tree is empty, words joined by commas. "waitid": the keeper
 	 * has no child left, and so no descendant; "cgroup": the cgroup is empty; "mark": no
 	 * process in another pid namespace carries the tree's mark. "group": the server's process
 	 * group is gone, which is best effort: for the level `group`, and for a foreign executor
 	 * that reports this; "group,sweep": in addition, a search through the processes of the
 	 * foreign executor's machine found no process with the tree's mark. "never": the server
-	 * never ran. Two words are no proof. "none": it is not known whether the tree is empty.
+	 * never ran. "job": Windows counts no process in the job. Two words are no proof: "none":
+	 * it is not known whether the tree is empty.
 	 * "lease": the executor could not be reached; the executor ends the tree by itself when the
 	 * lease is over, and `text` says when. */
 	const char *proof;

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "os/poller.h"
 #include "session/runtime.h"
 #include "session/session.h"
 #include "session/site.h"
@@ -98,7 +99,8 @@ int killick_open(const struct killick_options *options, struct killick **out,
 
 int killick_fd(const struct killick *k)
 {
-	return k ? loop_host_fd(k->loop) : -1;
+	/* where pollers do not nest (Windows), hosts wait for killick_handle */
+	return k && POLLER_NESTS ? loop_host_fd(k->loop) : -1;
 }
 
 int killick_dispatch(struct killick *k)

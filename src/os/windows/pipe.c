@@ -91,7 +91,7 @@ static int pipe_number(HANDLE h, enum table_kind kind, int *out)
 
 static int pipe_make(const struct pipe_kind *k, int *out_ours, int *out_theirs)
 {
-	HANDLE a, b;
+	HANDLE a = NULL, b = NULL;
 	int r = pipe_connect(k, &a, &b), ours = -1;
 
 	if (r < 0)
