@@ -44,7 +44,7 @@ static int net_number(SOCKET s)
 	if (s == INVALID_SOCKET)
 		return error_of_socket(WSAGetLastError());
 	SetHandleInformation((HANDLE)s, HANDLE_FLAG_INHERIT, 0);
-	if (ioctlsocket(s, FIONBIO, &on) != 0)
+	if (ioctlsocket(s, (long)FIONBIO, &on) != 0)
 		fd = error_of_socket(WSAGetLastError());
 	else
 		fd = table_add((HANDLE)s, TABLE_SOCKET);

@@ -11,7 +11,6 @@
 #include <io.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <windows.h>
 
 #include "base/mem.h"
 #include "error.h"

@@ -33,9 +33,10 @@ int tls_trust_load(struct tls_context *c, const char *ca_file, struct err *e)
 		return r;
 	c->roots = CertOpenStore(CERT_STORE_PROV_MEMORY, 0, 0, 0, NULL);
 	for (at = text.data; c->roots && pem_next(&at, "CERTIFICATE", &der);)
-		count += CertAddEncodedCertificateToStore(c->roots, X509_ASN_ENCODING,
-							  (const BYTE *)der.data, (DWORD)der.len,
-							  CERT_STORE_ADD_ALWAYS, NULL);
+		if (CertAddEncodedCertificateToStore(c->roots, X509_ASN_ENCODING,
+						     (const BYTE *)der.data, (DWORD)der.len,
+						     CERT_STORE_ADD_ALWAYS, NULL))
+			count++;
 	if (!count)
 		return err_set(e, -EINVAL,
 			       "cannot use the certificates in '%s': no certificate in PEM",
