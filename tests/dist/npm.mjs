@@ -8,7 +8,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -35,17 +36,17 @@ const oneLine = (text) => text.trim().replaceAll("\n", " | ");
 const said = (r) => oneLine(`${r.status ?? r.signal}: ${r.stdout}${r.stderr}`);
 const installed = (name) => existsSync(join(project, "node_modules", name));
 
-async function install(packages) {
+async function install(packages, cwd = project, options = []) {
 	const registry = await openRegistry(packages);
 	env.npm_config_registry = registry.url;
 	// not spawnSync: the registry is in this process
-	const npm = spawn("npm", ["install", "killick", "--foreground-scripts"], { cwd: project, env, stdio: ["ignore", "pipe", "pipe"] });
+	const npm = spawn("npm", ["install", "killick", "--foreground-scripts", ...options], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	let text = "";
 	npm.stdout.on("data", (d) => text += d);
 	npm.stderr.on("data", (d) => text += d);
 	const [status] = await once(npm, "close");
 	registry.close();
-	result(status === 0, "npm install killick", oneLine(text));
+	result(status === 0, ["npm install killick", ...options].join(" "), oneLine(text));
 	return registry.asked;
 }
 
@@ -85,6 +86,38 @@ function checkFiles(packages) {
 	const killick = run(join(prefix, "bin/killick"), "--version");
 
 	result(npm.status === 0 && killick.status === 0, "npm install -g of the files, without a registry", said(npm) + said(killick));
+}
+
+// The code of npm that makes the killick.cmd of a package on Windows; null where npm has it elsewhere.
+function findCmdShim() {
+	const root = run("npm", "root", "-g").stdout.trim();
+	try {
+		return createRequire(join(root, "npm/package.json"))("cmd-shim");
+	} catch {
+		return null;
+	}
+}
+
+// What npm would do on Windows: the programs for Windows are chosen, and killick.cmd starts killick.exe itself.
+async function checkWindows(packages) {
+	if (!readdirSync(packages).some((file) => file.startsWith("killick-win32-x64-"))) {
+		skip("npm install killick for Windows", "make dist made no packages for Windows");
+		return;
+	}
+	const cwd = join(project, "windows");
+	const exe = join(cwd, "node_modules/@killick/win32-x64/bin/killick.exe");
+	mkdirSync(cwd);
+	writeFileSync(join(cwd, "package.json"), "{}"); // else npm installs into the project above
+	await install(packages, cwd, ["--os=win32", "--cpu=x64"]);
+	result(existsSync(exe) && readdirSync(join(cwd, "node_modules/@killick")).length === 1, "npm chooses the programs for Windows");
+	const cmdShim = findCmdShim();
+	if (!cmdShim) {
+		skip("killick.cmd starts killick.exe", "the module cmd-shim of npm was not found");
+		return;
+	}
+	await cmdShim(exe, join(cwd, "killick"));
+	const lines = readFileSync(join(cwd, "killick.cmd"), "utf8").trim().split(/\r?\n/);
+	result(/^"%dp0%\\node_modules\\@killick\\win32-x64\\bin\\killick\.exe" +%\*$/.test(lines.at(-1)), "killick.cmd starts killick.exe", lines.at(-1));
 }
 
 async function nextLine(lines) {
@@ -140,6 +173,7 @@ checkInstalled(await install(process.argv[2]));
 checkCommands();
 if (process.arch === "x64")
 	checkFiles(resolve(process.argv[2]));
+await checkWindows(process.argv[2]);
 for (const how of ENDINGS) {
 	if (existsSync(join(interop, "node_modules/@modelcontextprotocol/sdk")))
 		await expectNobody(how);
