@@ -10,7 +10,7 @@ export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 # LIBDIR is relative to PREFIX; when it is empty scripts/libdir finds the directory that this system searches
 places = -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)'
 
-.PHONY: all build demo test check bench pictures dist install uninstall clean help
+.PHONY: all build demo test test-windows check bench pictures dist install uninstall clean help
 
 all: build
 
@@ -25,6 +25,10 @@ test:
 	@scripts/bootstrap test
 	@scripts/build build all $(places) -Dtests=true -Dbench=true
 	@scripts/test-report build --no-suite long
+
+test-windows:
+	@scripts/bootstrap windows
+	@scripts/test-windows
 
 check:
 	@scripts/bootstrap check
@@ -58,6 +62,7 @@ help:
 	@echo 'make            build into build/; build/killick works in place'
 	@echo 'make demo       compare what a plain client and killick leave behind'
 	@echo 'make test       run the tests'
+	@echo 'make test-windows  build for Windows with mingw-w64 and run the tests of Windows in Wine'
 	@echo 'make check      run the tests, sanitizers, static analysis, fuzzing, the long runs, and a fresh machine'
 	@echo 'make bench      measure against the bare server and other wrappers; write bench/RESULTS.md'
 	@echo 'make pictures   draw docs/pictures: the demo, and the charts of bench/RESULTS.md'
