@@ -157,6 +157,18 @@ TEST(cgroup_requested_but_not_available)
 	held_done(&h);
 }
 
+TEST(the_level_of_windows_is_refused)
+{
+	struct held h;
+	char text[512];
+
+	HELD(&h, "--contain", "job", "--", "true");
+	EQ(WEXITSTATUS(held_status(&h)), 69);
+	held_errors(&h, text, sizeof(text));
+	OK(strstr(text, "--contain job") && strstr(text, "--contain auto"));
+	held_done(&h);
+}
+
 /* --- limits: kept, or refused; never silence --- */
 
 static void limited(const char *option, const char *value, const char *script, const char *effect)

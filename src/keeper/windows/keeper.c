@@ -253,6 +253,12 @@ static void keeper_begin_record(struct keeper *k)
 		record_add(&k->record, "session", "%s", k->opt.recipe.session);
 }
 
+/* Not with a channel: there the owner says when it closes stdin. */
+static bool keeper_needs_ear(void)
+{
+	return !control_is_open() && ear_can_hear(GetStdHandle(STD_INPUT_HANDLE));
+}
+
 int keeper_prepare(struct keeper *k)
 {
 	DWORD error;
@@ -260,7 +266,7 @@ int keeper_prepare(struct keeper *k)
 
 	if (r || (r = keeper_enter_cwd(k->opt.recipe.cwd)))
 		return r;
-	error = job_open(&k->job, k->opt.recipe.limits, 1);
+	error = job_open(&k->job, k->opt.recipe.limits, keeper_needs_ear() ? 1 : 0);
 	if (error) {
 		keeper_say("cannot hold a server without a job object: %s", win_error(error));
 		return EXIT_UNAVAILABLE;
@@ -292,13 +298,10 @@ static void keeper_start_ear(struct keeper *k, HANDLE in)
 {
 	DWORD error;
 
-	if (control_is_open()) /* the owner says when stdin is closed */
-		return;
-	if (!ear_can_hear(in)) {
-		if (GetFileType(in) == FILE_TYPE_PIPE)
-			keeper_note(k,
-				    "stdin: not a pipe of Windows, so its end is not noticed; only "
-				    "the owner's end is noticed");
+	if (!keeper_needs_ear()) {
+		if (!control_is_open() && GetFileType(in) == FILE_TYPE_PIPE)
+			keeper_note(k, "stdin: not a pipe of Windows, so its end is not noticed; "
+				       "only the owner's end is noticed");
 		return;
 	}
 	error = ear_start(&k->ear, &k->job, in);

@@ -211,19 +211,23 @@ static int killick_main(int argc, char **argv)
 	return dispatch(argv);
 }
 
-/* The words as UTF-8. A process has them as long as it runs. */
+/* The words as UTF-8, in one block that lives as long as the process; NULL: no memory. */
 static char **utf8_words(int argc, wchar_t **wide)
 {
-	char **argv = calloc((size_t)argc + 1, sizeof(*argv));
+	size_t count = (size_t)argc, size = (count + 1) * sizeof(char *);
+	char **argv, *text;
 
-	for (int i = 0; argv && i < argc; i++) {
-		size_t size = wide_to_utf8(wide[i], NULL, 0);
-
-		argv[i] = malloc(size);
-		if (!argv[i])
-			return NULL;
-		wide_to_utf8(wide[i], argv[i], size);
+	for (size_t i = 0; i < count; i++)
+		size += wide_to_utf8(wide[i], NULL, 0);
+	argv = malloc(size);
+	if (!argv)
+		return NULL;
+	text = (char *)(argv + count + 1);
+	for (size_t i = 0; i < count; i++) {
+		argv[i] = text;
+		text += wide_to_utf8(wide[i], text, size);
 	}
+	argv[count] = NULL;
 	return argv;
 }
 

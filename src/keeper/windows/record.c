@@ -8,7 +8,9 @@
 #include "program.h"
 #include "wide.h"
 
-/* The directory for new records, without a backslash at its end; made if it is missing. */
+#define RECORD_TEXT_MAX 8192
+
+/* The directory of records, without a backslash at its end; made if it is missing. */
 static DWORD record_dir(wchar_t out[PROGRAM_MAX])
 {
 	static const wchar_t *const below[] = { L"\\killick", L"\\trees" };
@@ -83,4 +85,81 @@ void record_add(const struct record_file *f, const char *key, const char *fmt, .
 	record_line(&l, key, fmt, ap);
 	va_end(ap);
 	line_write(&l, f->handle);
+}
+
+/* --- reading --- */
+
+static bool record_is_id(const wchar_t *name)
+{
+	return wcslen(name) == TREE_ID_LEN && wcsspn(name, L"0123456789abcdef") == TREE_ID_LEN;
+}
+
+static bool record_read(const wchar_t *path, struct record *out)
+{
+	static char text[RECORD_TEXT_MAX];
+	HANDLE h = CreateFileW(path, GENERIC_READ,
+			       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+			       OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+	DWORD n = 0;
+	bool done;
+
+	if (h == INVALID_HANDLE_VALUE)
+		return false;
+	done = GetFileType(h) == FILE_TYPE_DISK && ReadFile(h, text, sizeof(text) - 1, &n, NULL);
+	CloseHandle(h);
+	text[n] = '\0';
+	return done && record_parse(text, out) == 0;
+}
+
+/* Is the process that wrote the record alive? A process that may not be asked counts as alive. */
+static bool record_is_kept(const struct record *rec)
+{
+	HANDLE h = OpenProcess(SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE,
+			       (DWORD)rec->watch.pid);
+	bool kept;
+
+	if (!h)
+		return GetLastError() == ERROR_ACCESS_DENIED;
+	kept = WaitForSingleObject(h, 0) == WAIT_TIMEOUT &&
+	       record_who(h, 0).start == rec->watch.start;
+	CloseHandle(h);
+	return kept;
+}
+
+static int record_visit(const wchar_t *path, record_fn fn, void *ctx)
+{
+	static struct record rec;
+
+	if (!record_read(path, &rec)) /* it is being written, or has just been removed */
+		return 0;
+	rec.kept = record_is_kept(&rec);
+	if (rec.kept)
+		return fn(ctx, &rec);
+	DeleteFileW(path);
+	return 0;
+}
+
+int record_each(record_fn fn, void *ctx)
+{
+	static wchar_t path[PROGRAM_MAX];
+	WIN32_FIND_DATAW found;
+	DWORD error = record_dir(path);
+	size_t len = wcslen(path);
+	HANDLE search;
+	int r = 0;
+
+	if (error)
+		return -(int)error;
+	wmemcpy(path + len, L"\\*", 3);
+	search = FindFirstFileW(path, &found);
+	if (search == INVALID_HANDLE_VALUE)
+		return -(int)GetLastError();
+	do {
+		if (!record_is_id(found.cFileName))
+			continue;
+		wmemcpy(path + len + 1, found.cFileName, TREE_ID_LEN + 1);
+		r = record_visit(path, fn, ctx);
+	} while (r == 0 && FindNextFileW(search, &found));
+	FindClose(search);
+	return r;
 }

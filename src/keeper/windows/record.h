@@ -6,6 +6,8 @@
  * So a record without its keeper exists only after a power cut: then no process has the pid and the
  * creation time of the line `watch`.
  *
+ * record_each removes such a record.
+ *
  * Life: record_open -> record_add ... -> the end of killick.  Threads: one.  Allocates: never.
  */
 #pragma once
@@ -26,3 +28,9 @@ DWORD record_open(struct record_file *f, const struct record *rec);
 /* Append `key=value\n`; nothing when there is no record. */
 void record_add(const struct record_file *f, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Call fn for every record of this user whose keeper lives, or cannot be asked; the record is
+ * `kept`. When fn returns a value other than 0, record_each stops and returns that value. An error
+ * of Windows as a negative number when the directory cannot be read. */
+typedef int (*record_fn)(void *ctx, const struct record *rec);
+int record_each(record_fn fn, void *ctx);
