@@ -19,6 +19,8 @@
 #define THREADS  8
 #define SESSIONS 24
 #define SERVERS  3
+#define BULK     (3 << 20)
+#define BULKS    5
 #define WAIT_MS  20000
 #define PIDS_MAX 8
 #define ECHO     "echo"
@@ -300,6 +302,26 @@ static void test_refusal(void)
 	killick_free(k);
 }
 
+/* Messages that are larger than the pipes, in both directions. */
+static void test_bulk(void)
+{
+	char *text = malloc(BULK + 1), *arguments = malloc(BULK + 32);
+	int good = 0;
+	struct lab l;
+
+	for (int i = 0; i < BULK; i++)
+		text[i] = (char)('a' + i % 26);
+	text[BULK] = '\0';
+	snprintf(arguments, BULK + 32, "{\"text\":\"%s\"}", text);
+	check(lab_open(&l, "bulk"), "bulk: a session opens");
+	for (int i = 0; i < BULKS; i++)
+		good += lab_echo(&l, arguments, text);
+	check(good == BULKS, "bulk: %d of %d texts of 3 MiB come back", good, BULKS);
+	check(lab_close(&l, "eof"), "bulk: the close is proved");
+	free(arguments);
+	free(text);
+}
+
 /* --- a host with a loop of its own --- */
 
 static int answered;
@@ -429,6 +451,7 @@ int main(int argc, char **argv)
 	test_threads();
 	test_sessions();
 	test_refusal();
+	test_bulk();
 	test_handle();
 	test_host_ends("polite", 1);
 	test_host_ends("child", 2);

@@ -1,12 +1,11 @@
-/* server.c - a stdio MCP server for the tests of the library on Windows: the zoo's, which has
- *`echo` and `hang`.
+/* server.c - a stdio MCP server for the tests of the library on Windows.
  *
- *	server polite|deaf|child FILE
+ *	server polite|deaf|child|bulk FILE
  *
- * `deaf` stays after the end of stdin, and has left the console through which
- * Ctrl-Break comes. `child` starts a copy of itself,
- *detached and with nothing inherited, which sleeps. Both write the pids of their processes to FILE,
- *one per line, before they answer.
+ * polite: the zoo's server, with the tools `echo` and `hang`. deaf: stays after the end of stdin,
+ * and has left the console through which Ctrl-Break comes. child: starts a copy of this program,
+ * detached and with nothing inherited, which sleeps. bulk: bulk.h. Each mode writes the pids of its
+ * processes to FILE, one per line, before it answers.
  */
 #include <fcntl.h>
 #include <io.h>
@@ -15,6 +14,7 @@
 #include <string.h>
 #include <windows.h>
 
+#include "bulk.h"
 #include "zoo/zoo_internal.h"
 
 #define LIFE_MS 60000 /* no process of a test lives longer */
@@ -53,6 +53,8 @@ int main(int argc, char **argv)
 			fprintf(f, "%lu\n", start_child());
 		fclose(f);
 	}
+	if (strcmp(mode, "bulk") == 0)
+		return bulk_serve();
 	if (strcmp(mode, "deaf") == 0)
 		FreeConsole(); /* Wine does not run handlers of console events */
 	return zoo_serve(strcmp(mode, "deaf") == 0 ? ZOO_STAY : ZOO_LEAVE);
