@@ -467,7 +467,10 @@ struct killick_server_status {
 	const char *stderr_tail; /* the last lines of its stderr, at most 4 KiB */
 	const char *environment; /* where the server is placed; "": on this machine */
 	int code;                /* enum killick_code that belongs to `error` */
-	bool settled; /* ready, failed or not to be started since the open or the refresh */
+	bool settled;       /* ready, failed or not to be started since the open or the refresh */
+	const char *why;    /* why the last process ended, as in killick_ending; "": none ended */
+	const char *reason; /* `error` without the words "server 'NAME' " at its beginning */
+	size_t quoted;      /* bytes at the end of `error` that quote the stderr of the server */
 };
 
 struct killick_status {
@@ -478,7 +481,8 @@ KILLICK_API int killick_status(struct killick_session *s, struct killick_status 
 /* The same as JSON text, to be given to free(); NULL for NULL. `killick status --json` prints this
  * text: an array of objects with the members of the struct under their names, except that `name` is
  * called `server`, `code` is a word (killick_code_name) or null, and the state of a server that is
- * gone because of an error is "failed". Empty texts, and an unknown number of tools, are null. */
+ * gone because of an error is "failed". Empty texts, and an unknown number of tools, are null.
+ * `reason` and `quoted` are left out. */
 KILLICK_API char *killick_status_json(const struct killick_status *st);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 

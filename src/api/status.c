@@ -25,6 +25,22 @@ static void pack_facts(struct pack *p, const struct server *sv, struct killick_s
 	out->instructions = pack_text(p, facts.instructions);
 }
 
+/* Pack the error of a server and its parts. */
+static void pack_error(struct pack *p, const struct lease *l, struct killick_server_status *out)
+{
+	const struct config_server *cs = lease_config(l);
+	const struct server *sv = l->server;
+	const char *text = sv ? sv->error.text : l->error;
+	size_t at = sv ? sv->reason_at : 0;
+
+	if (!sv && text && cs->problem && strcmp(text, cs->problem) == 0)
+		at = cs->reason_at;
+	out->error = pack_text(p, text);
+	out->reason = pack_text(p, text ? text + at : NULL);
+	out->quoted = sv ? sv->quoted : 0;
+	out->why = pack_text(p, sv && sv->has_ended ? ending_why_name(sv->ending.why) : "");
+}
+
 static void pack_tail(struct pack *p, const struct server *sv, struct killick_server_status *out)
 {
 	char text[TAIL_SIZE + 1] = "";
@@ -51,12 +67,12 @@ static void pack_server(struct pack *p, const struct lease *l, struct killick_se
 		.in_flight = l->in_flight,
 		.bytes_in = sv ? sv->bytes_in : 0,
 		.bytes_out = sv ? sv->bytes_out + (sv->link ? sv->link->written : 0) : 0,
-		.error = pack_text(p, sv ? sv->error.text : l->error),
 		.environment = pack_text(p, cs->recipe.environment),
 		.code = lease_code(l),
 		.settled = l->settled,
 	};
 	pack_facts(p, sv, out);
+	pack_error(p, l, out);
 	pack_tail(p, sv, out);
 }
 
@@ -125,6 +141,7 @@ static void emit_server(struct emit *j, const struct killick_server_status *sv)
 	else
 		emit_null(j, "code");
 	emit_bool(j, "settled", sv->settled);
+	emit_str(j, "why", sv->why);
 	emit_str(j, "stderr_tail", sv->stderr_tail);
 	emit_close(j);
 }

@@ -32,18 +32,6 @@ static void software(const struct killick_server_status *sv, char *out, size_t s
 	snprintf(out, size, "%s%s%s", name, *name && *version ? " " : "", version);
 }
 
-/* Write the reason of a failure, without the server's name, which is in the first column. */
-static void status_reason(const struct killick_server_status *sv, char *out, size_t size)
-{
-	char name[256];
-	const char *error = sv->error;
-
-	snprintf(name, sizeof(name), "server '%.200s' ", sv->name);
-	if (strncmp(error, name, strlen(name)) == 0)
-		error += strlen(name);
-	text_clean(error, strlen(error), out, size);
-}
-
 /* Is the reason printed below the table, on the same terminal? */
 static bool status_is_explained(const struct talk *t, const struct killick_server_status *sv)
 {
@@ -74,7 +62,8 @@ static void status_add_row(const struct talk *t, struct table *table,
 		table_add(table, "-");
 	software(sv, text, sizeof(text));
 	table_add(table, text);
-	status_reason(sv, text, sizeof(text));
+	text_clean(sv->reason, strlen(sv->reason), text,
+		   sizeof(text)); /* the first column has the name */
 	table_add(table, status_is_explained(t, sv) ? "" : text);
 }
 
@@ -137,10 +126,12 @@ static void status_print(const struct talk *t)
 		index[i] = &list[i];
 		list[i].error =
 			talk_config_say(t, list[i].error, errors + i * ERROR_SIZE, ERROR_SIZE);
+		if (list[i].error == errors + i * ERROR_SIZE)
+			list[i].reason = list[i].error;
 		if (list[i].settled)
 			continue;
 		list[i].state = KILLICK_GONE;
-		list[i].error = late;
+		list[i].error = list[i].reason = late;
 		list[i].code = KILLICK_ERR_TIMEOUT;
 	}
 	if (t->json)

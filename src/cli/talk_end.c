@@ -84,10 +84,10 @@ static void show_tail(const struct talk *t, const char *tail)
 	}
 }
 
-/* Print the next step for a server that failed with this error. */
-static void show_next(const struct talk *t, const char *server, const char *error)
+/* Print the next step for a server that failed; `why` is that of its status. */
+static void show_next(const struct talk *t, const char *server, const char *why)
 {
-	if (strstr(error, "startupTimeoutSec"))
+	if (strcmp(why, "timeout") == 0)
 		fputs("  to wait longer: give '--timeout TIME', such as 5m\n", stderr);
 	if (t->verbose)
 		return;
@@ -99,19 +99,15 @@ static void show_next(const struct talk *t, const char *server, const char *erro
 		fputs("  to see more: give '--verbose', or run the command by hand\n", stderr);
 }
 
-/* When a server could not be started at all, the keeper prints the reason on stderr, and the
- * library quotes a part of this reason. Returns the start of the quote in the sentence, and sets
- * *out_whole to the full reason; NULL: no quote. */
-static const char *quoted_at(const char *sentence, const char *tail, const char **out_whole)
+/* When a server could not be started at all, the keeper prints the reason on stderr. Returns this
+ * reason, which an error of the library has only in part; NULL: there is no such reason. */
+static const char *keepers_reason(const struct killick_server_status *sv)
 {
 	static const char name[] = "killick: ";
-	char begin[40];
 
-	if (strncmp(tail, name, strlen(name)) != 0)
+	if (strcmp(sv->why, "start") != 0 || strncmp(sv->stderr_tail, name, strlen(name)) != 0)
 		return NULL;
-	*out_whole = tail + strlen(name);
-	snprintf(begin, sizeof(begin), "%s", *out_whole);
-	return strstr(sentence, begin);
+	return sv->stderr_tail + strlen(name);
 }
 
 /* Returns the name of a server for messages: a command has no name in a config, so its program is
@@ -124,60 +120,70 @@ static const char *talk_name(const struct talk *t, const char *server)
 	return !program || !*server ? server : slash && slash[1] ? slash + 1 : program;
 }
 
-/* Returns the rest of a sentence that begins with the name of the server, as the library writes it;
- * NULL: the sentence has another beginning. */
-static const char *talk_after_name(const char *sentence, const char *server)
+/* Print a sentence about a server, with the server's name in front if the sentence does not contain
+ * it. */
+static void say_sentence(struct talk *t, const char *server, const char *sentence, size_t len)
 {
-	char begin[256];
-
-	snprintf(begin, sizeof(begin), "server '%.200s' ", server);
-	return strncmp(sentence, begin, strlen(begin)) == 0 ? sentence + strlen(begin) : NULL;
-}
-
-/* Print a sentence of the library about a server, and the last lines of its stderr. The server's
- * name is put in front if the sentence does not contain it. */
-static void say_about(struct talk *t, const char *server, const char *sentence, const char *tail)
-{
-	const char *uncut = "";
-	const char *quote = quoted_at(sentence, tail, &uncut);
-	const char *ending = strstr(sentence, "; its stderr ends with: ");
-	const char *cut = quote ? quote : ending;
-	size_t len = cut && !t->verbose ? (size_t)(cut - sentence) : strlen(sentence);
 	char text[4096], quoted[256];
-	const char *rest;
-	AUTO(mem_drop) char *whole = NULL;
 
-	if (asprintf(&whole, "%.*s%s", (int)len, sentence, quote && !t->verbose ? uncut : "") < 0)
-		abort();
-	text_clean(whole, strlen(whole), text, sizeof(text));
+	text_clean(sentence, len, text, sizeof(text));
 	snprintf(quoted, sizeof(quoted), "'%.200s'", server);
-	rest = talk_after_name(text, server);
-	if (t->words.command && rest)
-		talk_say(t, "'%.200s' %s", talk_name(t, server), rest);
-	else if (*server && !strstr(text, quoted))
+	if (*server && !strstr(text, quoted))
 		talk_say(t, "%s: %s", talk_name(t, server), text);
 	else
 		talk_say(t, "%s", text);
-	if (!quote)
-		show_tail(t, tail);
+}
+
+/* Print why a server failed, and the last lines of its stderr. A command has no name in a config,
+ * so the sentence is written with the name of its program. */
+static void say_failure(struct talk *t, const struct killick_server_status *sv)
+{
+	const char *keepers = t->verbose ? NULL : keepers_reason(sv);
+	size_t cut = t->verbose ? 0 : sv->quoted;
+	bool parts = strlen(sv->reason) < strlen(sv->error);
+	const char *kind = t->words.command ? "" : "server ";
+	char text[4096];
+
+	if (keepers) {
+		text_clean(keepers, strlen(keepers), text, sizeof(text));
+		talk_say(t, "%s'%.200s' could not be started: %s", kind, talk_name(t, sv->name),
+			 text);
+		return;
+	}
+	if (parts) {
+		text_clean(sv->reason, strlen(sv->reason) - cut, text, sizeof(text));
+		talk_say(t, "%s'%.200s' %s", kind, talk_name(t, sv->name), text);
+	} else {
+		say_sentence(t, sv->name, sv->error, strlen(sv->error) - cut);
+	}
+	show_tail(t, sv->stderr_tail);
 }
 
 void talk_missing(struct talk *t, const struct killick_server_status *sv)
 {
-	const char *error = *sv->error ? sv->error : killick_state_name(sv->state);
+	struct killick_server_status shown = *sv;
+	const char *other = NULL;
 	char named[1024];
 
 	talk_fail(t, sv->code == KILLICK_ERR_CONFIG ? EXIT_CONFIG : EXIT_UNAVAILABLE);
 	if (sv->state == KILLICK_REMOTE && (t->warnings || t->verbose))
 		return; /* the warning of the library has the same sentence, with file and line */
-	if (sv->state == KILLICK_DISABLED) {
-		say_about(t, sv->name, "the server is disabled in the config", "");
-		return;
+	if (sv->state == KILLICK_DISABLED)
+		other = "the server is disabled in the config";
+	else if (!*sv->error)
+		other = killick_state_name(sv->state);
+	else if (talk_config_say(t, sv->error, named, sizeof(named)) == named)
+		other = named;
+	if (other) {
+		shown.error = shown.reason = other;
+		shown.quoted = 0;
 	}
-	error = talk_config_say(t, error, named, sizeof(named));
-	say_about(t, sv->name, error, sv->stderr_tail);
-	if (sv->state != KILLICK_REMOTE && sv->code != KILLICK_ERR_CONFIG)
-		show_next(t, sv->name, error);
+	if (sv->state == KILLICK_DISABLED)
+		shown.stderr_tail = "";
+	say_failure(t, &shown);
+	if (sv->state != KILLICK_DISABLED && sv->state != KILLICK_REMOTE &&
+	    sv->code != KILLICK_ERR_CONFIG)
+		show_next(t, sv->name, sv->why);
 }
 
 /* May the stderr of the server explain this failure? */
@@ -188,22 +194,36 @@ static bool is_servers_fault(int code)
 	       code == KILLICK_ERR_TIMEOUT;
 }
 
+/* Returns the server's row in the status, or NULL. */
+static const struct killick_server_status *talk_find(const struct killick_status *st,
+						     const char *server)
+{
+	for (size_t i = 0; st && i < st->count; i++)
+		if (strcmp(st->servers[i]->name, server) == 0)
+			return st->servers[i];
+	return NULL;
+}
+
 void talk_refused(struct talk *t, const struct killick_result *r)
 {
-	const char *server = killick_result_server(r), *tail = "";
+	const char *server = killick_result_server(r), *error = killick_result_error(r);
+	const struct killick_server_status *sv = NULL;
 	struct killick_status *now = NULL;
 	int code = killick_result_code(r);
 
 	server = server ? server : "";
 	talk_fail(t, talk_exit_of(code));
 	if (is_servers_fault(code) && killick_status(t->s, &now) == 0)
-		for (size_t i = 0; i < now->count; i++)
-			if (strcmp(now->servers[i]->name, server) == 0)
-				tail = now->servers[i]->stderr_tail;
-	say_about(t, server, killick_result_error(r), tail);
-	killick_status_free(now);
+		sv = talk_find(now, server);
+	if (sv && strcmp(sv->error, error) == 0) {
+		say_failure(t, sv);
+	} else {
+		say_sentence(t, server, error, strlen(error));
+		show_tail(t, sv ? sv->stderr_tail : "");
+	}
 	if (is_servers_fault(code) && *server)
-		show_next(t, server, killick_result_error(r));
+		show_next(t, server, sv ? sv->why : "");
+	killick_status_free(now);
 }
 
 static void show_endings(struct talk *t, const struct killick_report *r)

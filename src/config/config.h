@@ -55,9 +55,10 @@ struct config_server {
 	struct recipe recipe;
 	struct config_place *place; /* a copy, owned; NULL: this machine, or problem */
 	char *problem;              /* a sentence why the server is not started; NULL: none */
-	bool refused;               /* `problem` is an error in the text of the config */
-	bool disabled;              /* also true for servers that are not stdio servers */
-	bool remote;                /* has a URL and no command; `problem` says what can be done */
+	size_t reason_at; /* bytes of `problem` that are "server 'NAME' ", at its beginning; or 0 */
+	bool refused;     /* `problem` is an error in the text of the config */
+	bool disabled;    /* also true for servers that are not stdio servers */
+	bool remote;      /* has a URL and no command; `problem` says what can be done */
 	bool required;
 	bool shared;                 /* "share": "identical" */
 	enum config_era era;         /* "era": "legacy" (default), "modern", "auto" */

@@ -51,14 +51,14 @@ static void config_hint_url(const struct config_value *url, char *out, size_t si
 void config_hint_remote(const struct config_value *address, const char *kind,
 			struct config_server *s)
 {
-	char url[160], text[640];
+	char url[160];
 
 	config_hint_url(address, url, sizeof(url));
-	snprintf(text, sizeof(text),
-		 "server '%s' is remote (%s%s%s); killick starts servers that have a 'command', "
-		 "and does not speak to URLs: use it through a program that does, such as "
-		 "\"command\": \"npx\", \"args\": [\"-y\", \"mcp-remote\", \"%s\"]",
-		 s->name, kind, *url ? ", " : "", url, *url ? url : "URL");
-	s->problem = mem_dup(text);
+	config_server_problem(
+		s,
+		"is remote (%s%s%s); killick starts servers that have a 'command', "
+		"and does not speak to URLs: use it through a program that does, such as "
+		"\"command\": \"npx\", \"args\": [\"-y\", \"mcp-remote\", \"%s\"]",
+		kind, *url ? ", " : "", url, *url ? url : "URL");
 	s->remote = true;
 }

@@ -77,6 +77,9 @@ void config_server_done(struct config_server *s);
  * program of that name; the error names the words that belong into 'args'. */
 int config_hint_program(struct config_job *j, const struct config_value *command,
 			const struct config_server *s);
+/* Set the problem of s to "server 'NAME' " and this text. */
+void config_server_problem(struct config_server *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Mark s as remote, and say in its problem what can be done. `kind` is the type of the server. */
 void config_hint_remote(const struct config_value *address, const char *kind,
 			struct config_server *s);
@@ -94,6 +97,9 @@ struct config_env {
 };
 /* Fill in a set of variables. The caller frees envp and names_there, also after a failure. */
 int config_env_read(struct config_job *j, struct config_env *v);
+
+/* Read an object of limits into s->recipe. */
+int config_limits_read(struct config_job *j, const struct config_value *v, struct config_server *s);
 
 /* Read true or false; *out is untouched if the value is absent. */
 int config_value_bool(struct config_job *j, const struct config_value *v, bool *out);

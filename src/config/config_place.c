@@ -508,15 +508,13 @@ static void find_problem(const struct config *c, const struct config_server *s,
 int config_place_server(struct config_job *j, const char *at, struct config_server *s)
 {
 	const struct config_place *p = config_place_find(j->out, s->recipe.environment);
-	char why[300], text[500];
+	char why[300];
 
 	find_problem(j->out, s, p, why, sizeof(why));
 	if (!*why)
 		return copy_place(j, at, p, &s->place);
-	snprintf(text, sizeof(text),
-		 "server '%s' is placed in environment '%.100s' and cannot be started: %s", s->name,
-		 s->recipe.environment, why);
-	s->problem = mem_dup(text);
+	config_server_problem(s, "is placed in environment '%.100s' and cannot be started: %s",
+			      s->recipe.environment, why);
 	return 0;
 }
 

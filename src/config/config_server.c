@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,93 +227,6 @@ static int config_server_read_argv(struct config_job *j, const struct fields *f,
 	return config_value_list(j, &f->of[ARGS], CONFIG_EXPAND, 1, &s->recipe.argv);
 }
 
-/* Returns the limit that `key` names, or LIMIT_COUNT if there is none. */
-static enum limit find_limit(const char *key)
-{
-	int i = 0;
-
-	while (i < LIMIT_COUNT && strcmp(key, recipe_limits[i].key) != 0 &&
-	       !(recipe_limits[i].other_key && strcmp(key, recipe_limits[i].other_key) == 0))
-		i++;
-	return (enum limit)i;
-}
-
-/* An unknown limit is an error: killick cannot enforce it, and the user would believe that it is
- * enforced. */
-static int refuse_limit(struct config_job *j, const char *at, const char *key)
-{
-	char known[120] = "";
-	size_t len = 0;
-
-	for (int i = 0; i < LIMIT_COUNT; i++)
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s'%s'",
-					i == 0                 ? ""
-					: i + 1 == LIMIT_COUNT ? " and "
-							       : ", ",
-					recipe_limits[i].key);
-	assert(len < sizeof(known));
-	return config_refuse(j, at, "'%s' is not a limit; 'limits' can have %s", key, known);
-}
-
-/* Returns the value of a number, or of a size such as "512M"; 0: neither. */
-static unsigned long long limit_value(struct json v, enum option_kind kind)
-{
-	unsigned long long bytes = 0;
-	char text[32];
-	int64_t n = 0;
-
-	if (kind == OPTION_SIZE && json_type(v) == JSON_STRING) {
-		json_string_into(v, text, sizeof(text));
-		return v.len < sizeof(text) && option_size(text, &bytes) == 0 ? bytes : 0;
-	}
-	if (!json_int(v, &n) || n < 0 || (kind == OPTION_COUNT && n > OPTION_COUNT_MAX))
-		return 0;
-	return (unsigned long long)n;
-}
-
-static int config_server_read_limit(struct config_job *j, struct json_iter *it,
-				    struct config_server *s)
-{
-	char key[CONFIG_SHOW_SIZE];
-	enum limit which;
-	unsigned long long *limit;
-
-	config_show(it->key, key);
-	which = find_limit(key);
-	if (which == LIMIT_COUNT)
-		return refuse_limit(j, it->key.at, key);
-	limit = &s->recipe.limits[which];
-	if (*limit)
-		return config_refuse(j, it->key.at, "'limits' has '%s' twice", key);
-	*limit = limit_value(it->value, recipe_limits[which].kind);
-	if (*limit)
-		return 0;
-	if (recipe_limits[which].kind == OPTION_COUNT)
-		return config_refuse(j, it->value.at,
-				     "'limits.%s' must be a whole number from 1 to %d", key,
-				     OPTION_COUNT_MAX);
-	return config_refuse(j, it->value.at,
-			     "'limits.%s' must be a number of bytes or a size such as \"512M\" or "
-			     "\"2G\"",
-			     key);
-}
-
-static int config_server_read_limits(struct config_job *j, const struct config_value *v,
-				     struct config_server *s)
-{
-	struct json_iter it = json_iter(v->v);
-	int r = 0;
-
-	if (v->v.at && json_type(v->v) != JSON_OBJECT)
-		return config_refuse(j, v->v.at, "'limits' must be an object, found %s",
-				     config_type(v->v));
-	while (r == 0 && v->v.at && json_each(&it)) {
-		if (json_type(it.value) != JSON_NULL)
-			r = config_server_read_limit(j, &it, s);
-	}
-	return r;
-}
-
 /* Read where the server runs, before other values, which depend on it. An empty name is refused,
  * because it could mean this machine or another one. */
 static int read_placement(struct config_job *j, const struct config_value *v,
@@ -428,8 +342,7 @@ static int read_rest(struct config_job *j, const struct fields *f, struct config
 	config_server_defaults(s);
 	if ((r = config_server_read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
 	    (r = config_hint_program(j, &f->of[COMMAND], s)) < 0 || (r = read_times(j, f, s)) < 0 ||
-	    (r = read_tools(j, f, s)) < 0 ||
-	    (r = config_server_read_limits(j, &f->of[LIMITS], s)) < 0 ||
+	    (r = read_tools(j, f, s)) < 0 || (r = config_limits_read(j, &f->of[LIMITS], s)) < 0 ||
 	    (r = read_words(j, f, s)) < 0 ||
 	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
 		return r;
@@ -561,6 +474,21 @@ void config_server_done(struct config_server *s)
 	strings_free(s->enabled_tools);
 	strings_free(s->disabled_tools);
 	free(s->stderr_file);
+}
+
+void config_server_problem(struct config_server *s, const char *fmt, ...)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	char rest[640];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(rest, sizeof(rest), fmt, ap);
+	va_end(ap);
+	buf_addf(&text, "server '%s' ", s->name);
+	s->reason_at = text.len;
+	buf_adds(&text, rest);
+	s->problem = buf_take(&text);
 }
 
 void config_server_fail(struct config_server *s, const char *why)

@@ -91,7 +91,6 @@ int64_t server_backoff_ms(const struct server *sv)
 void server_count_failure(struct server *sv)
 {
 	int64_t ready_for_us = sv->ready_us ? loop_now_us() - sv->ready_us : 0;
-	struct killick_error last;
 
 	if (ready_for_us >= STEADY_US)
 		sv->failures = 0;
@@ -103,11 +102,7 @@ void server_count_failure(struct server *sv)
 	if (++sv->failures < FAILURES_MAX)
 		return;
 	sv->broken = true;
-	last = sv->error;
-	error_set(&sv->error, KILLICK_ERR_START,
-		  "server '%s' failed %u times in a row and is not started again until the session "
-		  "is refreshed; last error: %s",
-		  sv->recipe.name, sv->failures, last.text);
+	server_error_broken(sv);
 }
 
 void server_await_way(struct server *sv)

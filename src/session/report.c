@@ -14,8 +14,6 @@
 #include "session/runtime.h"
 #include "session/server.h"
 
-#define LAST_WORDS 3 /* lines of stderr that an error text repeats */
-
 struct ending_note {
 	char *session, *server;
 	struct ending e;
@@ -161,18 +159,6 @@ struct killick_report *report_new(struct endings *es, int64_t began_us)
 
 /* --- texts about the end of a server --- */
 
-static void add_last_words(struct server *sv)
-{
-	char *text = sv->error.text;
-	size_t used = strlen(text);
-	char words[256];
-
-	tail_last(&sv->tail, LAST_WORDS, words, sizeof(words));
-	if (*words)
-		snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr ends with: %s",
-			 words);
-}
-
 static bool is_keepers_fault(const struct link_end *end)
 {
 	if (end->proof == LINK_PROOF_LEASE)
@@ -185,22 +171,20 @@ static void describe_exit(struct server *sv, const struct link_end *end)
 {
 	const char *when = sv->ready_us ? "" : " during its handshake";
 	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
-	const char *name = sv->recipe.name, *sig = status_signal_name(end->exit_signal);
+	const char *sig = status_signal_name(end->exit_signal);
 
 	if (end->proof == LINK_PROOF_LEASE)
-		error_set(&sv->error, KILLICK_ERR_LOST, "server '%s' is lost: %s", name, end->text);
+		server_error_of(sv, KILLICK_ERR_LOST, "is lost: %s", end->text);
 	else if (sv->link->disowned)
-		error_set(&sv->error, code, "server '%s' was ended%s: " LINK_DISOWNED, name, when);
+		server_error_of(sv, code, "was ended%s: " LINK_DISOWNED, when);
 	else if (is_keepers_fault(end))
-		error_set(&sv->error, code,
-			  "the keeper of server '%s' was killed, and the server was ended%s", name,
-			  when);
+		server_error_set(sv, code,
+				 "the keeper of server '%s' was killed, and the server was ended%s",
+				 sv->recipe.name, when);
 	else if (end->exit_signal)
-		error_set(&sv->error, code, "server '%s' was ended by signal %s%s", name,
-			  sig ? sig : "?", when);
+		server_error_of(sv, code, "was ended by signal %s%s", sig ? sig : "?", when);
 	else
-		error_set(&sv->error, code, "server '%s' exited with status %d%s", name,
-			  end->exit_code, when);
+		server_error_of(sv, code, "exited with status %d%s", end->exit_code, when);
 }
 
 static enum ending_why why_ended(const struct server *sv, const struct link_end *end)
@@ -242,11 +226,11 @@ static void reconsider_era(struct server *sv)
 void server_note_end(struct server *sv, const struct link_end *end)
 {
 	if (end->refused)
-		server_not_started(sv, end->text);
+		server_error_not_started(sv, end->text);
 	else if (!sv->why)
 		describe_exit(sv, end);
 	if (!end->refused && !is_asked_for(sv))
-		add_last_words(sv);
+		server_error_quote_stderr(sv);
 	if (!sv->ready_us && !end->refused && !is_asked_for(sv) && !is_keepers_fault(end) &&
 	    end->proof != LINK_PROOF_LEASE && !sv->lost)
 		reconsider_era(sv);

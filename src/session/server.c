@@ -64,7 +64,6 @@
 #define LINGER_MS     250   /* between EOF and the exit that usually follows EOF */
 #define GUARD_MS      10000 /* added to the budget of the keeper */
 #define IN_FLIGHT_MAX 4096
-#define LIFE_MS       1000 /* how often a starting tree is checked */
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
 
@@ -133,12 +132,6 @@ static void server_want(struct server *sv)
 		pool_enqueue(sv->k, sv);
 }
 
-void server_not_started(struct server *sv, const char *why)
-{
-	error_set(&sv->error, KILLICK_ERR_START, "server '%s' could not be started: %.*s",
-		  sv->recipe.name, (int)strcspn(why, "\n"), why);
-}
-
 static void server_gone(struct server *sv);
 
 static void server_start(struct server *sv)
@@ -159,7 +152,7 @@ static void server_start(struct server *sv)
 	tail_done(&sv->tail);
 	opened = server_open_link(sv, &e);
 	if (opened < 0) {
-		server_not_started(sv, e.text);
+		server_error_not_started(sv, e.text);
 		sv->lost = opened == -ENOTCONN;
 		if (sv->lost)
 			sv->error.code = KILLICK_ERR_LOST;
@@ -218,20 +211,13 @@ static void server_stop(struct server *sv, enum ending_why why, enum link_stop h
 
 static void server_too_quiet(struct server *sv)
 {
-	error_set(&sv->error, KILLICK_ERR_START,
-		  "server '%s' showed no sign of life for %.3g s while it started: no output, no "
-		  "CPU time, no input or output of its processes; run its command by hand, or set "
-		  "startupTimeoutSec in its config if it needs longer",
-		  sv->recipe.name, (double)sv->idle_ms / 1000);
+	server_error_quiet(sv);
 	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
 
 static void server_too_slow(struct server *sv)
 {
-	error_set(&sv->error, KILLICK_ERR_START,
-		  "server '%s' did not complete its handshake within %.3g s; "
-		  "raise startupTimeoutSec in its config if it needs longer",
-		  sv->recipe.name, (double)sv->startup_ms / 1000);
+	server_error_slow(sv);
 	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
 
@@ -276,7 +262,7 @@ static void server_back(struct server *sv)
 	if (!sv->lost)
 		return;
 	sv->lost = false;
-	sv->error = (struct killick_error){ .code = 0 };
+	server_error_clear(sv);
 	snprintf(text, sizeof(text), "server '%s': the connection is back", sv->recipe.name);
 	relay_warning(sv, text);
 }
@@ -318,11 +304,7 @@ static void server_escalate(struct server *sv)
 {
 	switch (sv->stop) {
 	case STOP_LINGER:
-		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START,
-			  sv->link->disowned
-				  ? "server '%s': " LINK_DISOWNED
-				  : "server '%s' closed its %s and kept running; it was ended",
-			  sv->recipe.name, sv->deaf ? "stdin" : "stdout");
+		server_error_closed(sv);
 		fail_client(sv, sv->error.code, sv->error.text);
 		server_stop(sv, ENDING_EXIT, LINK_STOP_EOF);
 		break;
@@ -370,7 +352,7 @@ static void server_gone(struct server *sv)
 	}
 	if (sv->again) {
 		sv->again = false;
-		sv->error = (struct killick_error){ .code = 0 };
+		server_error_clear(sv);
 		server_go(sv, KILLICK_IDLE, NO_DEADLINE);
 		pool_enqueue(sv->k, sv);
 		return;

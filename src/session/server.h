@@ -113,7 +113,8 @@ struct server {
 	bool doubted; /* `again` was used; reset when the server is ready */
 	unsigned long long bytes_in, bytes_out; /* bytes_out: without the current link */
 	unsigned long long bytes_stderr;
-	struct killick_error error; /* why the server is not ready, or last ended */
+	struct killick_error error; /* why the server is not ready, or last ended; server_error.c */
+	size_t reason_at, quoted;   /* parts of error.text, as in killick_server_status */
 	struct ending ending;
 	bool has_ended; /* `ending` says how */
 	struct tail tail;
@@ -151,8 +152,22 @@ int64_t server_start_wait_ms(const struct server *sv);
  * cannot be checked. */
 bool server_is_alive(struct server *sv);
 
+/* server_error.c: set `error`, to a sentence or to "server 'NAME' " and the rest of a sentence. */
+void server_error_clear(struct server *sv);
+void server_error_set(struct server *sv, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void server_error_of(struct server *sv, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Append the last lines of the server's stderr. */
+void server_error_quote_stderr(struct server *sv);
 /* The server could not be started. Only the first line of `why` is shown. */
-void server_not_started(struct server *sv, const char *why);
+void server_error_not_started(struct server *sv, const char *why);
+/* No sign of life for idle_ms; no handshake within startup_ms; failed too often in a row. */
+void server_error_quiet(struct server *sv);
+void server_error_slow(struct server *sv);
+void server_error_broken(struct server *sv);
+/* The server has closed its stdin or stdout and kept running. */
+void server_error_closed(struct server *sv);
 
 /* report.c: the tree is gone; fills in `error`, `ending` and `again`. */
 void server_note_end(struct server *sv, const struct link_end *end);

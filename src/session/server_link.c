@@ -44,10 +44,10 @@ static void server_link_on_lost(void *ctx, const char *why)
 
 	assert(sv->site);
 	if (sv->state != KILLICK_STOPPING)
-		error_set(&sv->error, sv->ready_us ? KILLICK_ERR_LOST : KILLICK_ERR_START,
-			  sv->ready_us ? "server '%s': %s"
-				       : "the handshake with server '%s' failed: %s",
-			  sv->recipe.name, why);
+		server_error_set(sv, sv->ready_us ? KILLICK_ERR_LOST : KILLICK_ERR_START,
+				 sv->ready_us ? "server '%s': %s"
+					      : "the handshake with server '%s' failed: %s",
+				 sv->recipe.name, why);
 	server_step(sv, EV_LOST);
 }
 
@@ -77,8 +77,8 @@ static void server_link_on_ready(void *ctx, const struct err *e)
 	struct server *sv = ctx;
 
 	if (e && sv->state != KILLICK_STOPPING)
-		error_set(&sv->error, KILLICK_ERR_START,
-			  "the handshake with server '%s' failed: %s", sv->recipe.name, e->text);
+		server_error_set(sv, KILLICK_ERR_START, "the handshake with server '%s' failed: %s",
+				 sv->recipe.name, e->text);
 	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
 }
 

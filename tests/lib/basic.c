@@ -473,6 +473,40 @@ TEST(names_for_models)
 	lab_close(k);
 }
 
+TEST(status_has_the_parts_of_an_error)
+{
+	struct killick *k = LAB();
+	const struct killick_server_status *const *list;
+	struct killick_session *s = NULL;
+	struct killick_status *st = NULL;
+	struct killick_error e;
+
+	EQ(killick_session_open(
+		   k,
+		   &KILLICK_SESSION_OPTIONS(.config = "{\"mcpServers\":{\"a\":{\"command\":\"/bin/"
+						      "sh\",\"args\":"
+						      "[\"-c\",\"echo oops >&2; exit 3\"]},"
+						      "\"b\":{\"command\":\"/no/such\"},"
+						      "\"c\":{\"url\":\"https://c\"}}}"),
+		   &s, &e),
+	   0);
+	EQ(killick_status(s, &st), 0);
+	list = st->servers;
+	STREQ(list[0]->reason,
+	      "exited with status 3 during its handshake; its stderr ends with: oops");
+	EQ(list[0]->quoted, strlen("; its stderr ends with: oops"));
+	EQ(strlen(list[0]->error), strlen(list[0]->reason) + strlen("server 'a' "));
+	STREQ(list[0]->why, "crash");
+	OK(strncmp(list[1]->reason, "could not be started: cannot run '/no/such'", 43) == 0);
+	EQ(list[1]->quoted, 0);
+	STREQ(list[1]->why, "start");
+	OK(strncmp(list[2]->reason, "is remote (url, https://c); ", 28) == 0);
+	STREQ(list[2]->why, "");
+	killick_status_free(st);
+	lab_end(s);
+	lab_close(k);
+}
+
 TEST(status_of_a_server)
 {
 	struct killick *k = LAB();

@@ -1,0 +1,101 @@
+/* server_error.c - why a server is not ready or last ended: one sentence and its parts; see
+ * server.h
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session/server.h"
+
+#define LAST_LINES 3 /* lines of stderr that an error text repeats */
+
+void server_error_clear(struct server *sv)
+{
+	sv->error = (struct killick_error){ .code = 0 };
+	sv->reason_at = sv->quoted = 0;
+}
+
+void server_error_set(struct server *sv, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	server_error_clear(sv);
+	sv->error.code = code;
+	va_start(ap, fmt);
+	vsnprintf(sv->error.text, sizeof(sv->error.text), fmt, ap);
+	va_end(ap);
+}
+
+void server_error_of(struct server *sv, int code, const char *fmt, ...)
+{
+	size_t len;
+	va_list ap;
+
+	server_error_set(sv, code, "server '%s' ", sv->recipe.name);
+	len = sv->reason_at = strlen(sv->error.text);
+	va_start(ap, fmt);
+	vsnprintf(sv->error.text + len, sizeof(sv->error.text) - len, fmt, ap);
+	va_end(ap);
+}
+
+void server_error_quote_stderr(struct server *sv)
+{
+	char *text = sv->error.text;
+	size_t used = strlen(text);
+	char lines[256];
+
+	tail_last(&sv->tail, LAST_LINES, lines, sizeof(lines));
+	if (!*lines)
+		return;
+	snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr ends with: %s", lines);
+	sv->quoted = strlen(text) - used;
+}
+
+void server_error_broken(struct server *sv)
+{
+	struct killick_error last = sv->error;
+	size_t own = strlen(last.text) - sv->quoted, used, len;
+
+	server_error_of(sv, KILLICK_ERR_START,
+			"failed %u times in a row and is not started again until the session is "
+			"refreshed; last error: ",
+			sv->failures);
+	used = strlen(sv->error.text);
+	snprintf(sv->error.text + used, sizeof(sv->error.text) - used, "%s", last.text);
+	len = strlen(sv->error.text);
+	sv->quoted = len > used + own ? len - used - own : 0;
+}
+
+void server_error_not_started(struct server *sv, const char *why)
+{
+	server_error_of(sv, KILLICK_ERR_START, "could not be started: %.*s",
+			(int)strcspn(why, "\n"), why);
+}
+
+void server_error_quiet(struct server *sv)
+{
+	server_error_of(sv, KILLICK_ERR_START,
+			"showed no sign of life for %.3g s while it started: no output, no CPU "
+			"time, no input or output of its processes; run its command by hand, or "
+			"set startupTimeoutSec in its config if it needs longer",
+			(double)sv->idle_ms / 1000);
+}
+
+void server_error_slow(struct server *sv)
+{
+	server_error_of(sv, KILLICK_ERR_START,
+			"did not complete its handshake within %.3g s; raise startupTimeoutSec in "
+			"its config if it needs longer",
+			(double)sv->startup_ms / 1000);
+}
+
+void server_error_closed(struct server *sv)
+{
+	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;
+
+	if (sv->link->disowned)
+		server_error_set(sv, code, "server '%s': " LINK_DISOWNED, sv->recipe.name);
+	else
+		server_error_of(sv, code, "closed its %s and kept running; it was ended",
+				sv->deaf ? "stdin" : "stdout");
+}
