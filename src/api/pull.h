@@ -8,8 +8,6 @@
 
 #include "killick/killick.h"
 
-struct killick_request;
-
 void pull_on_event(void *ctx, const struct killick_event *ev);
 void pull_on_ask(void *ctx, struct killick_ask *ask);
 void pull_on_progress(void *ctx, const struct killick_progress *p);

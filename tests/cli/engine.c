@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../t.h"
 #include "base/auto.h"
 #include "base/strings.h"
+#include "cli/linux/engine_call.h"
 #include "cli/linux/engine_program.h"
 #include "cli/linux/engine_spec.h"
+#include "keeper/linux/clock.h"
 #include "keeper/linux/container.h"
 
 #define WORDS(...) ((char *const[]){ __VA_ARGS__, NULL })
@@ -324,4 +327,13 @@ TEST(engine_program_may_be_writable_for_the_group_of_its_user)
 	EQ(chmod(path, 0777), 0);
 	OK(!engine_program_is_trusted(path));
 	OK(!engine_program_is_trusted(t_audit.dir));
+}
+
+TEST(engine_call_leaves_no_zombie_of_a_command_that_was_killed)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+
+	EQ(ENGINE_CALL(WORDS((char *)"sleep"), clock_us() + 50000, &text, "1000"), -ETIMEDOUT);
+	EQ(waitpid(-1, NULL, WNOHANG | __WALL), -1);
+	EQ(errno, ECHILD);
 }

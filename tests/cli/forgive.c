@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shell.h"
@@ -375,6 +376,34 @@ TEST(a_long_name_of_an_argument_is_known, .timeout_ms = TEST_MS)
 	bad[150] = '=';
 	RUN(64, "call", "t", bad, "--", "sh", "tool");
 	SAYS("tool 't' has no argument 'nnn");
+}
+
+/* Does each character of the text have all its bytes? */
+static bool is_whole(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text == 0xc3 && ((unsigned char)text[1] & 0xc0) != 0x80)
+			return false;
+	return true;
+}
+
+TEST(doctor_cuts_lines_between_characters, .timeout_ms = TEST_MS)
+{
+	begin();
+	setenv("LC_ALL", "C.UTF-8", 1);
+	for (int shift = 0; shift < 2; shift++) {
+		char dir[400], *at = dir + snprintf(dir, sizeof(dir), "%s/%s", t_audit.dir,
+						    shift ? "x" : "");
+
+		for (int i = 0; i < 100; i++)
+			at += snprintf(at, 3, "\xc3\xa9");
+		OK(mkdir(dir, 0700) == 0);
+		setenv("KILLICK_RUNTIME_DIR", dir, 1);
+		run("doctor", NULL);
+		PRINTS("\xc3\xa9");
+		if (!is_whole(out))
+			FAIL("a character is cut: %s", out);
+	}
 }
 
 TEST(values_of_arguments_are_checked_before_the_call, .timeout_ms = TEST_MS)

@@ -10,6 +10,7 @@
 #include "base/emit.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/doctor_clients.h"
 #include "engine.h"
@@ -98,6 +99,8 @@ static void fact(const char *label, const char *text, bool whole)
 
 		if (!whole && len > room) {
 			for (n = room; n > room / 2 && at[n] != ' ' && at[n - 1] != '/';)
+				n--;
+			while (n > 1 && utf8_is_tail((unsigned char)at[n]))
 				n--;
 		}
 		printf("  %-*s%.*s\n", LABEL_WIDTH, label, (int)n, at);

@@ -15,6 +15,7 @@
 #include "keeper/linux/clock.h"
 #include "keeper/linux/signals.h"
 
+#define KILL_US  1000000 /* time limit for the exit of a command that was killed */
 #define PAUSE_MS 5 /* interval of the checks whether a command that closed its output has ended */
 
 static _Noreturn void engine_exec(const char *program, char **argv, int out)
@@ -91,7 +92,7 @@ int engine_call(const char *program, char *const *engine, const char *const *wor
 	close(fds[0]);
 	if (r < 0 && pid > 0) {
 		kill(pid, SIGKILL);
-		waitpid(pid, NULL, WNOHANG | __WALL);
+		engine_wait(pid, clock_us() + KILL_US); /* execv would pass a zombie on */
 	}
 	return r;
 }

@@ -1,6 +1,7 @@
 /* engine_call.h - runs one command of a container engine, with a deadline.
  *
- * Threads: one.  Blocking: until the command ends, at most until the deadline.
+ * Threads: one.  Blocking: until the command ends, at most until the deadline, and 1 s for a
+ * command that was killed.
  */
 #pragma once
 

@@ -113,7 +113,7 @@ static int open_same(const struct proc *p)
 }
 
 /* The processes that are being ended, each identified by pid and start time. */
-struct hunt {
+struct orphan_hunt {
 	struct prey {
 		pid_t pid;
 		unsigned long long start;
@@ -124,7 +124,7 @@ struct hunt {
 	int denied; /* errno of the last refused signal */
 };
 
-static void hunt_done(struct hunt *h)
+static void orphan_hunt_done(struct orphan_hunt *h)
 {
 	for (size_t i = 0; i < h->count; i++)
 		fd_drop(&h->list[i].fd);
@@ -133,7 +133,7 @@ static void hunt_done(struct hunt *h)
 	h->count = 0;
 }
 
-static bool hunt_add(struct hunt *h, const struct proc *p)
+static bool orphan_hunt_add(struct orphan_hunt *h, const struct proc *p)
 {
 	int fd = p->st.state == 'Z' ? -1 : open_same(p);
 
@@ -148,7 +148,8 @@ static bool hunt_add(struct hunt *h, const struct proc *p)
 /* Does p belong to the hunted processes? p is a child of a hunted process, or in a session or group
  * that a hunted process leads. The pid of a dead leader is not reused as long as its session or
  * group has members. */
-static bool hunt_claims(const struct hunt *h, const struct procs *ps, const struct proc *p)
+static bool orphan_hunt_claims(const struct orphan_hunt *h, const struct procs *ps,
+			       const struct proc *p)
 {
 	bool claimed = false;
 
@@ -168,20 +169,20 @@ static bool hunt_claims(const struct hunt *h, const struct procs *ps, const stru
 }
 
 /* Add all processes of the snapshot that belong to the hunt. Returns how many were new. */
-static size_t hunt_gather(struct hunt *h, const struct procs *ps)
+static size_t orphan_hunt_gather(struct orphan_hunt *h, const struct procs *ps)
 {
 	size_t before = h->count, round;
 
 	do {
 		round = h->count;
 		for (size_t i = 0; i < ps->count && h->count < FAMILY_MAX; i++)
-			if (hunt_claims(h, ps, &ps->list[i]))
-				hunt_add(h, &ps->list[i]);
+			if (orphan_hunt_claims(h, ps, &ps->list[i]))
+				orphan_hunt_add(h, &ps->list[i]);
 	} while (h->count != round);
 	return h->count - before;
 }
 
-static void hunt_signal(struct hunt *h, int sig)
+static void orphan_hunt_signal(struct orphan_hunt *h, int sig)
 {
 	for (size_t i = 0; i < h->count; i++)
 		if (h->list[i].fd >= 0 &&
@@ -191,7 +192,7 @@ static void hunt_signal(struct hunt *h, int sig)
 }
 
 /* Wait until all processes have exited, up to the time limit. Returns how many are left. */
-static size_t hunt_wait(struct hunt *h, long long budget_ms)
+static size_t orphan_hunt_wait(struct orphan_hunt *h, long long budget_ms)
 {
 	AUTO(mem_drop) struct pollfd *polls = mem_grow(NULL, h->count, sizeof(*polls));
 	long long end_us = clock_us() + budget_ms * 1000, left_us;
@@ -213,7 +214,7 @@ static size_t hunt_wait(struct hunt *h, long long budget_ms)
 }
 
 /* Kill, scan for new processes, and repeat until all are gone or the budget is used up. */
-static size_t orphan_kill_all(struct hunt *h)
+static size_t orphan_kill_all(struct orphan_hunt *h)
 {
 	long long end_us = clock_us() + KILL_MS * 1000LL;
 	size_t left, born;
@@ -221,30 +222,31 @@ static size_t orphan_kill_all(struct hunt *h)
 	do {
 		AUTO(procs_done) struct procs ps = PROCS_INIT;
 
-		hunt_signal(h, SIGKILL);
-		left = hunt_wait(h, ROUND_MS);
-		born = procs_read(&ps) == 0 ? hunt_gather(h, &ps) : 0;
+		orphan_hunt_signal(h, SIGKILL);
+		left = orphan_hunt_wait(h, ROUND_MS);
+		born = procs_read(&ps) == 0 ? orphan_hunt_gather(h, &ps) : 0;
 	} while ((left || born) && clock_us() < end_us);
 	return left + born;
 }
 
 int orphan_end(const struct procs *ps, const struct orphan *o, struct err *e)
 {
-	AUTO(hunt_done) struct hunt h = { .list = NULL };
+	AUTO(orphan_hunt_done) struct orphan_hunt h = { .list = NULL };
 	pid_t self = getpid();
 	size_t left;
 
 	assert(o->proc->st.pid > 1);
-	if (!hunt_add(&h, o->proc))
+	if (!orphan_hunt_add(&h, o->proc))
 		return err_set(e, -ESRCH, "process %d has ended by itself", o->proc->st.pid);
-	hunt_gather(&h, ps);
+	orphan_hunt_gather(&h, ps);
 	for (size_t i = 0; i < h.count; i++)
 		if (h.list[i].pid == self)
 			return err_set(e, -EBUSY, "this command is a descendant of process %d",
 				       o->proc->st.pid);
-	hunt_signal(&h, SIGTERM);
-	hunt_signal(&h, SIGCONT); /* a stopped process handles SIGTERM only when it continues */
-	hunt_wait(&h, TERM_MS);
+	orphan_hunt_signal(&h, SIGTERM);
+	/* a stopped process handles SIGTERM only when it continues */
+	orphan_hunt_signal(&h, SIGCONT);
+	orphan_hunt_wait(&h, TERM_MS);
 	left = orphan_kill_all(&h);
 	if (left)
 		return err_set(e, h.denied ? -h.denied : -ETIMEDOUT,
