@@ -49,8 +49,11 @@ static int notify_send(struct lease *l, const char *method, struct json params,
 	if (r == -EMSGSIZE)
 		return error_set(e, KILLICK_ERR_PROTOCOL, "the notification is too long");
 	server_check(l->server);
-	return error_set(e, r == -ESTALE ? KILLICK_ERR_SYSTEM : KILLICK_ERR_BUSY,
-			 "server '%s' does not read what it is sent", lease_name(l));
+	return error_set(e, r == -ESTALE ? KILLICK_ERR_SYSTEM : KILLICK_ERR_BUSY, "server '%s': %s",
+			 lease_name(l),
+			 r == -ENOBUFS  ? "the server does not read its stdin"
+			 : r == -ESTALE ? LINK_DISOWNED
+					: "the server has closed its stdin");
 }
 
 int killick_notify(struct killick_session *s, const char *server, const char *method,

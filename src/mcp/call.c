@@ -310,7 +310,7 @@ void call_send(struct client_call *call)
 			   call->client->spec->message_limit);
 	else
 		call_later(call, KILLICK_ERR_BUSY, NULL, "%s",
-			   r == -ENOBUFS  ? "the server does not read what it is sent"
+			   r == -ENOBUFS  ? "the server does not read its stdin"
 			   : r == -ESTALE ? LINK_DISOWNED
 					  : "the server has closed its stdin");
 }

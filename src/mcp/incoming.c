@@ -292,7 +292,7 @@ static void incoming_ask_put(struct client *c, struct ask *a, struct json params
 		return;
 	a = ask_find(c, number);
 	if (a)
-		incoming_ask_decline(a, "nobody is there to answer");
+		incoming_ask_decline(a, "no handler can answer this request");
 }
 
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params)

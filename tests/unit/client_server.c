@@ -198,7 +198,8 @@ TEST(asks_are_answered_declined_or_refused)
 	STREQ(world_sent(&w), "");
 	w.refuse_asks = true;
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"roots/list\"}");
-	OK(strstr(world_sent(&w), "\"id\":4,\"error\":{\"code\":-32603"));
+	STREQ(world_sent(&w), "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32603,"
+			      "\"message\":\"no handler can answer this request\"}}");
 	w.refuse_asks = false;
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"roots/list\"}");
 	client_answer(w.client, w.asks[4].number, "{\"roots\":[}", 11);
