@@ -104,7 +104,7 @@ void cell_finish(void)
 
 /* --- the command line that the client starts --- */
 
-static void add_server(const struct cell *c, const struct trial *t, wchar_t *line)
+static void cell_add_server(const struct cell *c, const struct trial *t, wchar_t *line)
 {
 	bool cmd = !wcscmp(c->mode, L"cmd"), shim = !wcscmp(c->mode, L"shim");
 	wchar_t rest[100];
@@ -129,7 +129,7 @@ static void cell_line(const struct cell *c, const struct trial *t, wchar_t *line
 		child_quote(line, LINE_ROOM, t->report);
 		wcscat(line, L" --");
 	}
-	add_server(c, t, line);
+	cell_add_server(c, t, line);
 	if (c->way == WAY_CMD)
 		wcscat(line, L"\"");
 }

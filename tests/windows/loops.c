@@ -31,7 +31,7 @@ static volatile LONG seen; /* rounds in which a process of the server had starte
 
 static const wchar_t *program;
 
-static void add_command(wchar_t *line, const wchar_t *mode, const wchar_t *tag, DWORD owner)
+static void loops_add_command(wchar_t *line, const wchar_t *mode, const wchar_t *tag, DWORD owner)
 {
 	wchar_t rest[100];
 
@@ -43,7 +43,7 @@ static void add_command(wchar_t *line, const wchar_t *mode, const wchar_t *tag, 
 }
 
 /* Sleep takes whole milliseconds, and more. */
-static void wait_us(unsigned us)
+static void loops_wait_us(unsigned us)
 {
 	double until = child_now_ms() + us / 1e3;
 
@@ -53,13 +53,13 @@ static void wait_us(unsigned us)
 		Sleep(0);
 }
 
-static unsigned random_below(unsigned *state, unsigned limit)
+static unsigned loops_random(unsigned *state, unsigned limit)
 {
 	*state = *state * 1664525U + 1013904223U;
 	return (*state >> 8) % limit;
 }
 
-static void run_round(unsigned us)
+static void loops_run_round(unsigned us)
 {
 	struct verdict v;
 	struct child c;
@@ -68,13 +68,13 @@ static void run_round(unsigned us)
 	int left;
 
 	verdict_open(&v);
-	add_command(line, L"daemon", v.tag, GetCurrentProcessId());
+	loops_add_command(line, L"daemon", v.tag, GetCurrentProcessId());
 	if (child_start(&c, &(struct child_spec){ .line = line })) {
 		tap_note("cannot start killick");
 		InterlockedIncrement(&bad_rounds);
 		return;
 	}
-	wait_us(us);
+	loops_wait_us(us);
 	InterlockedAdd(&seen, verdict_count(&v, text, sizeof(text)) > 1);
 	TerminateProcess(c.process, 1);
 	verdict_await_empty(&v, EMPTY_MS, text, sizeof(text), &left);
@@ -87,21 +87,21 @@ static void run_round(unsigned us)
 	verdict_close(&v);
 }
 
-static DWORD WINAPI run_rounds(void *arg)
+static DWORD WINAPI loops_run_rounds(void *arg)
 {
 	unsigned state = seed * 7919U + (unsigned)(ULONG_PTR)arg;
 
 	while (InterlockedIncrement(&next_round) <= rounds)
-		run_round(random_below(&state, LAST_KILL_US));
+		loops_run_round(loops_random(&state, LAST_KILL_US));
 	return 0;
 }
 
-static void kill_early(void)
+static void loops_kill_early(void)
 {
 	HANDLE threads[MAXIMUM_WAIT_OBJECTS];
 
 	for (int i = 0; i < jobs; i++)
-		threads[i] = CreateThread(NULL, 0, run_rounds, (void *)(ULONG_PTR)i, 0, NULL);
+		threads[i] = CreateThread(NULL, 0, loops_run_rounds, (void *)(ULONG_PTR)i, 0, NULL);
 	WaitForMultipleObjects((DWORD)jobs, threads, TRUE, INFINITE);
 	tap_note("seed %u; in %ld of %d rounds the server had started", seed, seen, rounds);
 	tap_result(!bad_rounds, NULL, "killick terminated within its first 80 ms, %d times",
@@ -109,7 +109,7 @@ static void kill_early(void)
 }
 
 /* Wait until so many servers said that they are ready. */
-static bool await_ready(struct child *owner, int count)
+static bool loops_await_ready(struct child *owner, int count)
 {
 	double until = child_now_ms() + START_MS;
 	char line[256];
@@ -124,7 +124,7 @@ static bool await_ready(struct child *owner, int count)
 	return count == 0;
 }
 
-static bool start_servers(struct child *owner, const wchar_t *tag)
+static bool loops_start_servers(struct child *owner, const wchar_t *tag)
 {
 	wchar_t line[LINE_ROOM];
 	char text[LINE_ROOM * 3], word[64];
@@ -137,16 +137,16 @@ static bool start_servers(struct child *owner, const wchar_t *tag)
 		/* each server counts its own processes; the tag of all is the beginning */
 		swprintf(own_tag, 40, L"%ls-%d", tag, i);
 		*line = L'\0';
-		add_command(line, L"child", own_tag, owner->pid);
+		loops_add_command(line, L"child", own_tag, owner->pid);
 		if (!child_tell(owner, "start ") ||
 		    !child_tell(owner, child_utf8(line, text, sizeof(text))) ||
 		    !child_tell(owner, "\n"))
 			return false;
 	}
-	return await_ready(owner, servers);
+	return loops_await_ready(owner, servers);
 }
 
-static void kill_owner_of_many(void)
+static void loops_kill_owner(void)
 {
 	struct verdict v;
 	struct child owner;
@@ -163,7 +163,7 @@ static void kill_owner_of_many(void)
 		tap_result(false, NULL, "cannot start the client");
 		return;
 	}
-	ready = start_servers(&owner, v.tag);
+	ready = loops_start_servers(&owner, v.tag);
 	before = verdict_count(&v, text, sizeof(text));
 	tap_note("%d processes ready in %.1f s", before, (child_now_ms() - start) / 1e3);
 	TerminateProcess(owner.process, 1);
@@ -178,7 +178,7 @@ static void kill_owner_of_many(void)
 	verdict_close(&v);
 }
 
-static const wchar_t *parse(int argc, wchar_t **argv)
+static const wchar_t *loops_parse(int argc, wchar_t **argv)
 {
 	const wchar_t *killick = NULL;
 
@@ -212,7 +212,7 @@ int wmain(int argc, wchar_t **argv)
 
 	if (argc == 2 && !wcscmp(argv[1], L"owner"))
 		return owner_main();
-	killick = parse(argc, argv);
+	killick = loops_parse(argc, argv);
 	if (!killick) {
 		fprintf(stderr, "loops: usage: loops KILLICK.EXE [options]; see loops.c\n");
 		return 64;
@@ -221,8 +221,8 @@ int wmain(int argc, wchar_t **argv)
 	program = self;
 	if (!cell_prepare(killick))
 		return 69;
-	kill_early();
-	kill_owner_of_many();
+	loops_kill_early();
+	loops_kill_owner();
 	cell_finish();
 	return tap_finish();
 }

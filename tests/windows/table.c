@@ -37,7 +37,7 @@ static const wchar_t *killick, *expect_file = L"table.expect", *only_mode, *only
 static bool print, wine;
 static int jobs = 4;
 
-static bool is_wanted(const wchar_t *only, const char *name)
+static bool table_wants(const wchar_t *only, const char *name)
 {
 	wchar_t text[32];
 
@@ -45,17 +45,17 @@ static bool is_wanted(const wchar_t *only, const char *name)
 	return !only || !wcscmp(only, text);
 }
 
-static void add_row(const char *mode, enum cell_way way, const char *word)
+static void table_add_row(const char *mode, enum cell_way way, const char *word)
 {
 	struct row *r = &rows[row_count];
 
-	if (strlen(word) != END_COUNT || !is_wanted(only_mode, mode) ||
-	    !is_wanted(only_way, cell_way_names[way]) || row_count == MAX_MODES * WAY_COUNT)
+	if (strlen(word) != END_COUNT || !table_wants(only_mode, mode) ||
+	    !table_wants(only_way, cell_way_names[way]) || row_count == MAX_MODES * WAY_COUNT)
 		return;
 	swprintf(r->mode, 24, L"%hs", mode);
 	r->way = way;
 	for (int e = 0; e < END_COUNT; e++) {
-		r->expect[e] = is_wanted(only_ending, cell_ending_names[e]) ? word[e] : '-';
+		r->expect[e] = table_wants(only_ending, cell_ending_names[e]) ? word[e] : '-';
 		if (r->expect[e] == 'w')
 			r->expect[e] = wine ? 'E' : '.';
 		r->cells[e] = (struct cell){ .mode = r->mode,
@@ -69,7 +69,7 @@ static void add_row(const char *mode, enum cell_way way, const char *word)
 }
 
 /* A line: mode, then one word of END_COUNT letters per way. `#` starts a comment. */
-static bool read_expect(void)
+static bool table_read(void)
 {
 	FILE *f = _wfopen(expect_file, L"r");
 	char line[256], mode[24], word[WAY_COUNT][16];
@@ -79,14 +79,14 @@ static bool read_expect(void)
 					     word[2]) != 1 + WAY_COUNT)
 			continue;
 		for (int w = 0; w < WAY_COUNT; w++)
-			add_row(mode, (enum cell_way)w, word[w]);
+			table_add_row(mode, (enum cell_way)w, word[w]);
 	}
 	if (f)
 		fclose(f);
 	return row_count > 0;
 }
 
-static void judge_row(struct row *r)
+static void table_judge_row(struct row *r)
 {
 	char counts[64] = "", times[100] = "";
 	bool ok = true;
@@ -114,7 +114,7 @@ static void judge_row(struct row *r)
 		   counts, times);
 }
 
-static DWORD WINAPI run_cells(void *unused)
+static DWORD WINAPI table_run_cells(void *unused)
 {
 	LONG i;
 
@@ -128,12 +128,12 @@ static DWORD WINAPI run_cells(void *unused)
 		cell_run(&r->cells[e]);
 		InterlockedAdd(&disagreements, r->cells[e].judges_disagree);
 		if (InterlockedDecrement(&r->left) == 0)
-			judge_row(r);
+			table_judge_row(r);
 	}
 	return 0;
 }
 
-static void print_table(void)
+static void table_print(void)
 {
 	for (int i = 0; i < row_count; i++) {
 		if (i == 0 || wcscmp(rows[i].mode, rows[i - 1].mode))
@@ -145,7 +145,7 @@ static void print_table(void)
 	printf("\n");
 }
 
-static bool parse(int argc, wchar_t **argv)
+static bool table_parse(int argc, wchar_t **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		wchar_t *value = i + 1 < argc ? argv[i + 1] : L"";
@@ -171,7 +171,7 @@ static bool parse(int argc, wchar_t **argv)
 	return killick && jobs > 0 && jobs <= MAXIMUM_WAIT_OBJECTS;
 }
 
-static void run_table(void)
+static void table_run(void)
 {
 	HANDLE threads[MAXIMUM_WAIT_OBJECTS];
 	double start = child_now_ms();
@@ -180,11 +180,11 @@ static void run_table(void)
 	       cell_ending_names[2], cell_ending_names[3], cell_ending_names[4]);
 	fflush(stdout);
 	for (int i = 0; i < jobs; i++)
-		threads[i] = CreateThread(NULL, 0, run_cells, NULL, 0, NULL);
+		threads[i] = CreateThread(NULL, 0, table_run_cells, NULL, 0, NULL);
 	WaitForMultipleObjects((DWORD)jobs, threads, TRUE, INFINITE);
 	tap_result(!disagreements, NULL, "both judges see the same in every cell");
 	if (print)
-		print_table();
+		table_print();
 	tap_note("%d rows in %.1f s", row_count, (child_now_ms() - start) / 1e3);
 }
 
@@ -194,18 +194,18 @@ int wmain(int argc, wchar_t **argv)
 {
 	if (argc == 2 && !wcscmp(argv[1], L"owner"))
 		return owner_main();
-	if (!parse(argc, argv)) {
+	if (!table_parse(argc, argv)) {
 		fprintf(stderr, "table: usage: table KILLICK.EXE [options]; see table.c\n");
 		return 64;
 	}
 	wine = GetProcAddress(GetModuleHandleW(L"ntdll"), "wine_get_version");
-	if (!read_expect()) {
+	if (!table_read()) {
 		fprintf(stderr, "table: no such cell in '%ls'\n", expect_file);
 		return 64;
 	}
 	if (!cell_prepare(killick))
 		return 69;
-	run_table();
+	table_run();
 	cell_finish();
 	return tap_finish();
 }

@@ -43,7 +43,7 @@ void verdict_mark(const wchar_t *tag)
 
 /* --- inside --- */
 
-static unsigned long long birth_of(HANDLE process)
+static unsigned long long verdict_birth(HANDLE process)
 {
 	FILETIME made, gone, kernel, user;
 
@@ -54,7 +54,7 @@ static unsigned long long birth_of(HANDLE process)
 
 /* Wine has no ProcessCommandLineInformation: the command line as it is in the memory of the
  * process. */
-static bool read_command_line(HANDLE process, wchar_t *out, size_t size)
+static bool verdict_command_line(HANDLE process, wchar_t *out, size_t size)
 {
 	PROCESS_BASIC_INFORMATION info;
 	RTL_USER_PROCESS_PARAMETERS params;
@@ -76,7 +76,7 @@ static bool read_command_line(HANDLE process, wchar_t *out, size_t size)
 	return true;
 }
 
-static bool has_tag(HANDLE process, const wchar_t *tag)
+static bool verdict_has_tag(HANDLE process, const wchar_t *tag)
 {
 	static __thread union {
 		UNICODE_STRING text;
@@ -89,10 +89,10 @@ static bool has_tag(HANDLE process, const wchar_t *tag)
 		line.text.Buffer[line.text.Length / 2] = L'\0';
 		return wcsstr(line.text.Buffer, tag);
 	}
-	return read_command_line(process, line.room, 33000) && wcsstr(line.room, tag);
+	return verdict_command_line(process, line.room, 33000) && wcsstr(line.room, tag);
 }
 
-static struct verdict_member *find_member(struct verdict *v, DWORD pid)
+static struct verdict_member *verdict_find(struct verdict *v, DWORD pid)
 {
 	for (int i = 0; i < v->count; i++)
 		if (v->members[i].pid == pid && WaitForSingleObject(v->members[i].process, 0))
@@ -101,22 +101,22 @@ static struct verdict_member *find_member(struct verdict *v, DWORD pid)
 }
 
 /* Is the process new here, and of this trial? */
-static bool take_process(struct verdict *v, const PROCESSENTRY32W *e)
+static bool verdict_take(struct verdict *v, const PROCESSENTRY32W *e)
 {
-	struct verdict_member *parent = find_member(v, e->th32ParentProcessID);
+	struct verdict_member *parent = verdict_find(v, e->th32ParentProcessID);
 	HANDLE h;
 	unsigned long long birth;
 
-	if (v->count == VERDICT_MAX || find_member(v, e->th32ProcessID))
+	if (v->count == VERDICT_MAX || verdict_find(v, e->th32ProcessID))
 		return false;
 	h = OpenProcess(MEMBER_ACCESS | PROCESS_VM_READ, FALSE, e->th32ProcessID);
 	if (!h) /* killick lets nobody read its memory */
 		h = OpenProcess(MEMBER_ACCESS, FALSE, e->th32ProcessID);
 	if (!h)
 		return false;
-	birth = birth_of(h);
+	birth = verdict_birth(h);
 	if (WaitForSingleObject(h, 0) == WAIT_OBJECT_0 ||
-	    (e->th32ProcessID != v->first && !has_tag(h, v->tag) &&
+	    (e->th32ProcessID != v->first && !verdict_has_tag(h, v->tag) &&
 	     !(parent && parent->birth <= birth))) {
 		CloseHandle(h);
 		return false;
@@ -128,7 +128,7 @@ static bool take_process(struct verdict *v, const PROCESSENTRY32W *e)
 	return true;
 }
 
-static void look_again(struct verdict *v)
+static void verdict_look_again(struct verdict *v)
 {
 	PROCESSENTRY32W e = { .dwSize = sizeof(e) };
 	HANDLE all = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
@@ -137,7 +137,7 @@ static void look_again(struct verdict *v)
 	while (more) { /* until no process was found whose parent came later in the list */
 		more = false;
 		for (BOOL ok = Process32FirstW(all, &e); ok; ok = Process32NextW(all, &e))
-			more |= take_process(v, &e);
+			more |= verdict_take(v, &e);
 	}
 	CloseHandle(all);
 }
@@ -145,7 +145,7 @@ static void look_again(struct verdict *v)
 void verdict_look(struct verdict *v, DWORD first)
 {
 	v->first = first;
-	look_again(v);
+	verdict_look_again(v);
 	v->first = 0; /* from now on the number may be that of another process */
 }
 
@@ -154,7 +154,7 @@ int verdict_count_inside(struct verdict *v, char *text, size_t size)
 	size_t used = 0;
 	int left = 0;
 
-	look_again(v);
+	verdict_look_again(v);
 	*text = '\0';
 	for (int i = 0; i < v->count; i++) {
 		if (WaitForSingleObject(v->members[i].process, 0) == WAIT_OBJECT_0)
@@ -170,7 +170,7 @@ int verdict_count_inside(struct verdict *v, char *text, size_t size)
 /* --- outside --- */
 
 /* One question and its answer, a line that starts with a number. */
-static int ask(const char *word, const wchar_t *tag, char *text, size_t size)
+static int verdict_ask(const char *word, const wchar_t *tag, char *text, size_t size)
 {
 	char line[1024] = "";
 	int n = -1, at = 0;
@@ -192,7 +192,8 @@ static int ask(const char *word, const wchar_t *tag, char *text, size_t size)
 
 int verdict_count(struct verdict *v, char *text, size_t size)
 {
-	return outside ? ask("count", v->tag, text, size) : verdict_count_inside(v, text, size);
+	return outside ? verdict_ask("count", v->tag, text, size)
+		       : verdict_count_inside(v, text, size);
 }
 
 double verdict_await_empty(struct verdict *v, double ms, char *text, size_t size, int *out_left)
@@ -212,7 +213,7 @@ void verdict_scrub(struct verdict *v)
 	char text[200];
 
 	if (outside)
-		ask("scrub", v->tag, NULL, 0);
+		verdict_ask("scrub", v->tag, NULL, 0);
 	for (int round = 0; round < 100 && verdict_count_inside(v, text, sizeof(text)); round++) {
 		for (int i = 0; i < v->count; i++)
 			TerminateProcess(v->members[i].process, 1);
