@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
+/* after windows.h */
+#include <tlhelp32.h>
 
 #include <killick/killick.h>
 
@@ -21,6 +23,8 @@
 #define SERVERS  3
 #define BULK     (3 << 20)
 #define BULKS    5
+#define ROUNDS   20
+#define EARLY_MS 400 /* a host needs about 300 ms until its session is open */
 #define WAIT_MS  20000
 #define PIDS_MAX 8
 #define ECHO     "echo"
@@ -435,6 +439,44 @@ static void test_host_ends(const char *mode, int count)
 		CloseHandle(host);
 }
 
+/* How many processes of the server's program exist on this machine. */
+static int count_servers(void)
+{
+	const char *name = server_exe + strlen(server_exe);
+	PROCESSENTRY32 e = { .dwSize = sizeof(e) };
+	HANDLE all = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+	int count = 0;
+
+	while (name > server_exe && !strchr("\\/", name[-1]))
+		name--;
+	for (BOOL more = Process32First(all, &e); more; more = Process32Next(all, &e))
+		count += _stricmp(e.szExeFile, name) == 0;
+	CloseHandle(all);
+	return count;
+}
+
+/* Terminate hosts at random moments: before, while and after their session opens. */
+static void test_host_ends_early(void)
+{
+	int left = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		FILE *f = NULL;
+		HANDLE host = start_host("child", &f);
+
+		Sleep((DWORD)(rand() % EARLY_MS));
+		TerminateProcess(host, 1);
+		WaitForSingleObject(host, INFINITE);
+		CloseHandle(host);
+		if (f)
+			fclose(f);
+	}
+	for (int ms = 0; (left = count_servers()) > 0 && ms < WAIT_MS; ms += 10)
+		Sleep(10);
+	check(left == 0, "%d hosts that are terminated in their first %d ms leave no process",
+	      ROUNDS, EARLY_MS);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
@@ -456,6 +498,7 @@ int main(int argc, char **argv)
 	test_host_ends("polite", 1);
 	test_host_ends("child", 2);
 	test_host_ends("deaf", 1);
+	test_host_ends_early();
 	printf("1..%d\n", done);
 	return failed ? 1 : 0;
 }
