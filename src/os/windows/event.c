@@ -12,7 +12,7 @@ int event_open(void)
 
 	if (!h)
 		return error_of(GetLastError());
-	fd = table_add(h, TABLE_EVENT);
+	fd = table_assign(h, TABLE_EVENT);
 	if (fd < 0)
 		CloseHandle(h);
 	return fd;

@@ -47,7 +47,7 @@ static int net_number(SOCKET s)
 	if (ioctlsocket(s, (long)FIONBIO, &on) != 0)
 		fd = error_of_socket(WSAGetLastError());
 	else
-		fd = table_add((HANDLE)s, TABLE_SOCKET);
+		fd = table_assign((HANDLE)s, TABLE_SOCKET);
 	if (fd < 0)
 		closesocket(s);
 	return fd;

@@ -79,7 +79,7 @@ static int pipe_connect(const struct pipe_kind *k, HANDLE *out_ours, HANDLE *out
 /* Give h a number. On failure h is closed. */
 static int pipe_number(HANDLE h, enum table_kind kind, int *out)
 {
-	int fd = table_add(h, kind);
+	int fd = table_assign(h, kind);
 
 	if (fd < 0) {
 		CloseHandle(h);

@@ -379,7 +379,7 @@ int poller_open(void)
 
 	if (!port)
 		return error_of(GetLastError());
-	fd = table_add(port, TABLE_POLLER);
+	fd = table_assign(port, TABLE_POLLER);
 	if (fd < 0)
 		CloseHandle(port);
 	return fd;

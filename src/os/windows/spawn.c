@@ -124,7 +124,7 @@ static bool spawn_is_about_the_file(DWORD error)
 
 static int spawn_adopt(const PROCESS_INFORMATION *started, struct spawned *out)
 {
-	int fd = table_add(started->hProcess, TABLE_PROCESS);
+	int fd = table_assign(started->hProcess, TABLE_PROCESS);
 
 	CloseHandle(started->hThread);
 	if (fd < 0) { /* its end could not be seen */

@@ -95,7 +95,7 @@ static bool table_grow(void)
 	return true;
 }
 
-int table_add(HANDLE h, enum table_kind kind)
+int table_assign(HANDLE h, enum table_kind kind)
 {
 	struct entry *e = entry_new(h, kind);
 	int i;

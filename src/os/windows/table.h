@@ -9,7 +9,7 @@
  * out of its port. fd_close of a poller cancels the operations of its members and takes out all
  * completions. So the kernel never writes into freed memory, and no memory is left.
  *
- * Life: table_add -> the functions of fd.h, poller.h -> fd_close. Threads: any.
+ * Life: table_assign -> the functions of fd.h, poller.h -> fd_close. Threads: any.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ enum table_kind {
 };
 
 /* A new descriptor, which owns h, or -errno: h stays the caller's. */
-int table_add(HANDLE h, enum table_kind kind);
+int table_assign(HANDLE h, enum table_kind kind);
 /* The HANDLE of fd; NULL: no such descriptor. It is valid until the owner of fd closes fd. */
 HANDLE table_handle(int fd);
 /* The same; NULL also if fd is of another kind. */

@@ -230,7 +230,7 @@ TEST(a_process_is_readable_when_it_has_ended)
 
 	OK(CreateProcessA(NULL, line, NULL, NULL, FALSE, 0, NULL, NULL, &with, &p));
 	CloseHandle(p.hThread);
-	fd = table_add(p.hProcess, TABLE_PROCESS);
+	fd = table_assign(p.hProcess, TABLE_PROCESS);
 	EQ(poller_add(poller, fd, POLLER_IN, 0), 0);
 	EQ(wait_for(poller, DEADLINE_MS), POLLER_IN);
 	OK(GetExitCodeProcess(table_handle(fd), &code) && code == 3);
@@ -245,7 +245,7 @@ static int make_socket(SOCKET s)
 	u_long on = 1;
 
 	OK(s != INVALID_SOCKET && ioctlsocket(s, FIONBIO, &on) == 0);
-	return table_add((HANDLE)s, TABLE_SOCKET);
+	return table_assign((HANDLE)s, TABLE_SOCKET);
 }
 
 static SOCKET socket_of(int fd)

@@ -27,8 +27,8 @@ int posix_pipe(int pair[2])
 			 FILE_FLAG_OVERLAPPED, NULL);
 	if (in == INVALID_HANDLE_VALUE || out == INVALID_HANDLE_VALUE)
 		return -1;
-	pair[0] = table_add(in, TABLE_PIPE_IN);
-	pair[1] = table_add(out, TABLE_PIPE_OUT);
+	pair[0] = table_assign(in, TABLE_PIPE_IN);
+	pair[1] = table_assign(out, TABLE_PIPE_OUT);
 	return pair[0] < 0 || pair[1] < 0 ? -1 : 0;
 }
 
