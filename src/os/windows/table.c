@@ -152,7 +152,6 @@ struct entry *table_remove(int fd)
 	entries[fd - FD_FIRST] = NULL;
 	if (fd - FD_FIRST < free_hint)
 		free_hint = fd - FD_FIRST;
-	e->closed = true;
 	return e;
 }
 

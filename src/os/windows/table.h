@@ -71,7 +71,6 @@ struct entry {
 	HANDLE handle;
 	uint64_t generation;   /* of no other entry, ever */
 	unsigned refs;         /* of the table, callers, operations, and members of a poller */
-	bool closed;           /* not in the table any more */
 	struct entry_op look;  /* a read of nothing, or the driver's poll */
 	struct entry_op write; /* of `out` */
 	char *out;             /* TABLE_ROOM bytes; NULL: nothing was written yet */
