@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "os/arguments.h"
 #include "os/file.h"
 #include "verbs.h"
 
@@ -60,6 +61,7 @@ int main(int argc, char **argv)
 {
 	const struct verb *v;
 
+	argv = arguments_read(&argc, argv);
 	file_open_standard();
 	cli_start();
 	cli_program = argc > 0 ? argv[0] : "";

@@ -337,7 +337,7 @@ static int open_report(struct run_on *r)
 static int watch_owner(struct run_on *r)
 {
 	bool parent = r->o.run.owner == OWNER_PARENT;
-	int pid = parent ? process_parent() : r->o.run.owner_pid;
+	int pid = parent ? process_parent() : (int)r->o.run.owner_pid;
 	int fd;
 
 	if (r->o.run.owner == OWNER_STDIN || pid == 0)

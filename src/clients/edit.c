@@ -92,7 +92,7 @@ static size_t edits_line_end(const char *text, size_t len, size_t at)
 
 /* Print the lines of s, each behind `mark`. A line that is too long is cut to its first and last
  * bytes. Returns the number of lines. */
-static size_t edits_print(FILE *out, char mark, const char *s, size_t len)
+static size_t edits_print(struct buf *out, char mark, const char *s, size_t len)
 {
 	size_t lines = 0;
 
@@ -102,12 +102,12 @@ static size_t edits_print(FILE *out, char mark, const char *s, size_t len)
 		char clean[4 * LINE_SHOWN];
 
 		text_clean(s, shown, clean, sizeof(clean));
-		fprintf(out, "%c%s", mark, clean);
+		buf_addf(out, "%c%s", mark, clean);
 		if (shown < n) {
 			text_clean(s + n - AROUND, AROUND, clean, sizeof(clean));
-			fprintf(out, " ...%zu bytes... %s", n - 2 * AROUND, clean);
+			buf_addf(out, " ...%zu bytes... %s", n - 2 * AROUND, clean);
 		}
-		fputc('\n', out);
+		buf_adds(out, "\n");
 		n += nl != NULL;
 		s += n;
 		len -= n;
@@ -204,7 +204,7 @@ struct edits_count { /* lines of a hunk */
 	size_t before, after;
 };
 
-static void edits_count_same(FILE *out, const char *s, size_t len, struct edits_count *count)
+static void edits_count_same(struct buf *out, const char *s, size_t len, struct edits_count *count)
 {
 	size_t lines = edits_print(out, ' ', s, len);
 
@@ -214,7 +214,7 @@ static void edits_count_same(FILE *out, const char *s, size_t len, struct edits_
 
 /* Print the lines from..to of the old text, which are also in the new text. */
 static void edits_print_same(const struct edits *e, const char *text, size_t from, size_t to,
-			     FILE *out, struct edits_count *count)
+			     struct buf *out, struct edits_count *count)
 {
 	AUTO(buf_done) struct buf shown = BUF_INIT(BUF_ANY_SIZE);
 
@@ -235,7 +235,7 @@ static size_t edits_common(const char *a, size_t a_len, const char *b, size_t b_
 
 /* Print the lines of a block, first the old lines, then the new lines. */
 static void edits_print_block(const struct edits *e, const char *text, struct span block, size_t i,
-			      size_t next, FILE *out, struct edits_count *count)
+			      size_t next, struct buf *out, struct edits_count *count)
 {
 	AUTO(buf_done) struct buf before = BUF_INIT(BUF_ANY_SIZE), after = BUF_INIT(BUF_ANY_SIZE);
 	size_t at = block.at;
@@ -256,7 +256,7 @@ static void edits_print_block(const struct edits *e, const char *text, struct sp
 
 /* Print the hunk that begins with edit i. Returns the index of the first edit behind the hunk. */
 static size_t edits_print_hunk(const struct edits *e, const char *text, size_t len, size_t i,
-			       size_t *floor, FILE *out, struct edits_count *count)
+			       size_t *floor, struct buf *out, struct edits_count *count)
 {
 	struct span block;
 	size_t next = edits_block(e, text, len, i, &block), at;
@@ -288,20 +288,16 @@ void edits_diff(const struct edits *e, const char *text, size_t len, const char 
 	text_clean(file, strlen(file), clean, sizeof(clean));
 	fprintf(out, "--- %s\n+++ %s\n", clean, clean);
 	for (size_t i = 0; i < e->count;) {
-		AUTO(mem_drop) char *body = NULL;
+		AUTO(buf_done) struct buf body = BUF_INIT(BUF_ANY_SIZE);
 		struct edits_count count = { 0, 0 };
 		struct span block;
-		size_t size, line;
-		FILE *f = open_memstream(&body, &size);
+		size_t line;
 
-		if (!f)
-			abort(); /* no memory */
 		edits_block(e, text, len, i, &block);
 		line = fault_line(text, edits_back(text, block.at, floor, CONTEXT));
-		i = edits_print_hunk(e, text, len, i, &floor, f, &count);
-		fclose(f);
+		i = edits_print_hunk(e, text, len, i, &floor, &body, &count);
 		fprintf(out, "@@ -%zu,%zu +%zu,%zu @@\n%s", line, count.before, line + grown,
-			count.after, body);
+			count.after, body.len ? body.data : "");
 		grown += count.after - count.before;
 	}
 }

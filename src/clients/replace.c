@@ -14,6 +14,8 @@
 #include "base/random.h"
 #include "os/file.h"
 
+enum { REPLACE_NAME_MAX = 256 }; /* of one name in a directory */
+
 static int replace_read_all(struct replace *r, int fd)
 {
 	size_t size = (size_t)r->was.size;
@@ -161,7 +163,7 @@ static bool replace_is_stale(const struct replace *r)
 /* Write a new file and rename it, unless the old file has changed. */
 static int replace_put(const struct replace *r, const struct fd_piece *pieces, size_t count)
 {
-	char temp[NAME_MAX + 1];
+	char temp[REPLACE_NAME_MAX];
 	int fd = replace_temp(r, temp, sizeof(temp));
 	int error;
 

@@ -10,16 +10,16 @@
 #include "base/emit.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/doctor_clients.h"
+#include "cli/fact.h"
 #include "engine.h"
 #include "orphan.h"
 #include "probe.h"
 #include "trees.h"
 #include "cli/variables.h"
 
-enum { COMMAND_MAX = 8192, LABEL_WIDTH = 14 };
+enum { COMMAND_MAX = 8192 };
 
 const char doctor_help[] =
 	"usage: killick doctor [--json]\n"
@@ -83,31 +83,6 @@ static int doctor_look(struct findings *f)
 	}
 	f->orphan_count = orphans_find(&f->trees, &f->orphans);
 	return 0;
-}
-
-/* Print text after a label, in lines that fit. Commands are never broken, so that users can copy
- * them. */
-static void fact(const char *label, const char *text, bool whole)
-{
-	size_t width = cli_width() ? cli_width() : 100, room = width - LABEL_WIDTH - 2;
-	char clean[1200];
-	const char *at = clean;
-
-	text_clean(text, strlen(text), clean, sizeof(clean));
-	do {
-		size_t len = strlen(at), n = len;
-
-		if (!whole && len > room) {
-			for (n = room; n > room / 2 && at[n] != ' ' && at[n - 1] != '/';)
-				n--;
-			while (n > 1 && utf8_is_tail((unsigned char)at[n]))
-				n--;
-		}
-		printf("  %-*s%.*s\n", LABEL_WIDTH, label, (int)n, at);
-		label = "";
-		at += n;
-		at += *at == ' ';
-	} while (*at);
 }
 
 static void fact_probe(const char *label, const struct probe *p)

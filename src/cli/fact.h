@@ -1,0 +1,8 @@
+/* fact.h - one line of `killick doctor`: a label and a text. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Print the text after the label, in lines that fit. `whole`: never break the text, because it is a
+ * command that users copy. */
+void fact(const char *label, const char *text, bool whole);
