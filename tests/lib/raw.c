@@ -170,6 +170,29 @@ TEST(a_notification_arrives_as_it_was_written)
 	lab_close(k);
 }
 
+TEST(a_notification_to_a_server_that_does_not_read_is_refused, .timeout_ms = 60000)
+{
+	enum { SIZE = 4 << 20, TIMES = 64 };
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session_with(k, SERVERS({ "zoo", "stopread" }),
+						     &KILLICK_SESSION_OPTIONS(.grace_ms = 100));
+	struct killick_error e = { 0 };
+	char *params = malloc(SIZE + 32);
+	int code = 0;
+
+	OK(params);
+	memcpy(params, "{\"text\":\"", 9);
+	memset(params + 9, 'y', SIZE);
+	memcpy(params + 9 + SIZE, "\"}", 3);
+	for (int i = 0; i < TIMES && code == 0; i++)
+		code = killick_notify(s, "zoo", "notifications/x", params, &e);
+	EQ(code, KILLICK_ERR_BUSY);
+	STREQ(e.text, "server 'zoo': the server does not read its stdin");
+	free(params);
+	lab_end(s);
+	lab_close(k);
+}
+
 TEST(a_notification_does_not_start_a_server)
 {
 	struct killick *k = LAB();
