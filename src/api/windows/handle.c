@@ -1,5 +1,6 @@
 /* handle.c - killick_handle, which killick.h has on Windows only */
 #include "killick/killick.h"
+#include "base/loop.h"
 #include "os/event.h"
 #include "session/runtime.h"
 

@@ -216,16 +216,25 @@ static void add_json(char *out, size_t size, const char *text)
 	out[n] = '\0';
 }
 
+/* Each server has a file of its own: several writers of one file would overwrite each other. */
+static void server_file(char *out, size_t size, const char *file, int i)
+{
+	snprintf(out, size, "%s.%d", file, i);
+}
+
 /* A config with SERVERS servers, of which the first is started by a batch file, as npx is. */
 static void make_config(char *out, size_t size, const char *shim, const char *file)
 {
+	char own[MAX_PATH + 8];
+
 	snprintf(out, size, "{\"mcpServers\":{");
 	for (int i = 0; i < SERVERS; i++) {
+		server_file(own, sizeof(own), file, i);
 		snprintf(out + strlen(out), size - strlen(out),
 			 "%s\"s%d\":{\"command\":", i ? "," : "", i);
 		add_json(out, size, i ? server_exe : shim);
 		snprintf(out + strlen(out), size - strlen(out), ",\"args\":[\"child\",");
-		add_json(out, size, file);
+		add_json(out, size, own);
 		snprintf(out + strlen(out), size - strlen(out), "]}");
 	}
 	snprintf(out + strlen(out), size - strlen(out), "}}");
@@ -249,17 +258,24 @@ static int run_config(struct killick *k, const char *config, const char *file)
 	struct killick_session_options o = KILLICK_SESSION_OPTIONS(.config = config);
 	struct killick_session *s = NULL;
 	struct killick_report *r = NULL;
-	unsigned long pids[PIDS_MAX];
+	unsigned long pids[SERVERS * PIDS_MAX];
 	struct killick_error e;
+	char own[MAX_PATH + 8];
 	bool ok;
-	int n;
+	int n = 0;
 
-	remove(file);
+	for (int i = 0; i < SERVERS; i++) {
+		server_file(own, sizeof(own), file, i);
+		remove(own);
+	}
 	if (killick_session_open(k, &o, &s, &e) != 0) {
 		printf("# %s\n", e.text);
 		return -1;
 	}
-	n = read_pids(file, pids);
+	for (int i = 0; i < SERVERS; i++) {
+		server_file(own, sizeof(own), file, i);
+		n += read_pids(own, pids + n);
+	}
 	ok = killick_session_close(s, &r) == 0 && r->count == SERVERS && r->proved;
 	for (int i = 0; i < n; i++)
 		ok = ok && is_gone(pids[i], 0);
