@@ -260,9 +260,10 @@ static int tls_refuse(struct tls *t, SECURITY_STATUS s, struct err *e)
 			       "the reason");
 	case SEC_E_ALGORITHM_MISMATCH:
 	case SEC_E_UNSUPPORTED_FUNCTION:
-		return err_set(
-			e, -EPROTO,
-			"the peer refuses TLS with this server: no common version or cipher");
+		return err_set(e, -EPROTO,
+			       "the peer refuses TLS with this server: no common version or cipher "
+			       "(0x%08lx)",
+			       (unsigned long)s);
 	default:
 		return err_set(e, -EPROTO, "no TLS: Schannel refuses (0x%08lx)", (unsigned long)s);
 	}
