@@ -11,9 +11,11 @@
 
 static const struct verb *find_verb(const char *name)
 {
-	for (size_t i = 0; verbs[i].name; i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
+	const struct verb *v;
+
+	for (size_t i = 0; (v = verbs_at(i)); i++)
+		if (strcmp(v->name, name) == 0)
+			return v;
 	return NULL;
 }
 
@@ -21,14 +23,15 @@ static const struct verb *find_verb(const char *name)
 static int refuse_verb(const char *name)
 {
 	const char *best = NULL;
+	const struct verb *v;
 	size_t least = OPTION_NEAR_MAX;
 
-	for (size_t i = 0; verbs[i].name; i++) {
-		size_t d = option_distance(name, verbs[i].name);
+	for (size_t i = 0; (v = verbs_at(i)); i++) {
+		size_t d = option_distance(name, v->name);
 
-		if ((verbs[i].summary || strcmp(verbs[i].name, "run") == 0) && d < least &&
-		    option_is_near(name, verbs[i].name)) {
-			best = verbs[i].name;
+		if ((v->summary || strcmp(v->name, "run") == 0) && d < least &&
+		    option_is_near(name, v->name)) {
+			best = v->name;
 			least = d;
 		}
 	}
@@ -50,9 +53,9 @@ int verb_help(int argc, char **argv)
 	fputs("usage: killick VERB [OPTION]...\n\n"
 	      "  run         hold a server: killick run [OPTION]... -- CMD [ARG]...\n",
 	      stdout);
-	for (size_t i = 0; verbs[i].name; i++)
-		if (verbs[i].summary)
-			printf("  %-11s %s\n", verbs[i].name, verbs[i].summary);
+	for (size_t i = 0; (v = verbs_at(i)); i++)
+		if (v->summary)
+			printf("  %-11s %s\n", v->name, v->summary);
 	fputs("\n'killick VERB --help' describes a verb.\n", stdout);
 	return cli_finish("help", EXIT_SUCCESS);
 }
