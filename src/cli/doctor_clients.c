@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli.h"
 #include "clients/yaml_tree.h"
+#include "fact.h"
 #include "os/env.h"
 #include "wrap.h"
 
@@ -95,8 +96,7 @@ void doctor_clients_print(void)
 {
 	struct wrap_files f = { .count = 0 };
 
-	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n",
-	       "servers in the configs of MCP clients");
+	fact_heading("servers in the configs of MCP clients");
 	wrap_files_open(&f, NULL, 0, NULL);
 	if (f.count)
 		doctor_clients_print_files(&f);

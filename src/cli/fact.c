@@ -32,3 +32,8 @@ void fact(const char *label, const char *text, bool whole)
 		at += *at == ' ';
 	} while (*at);
 }
+
+void fact_heading(const char *text)
+{
+	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}

@@ -12,12 +12,12 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/doctor_clients.h"
+#include "cli/doctor_variables.h"
 #include "cli/fact.h"
 #include "engine.h"
 #include "orphan.h"
 #include "probe.h"
 #include "trees.h"
-#include "cli/variables.h"
 
 enum { COMMAND_MAX = 8192 };
 
@@ -93,11 +93,6 @@ static void fact_probe(const char *label, const struct probe *p)
 	fact(label, text, false);
 }
 
-static void doctor_heading(const char *text)
-{
-	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
-}
-
 /* Print the levels above the current level, with the command for each. */
 static void print_raise(const struct findings *f)
 {
@@ -168,7 +163,7 @@ static void print_orphans(const struct findings *f)
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
 	bool unsure = false, units = false;
 
-	doctor_heading("orphans of other programs that look like MCP servers");
+	fact_heading("orphans of other programs that look like MCP servers");
 	if (!f->orphan_count) {
 		puts("  none");
 		return;
@@ -187,29 +182,6 @@ static void print_orphans(const struct findings *f)
 	puts("\n  These processes got no signal. To end one: killick doctor --reap PID");
 }
 
-/* Print which variables servers get. */
-static void print_variables(void)
-{
-	char names[900], text[1100];
-
-	doctor_heading("variables");
-	variables_names(variables_is_passed, names, sizeof(names));
-	snprintf(text, sizeof(text),
-		 "a server of a config gets %s%sand those that its 'env' and "
-		 "'envVars' name",
-		 names, *names ? ", " : "");
-	fact("config", text, false);
-	fact("-- CMD",
-	     "a command on the command line gets all variables; with --clean-env, those "
-	     "above and each --env",
-	     false);
-	if (!variables_names(variables_is_missed, names, sizeof(names)))
-		return;
-	snprintf(text, sizeof(text), "%s; if a server of a config needs one, name it in 'envVars'",
-		 names);
-	fact("not passed", text, false);
-}
-
 static void print_findings(const struct findings *f)
 {
 	char text[1100];
@@ -217,7 +189,7 @@ static void print_findings(const struct findings *f)
 	snprintf(text, sizeof(text), "%s %s, %s, uid %u", f->kernel.sysname, f->kernel.release,
 		 f->kernel.machine, geteuid());
 	printf("killick %s on %s\n", KILLICK_VERSION, text);
-	doctor_heading("containment");
+	fact_heading("containment");
 	snprintf(text, sizeof(text), "%s%s", f->level,
 		 f->open_files.works
 			 ? ""
@@ -227,7 +199,7 @@ static void print_findings(const struct findings *f)
 	fact_probe("cgroup", &f->cgroup);
 	fact_probe("keeper", &f->keeper);
 	print_raise(f);
-	doctor_heading("limits");
+	fact_heading("limits");
 	fact_probe("open files", &f->open_files);
 	if (*f->open_files.raise)
 		fact("", f->open_files.raise, true);
@@ -235,8 +207,8 @@ static void print_findings(const struct findings *f)
 	if (!f->max_procs.works && *f->max_procs.raise)
 		fact("", f->max_procs.raise, true);
 	fact_probe("--memory", &f->memory);
-	print_variables();
-	doctor_heading("state");
+	doctor_variables_print();
+	fact_heading("state");
 	fact_probe("records", &f->records);
 	if (*f->records.raise)
 		fact("", f->records.raise, true);
@@ -274,15 +246,6 @@ static void json_orphan(struct emit *j, const struct findings *f, const struct o
 	emit_close(j);
 }
 
-static void json_variables(struct emit *j, const char *key, bool (*is)(const char *entry))
-{
-	emit_open(j, key, '[');
-	for (char **e = environ; *e; e++)
-		if (is(*e))
-			emit_text(j, NULL, *e, strcspn(*e, "="));
-	emit_close(j);
-}
-
 static void doctor_print_json(const struct findings *f)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -304,10 +267,7 @@ static void doctor_print_json(const struct findings *f)
 	json_probe(&j, "max_procs", &f->max_procs);
 	json_probe(&j, "memory", &f->memory);
 	emit_close(&j);
-	emit_open(&j, "variables", '{');
-	json_variables(&j, "passed", variables_is_passed);
-	json_variables(&j, "not_passed", variables_is_missed);
-	emit_close(&j);
+	doctor_variables_emit(&j);
 	json_probe(&j, "records", &f->records);
 	engine_installed(engines, sizeof(engines));
 	emit_str(&j, "engines", engines);

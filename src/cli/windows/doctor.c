@@ -1,14 +1,13 @@
 /* doctor.c - `killick doctor`: prints what works on this machine, which variables servers get, and
  * which clients have servers that killick does not hold. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "base/emit.h"
 #include "cli/cli.h"
 #include "cli/doctor_clients.h"
+#include "cli/doctor_variables.h"
 #include "cli/fact.h"
-#include "cli/variables.h"
 #include "os/kernel.h"
 #include "trees.h"
 
@@ -42,59 +41,24 @@ static void doctor_look(struct findings *f)
 	f->error = trees_read(&f->trees);
 }
 
-static void doctor_heading(const char *text)
-{
-	printf(cli_has_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
-}
-
-static void print_variables(void)
-{
-	char names[2000], text[2200];
-
-	doctor_heading("variables");
-	variables_names(variables_is_passed, names, sizeof(names));
-	snprintf(text, sizeof(text),
-		 "a server of a config gets %s%sand those that its 'env' and 'envVars' name", names,
-		 *names ? ", " : "");
-	fact("config", text, false);
-	fact("-- CMD",
-	     "a command on the command line gets all variables; with --clean-env, those "
-	     "above and each --env",
-	     false);
-	if (!variables_names(variables_is_missed, names, sizeof(names)))
-		return;
-	snprintf(text, sizeof(text), "%s; if a server of a config needs one, name it in 'envVars'",
-		 names);
-	fact("not passed", text, false);
-}
-
 static void print_findings(const struct findings *f)
 {
 	char text[4300];
 
 	printf("killick %s on %s %s, %s\n", KILLICK_VERSION, f->kernel.name, f->kernel.release,
 	       f->kernel.machine);
-	doctor_heading("containment");
+	fact_heading("containment");
 	fact("level here", "job: Windows ends every process of a tree together with its keeper",
 	     false);
 	fact("keeper", *f->keeper ? f->keeper : "killick.exe was not found; reinstall killick",
 	     false);
 	fact("limits", "--max-procs and --memory are limits of the job object", false);
-	print_variables();
-	doctor_heading("state");
+	doctor_variables_print();
+	fact_heading("state");
 	fact("records", *f->dir ? f->dir : "no: LOCALAPPDATA is not set", false);
 	snprintf(text, sizeof(text), "%zu", f->trees.count);
 	fact("trees", f->error ? "not known" : text, false);
 	doctor_clients_print();
-}
-
-static void json_variables(struct emit *j, const char *key, bool (*is)(const char *entry))
-{
-	emit_open(j, key, '[');
-	for (char **e = cli_environment(); *e; e++)
-		if (is(*e))
-			emit_text(j, NULL, *e, strcspn(*e, "="));
-	emit_close(j);
 }
 
 static void doctor_print_json(const struct findings *f)
@@ -108,10 +72,7 @@ static void doctor_print_json(const struct findings *f)
 	emit_str(&j, "level", "job");
 	emit_str(&j, "keeper", *f->keeper ? f->keeper : NULL);
 	emit_str(&j, "records", *f->dir ? f->dir : NULL);
-	emit_open(&j, "variables", '{');
-	json_variables(&j, "passed", variables_is_passed);
-	json_variables(&j, "not_passed", variables_is_missed);
-	emit_close(&j);
+	doctor_variables_emit(&j);
 	emit_open(&j, "trees", '{');
 	emit_int(&j, "count", (long long)f->trees.count);
 	emit_close(&j);
