@@ -103,3 +103,12 @@ void line_flatten(struct line *l)
 			l->text[i] = ' ';
 	}
 }
+
+const char *line_say(struct line *l, const char *fmt, va_list ap)
+{
+	line_init(l);
+	line_add(l, "killick: ");
+	line_vadd(l, fmt, ap);
+	line_flatten(l);
+	return l->text + strlen("killick: ");
+}

@@ -33,3 +33,7 @@ void line_json(struct line *l, const char *s);
 /* Replace control characters by spaces: names from users and servers may have newlines, and a line
  * must stay one line. */
 void line_flatten(struct line *l);
+
+/* Make the line `killick: TEXT`, flattened, without a newline at its end. Returns TEXT, which is a
+ * part of the line. */
+const char *line_say(struct line *l, const char *fmt, va_list ap);

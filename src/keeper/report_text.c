@@ -78,6 +78,15 @@ void report_list(struct line *l, const char *key, const char *const *texts, int 
 	line_add(l, "]");
 }
 
+void report_notes(struct line *l, const struct notes *n)
+{
+	const char *texts[NOTES_MAX];
+
+	for (int i = 0; i < n->count; i++)
+		texts[i] = n->list[i];
+	report_list(l, "notes", texts, n->count);
+}
+
 void report_shorten(struct line *l, const char *tree, bool has_survivors)
 {
 	line_init(l);

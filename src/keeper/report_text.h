@@ -8,7 +8,7 @@
  *	the keeper       ,"killed":...
  *	report_list      ,"proof":["..."]
  *	the keeper       ,"survivors":[...]
- *	report_list      ,"notes":["..."]
+ *	report_notes     ,"notes":["..."]
  *	the keeper       }
  *
  * Threads: any.  Blocking: never.  Allocates: never.
@@ -16,6 +16,7 @@
 #pragma once
 
 #include "line.h"
+#include "notes.h"
 #include "recipe.h"
 
 /* Why the tree had to end. */
@@ -42,6 +43,7 @@ void report_command(const struct recipe *r, struct line *out);
 void report_head(struct line *l, const struct report_facts *f);
 void report_times(struct line *l, long long stop_us, long long life_us);
 void report_list(struct line *l, const char *key, const char *const *texts, int count);
+void report_notes(struct line *l, const struct notes *n);
 
 /* The whole line instead, when it does not fit: a line that is cut would not be JSON. */
 void report_shorten(struct line *l, const char *tree, bool has_survivors);

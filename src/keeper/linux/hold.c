@@ -249,16 +249,16 @@ static void hold_on_news(struct hold *h)
 			k->server = w.value;
 			break;
 		case NEWS_OUTSIDE:
-			keeper_note(k, "cgroup: cannot start the server in '%s': %s",
-				    k->tree.cg.path, strerror(w.value));
+			notes_add(&k->notes, "cgroup: cannot start the server in '%s': %s",
+				  k->tree.cg.path, strerror(w.value));
 			cgroup_remove(&k->tree.cg);
 			if (k->tree.level == LEVEL_CGROUP)
 				k->tree.level = LEVEL_KEEPER;
 			record_add(k->record_fd, "level", "%s", level_name(k->tree.level));
 			break;
 		case NEWS_PROC:
-			keeper_note(k, "namespace: cannot mount its own /proc: %s",
-				    strerror(w.value));
+			notes_add(&k->notes, "namespace: cannot mount its own /proc: %s",
+				  strerror(w.value));
 			break;
 		case NEWS_FAILED_CGROUP:
 			hold_fail(h, FAILURE_CGROUP, w.value);
@@ -465,8 +465,8 @@ static void spawn(struct hold *h)
 	STEP(HOLD_CLONED);
 	k->server = k->tree.main;
 	if (clone_errno)
-		keeper_note(k, "clone3: %s; the server was forked and moved into the cgroup",
-			    strerror(clone_errno));
+		notes_add(&k->notes, "clone3: %s; the server was forked and moved into the cgroup",
+			  strerror(clone_errno));
 	hold_learn(h, FD_NEWS, fd, EPOLLIN);
 	if (h->fds[FD_NEWS] < 0) { /* the start of the server would not be seen: end it */
 		close(fd);

@@ -30,13 +30,9 @@ void keeper_say(const char *fmt, ...)
 	struct line l;
 	va_list ap;
 
-	line_init(&l);
-	line_add(&l, "killick: ");
 	va_start(ap, fmt);
-	line_vadd(&l, fmt, ap);
+	control_refused(line_say(&l, fmt, ap));
 	va_end(ap);
-	line_flatten(&l); /* names from the user may have newlines; the message must be one line */
-	control_refused(l.text + strlen("killick: "));
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
 }
@@ -67,17 +63,6 @@ int keeper_lacks(const char *call, int error)
 void keeper_seal(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
-}
-
-void keeper_note(struct keeper *k, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (k->note_count == KEEPER_NOTES)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(k->notes[k->note_count++], sizeof(k->notes[0]), fmt, ap);
-	va_end(ap);
 }
 
 void keeper_log(const struct keeper *k, const char *fmt, ...)
@@ -201,8 +186,9 @@ int keeper_find_owner(struct keeper *k)
 	if (parent)
 		k->parent = pid;
 	if (pid == 0) { /* a parent in an outer pid namespace has pid 0 here */
-		keeper_note(k, "owner: the parent is outside of this pid namespace and has no "
-			       "pidfd; its death is noticed by PDEATHSIG");
+		notes_add(&k->notes,
+			  "owner: the parent is outside of this pid namespace and has no "
+			  "pidfd; its death is noticed by PDEATHSIG");
 		return 0;
 	}
 	k->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -213,8 +199,8 @@ int keeper_find_owner(struct keeper *k)
 	if (k->owner_fd < 0 && !parent)
 		return keeper_lacks("pidfd_open, which --owner PID needs", errno);
 	if (k->owner_fd < 0)
-		keeper_note(k, "owner: pidfd_open: %s; its death is noticed by PDEATHSIG",
-			    strerror(errno));
+		notes_add(&k->notes, "owner: pidfd_open: %s; its death is noticed by PDEATHSIG",
+			  strerror(errno));
 	/* The parent died before the pidfd was opened: the pidfd may be that of another process,
 	 * and there is no owner to serve. */
 	if (keeper_parent_is_gone(k))
@@ -263,10 +249,10 @@ static int set_limits(struct keeper *k)
 	cgroup_remove(&k->tree.cg);
 	if (can_limit_in_namespace(k, which)) {
 		k->nproc = limits[LIMIT_PROCS] + 1; /* the hold is in the namespace as well */
-		keeper_note(k,
-			    "max-procs: the user namespace limits the number, because there is no "
-			    "pids controller (%s)",
-			    why);
+		notes_add(&k->notes,
+			  "max-procs: the user namespace limits the number, because there is no "
+			  "pids controller (%s)",
+			  why);
 		return 0;
 	}
 	keeper_say("--%s cannot be enforced here: %s; run as root or in a delegated cgroup, %sor "
@@ -297,7 +283,7 @@ static int choose_level(struct keeper *k)
 				   why);
 			return EXIT_UNAVAILABLE;
 		} else {
-			keeper_note(k, "cgroup: %s", why);
+			notes_add(&k->notes, "cgroup: %s", why);
 		}
 	}
 	return set_limits(k);
@@ -321,8 +307,9 @@ static void record_container(struct keeper *k)
 	if (container_is_recorded(&k->container))
 		record_add(k->record_fd, "engine", "%s", k->container.spec);
 	else
-		keeper_note(k, "container: when both keepers are killed, no janitor removes it, "
-			       "because the engine or an option of it may be another program");
+		notes_add(&k->notes,
+			  "container: when both keepers are killed, no janitor removes it, "
+			  "because the engine or an option of it may be another program");
 }
 
 /* The janitor needs these lines before the first process starts; keeper_describe writes lines that
@@ -340,8 +327,9 @@ static void begin_record(struct keeper *k)
 	rec.started_ms = clock_boot_ms();
 	r = record_open(&rec, &k->record_dirfd);
 	if (r < 0)
-		keeper_note(k, "record: %s; 'killick ps' and the janitor do not see this tree",
-			    strerror(-r));
+		notes_add(&k->notes,
+			  "record: %s; 'killick ps' and the janitor do not see this tree",
+			  strerror(-r));
 	else
 		k->record_fd = k->tree.cg.diary = r;
 	if (k->container.spec)
@@ -423,7 +411,7 @@ int keeper_kill(struct keeper *k)
 	int survivors = tree_kill(&k->tree, KILL_BUDGET_MS);
 
 	if (k->tree.mark_error)
-		keeper_note(k, "mark: cannot scan /proc: %s", strerror(k->tree.mark_error));
+		notes_add(&k->notes, "mark: cannot scan /proc: %s", strerror(k->tree.mark_error));
 	return survivors;
 }
 
@@ -450,7 +438,7 @@ int keeper_end_container(struct keeper *k, int survivors)
 	assert(k->stop_us); /* no container is removed while its server runs */
 	container_end(&k->container, &call);
 	if (k->container.fate != CONTAINER_GONE)
-		keeper_note(k, "container: %s", container_reason(k->container.fate));
+		notes_add(&k->notes, "container: %s", container_reason(k->container.fate));
 	keeper_log(k, "event=container engine=%s id=%s gone=%s", k->container.engine,
 		   k->container.id, k->container.fate == CONTAINER_GONE ? "yes" : "no");
 	survivors = keeper_kill(k);

@@ -15,6 +15,7 @@
 
 #include "container.h"
 #include "control.h"
+#include "keeper/notes.h"
 #include "keeper/options.h"
 #include "keeper/report_text.h"
 #include "namespace.h"
@@ -62,7 +63,6 @@ enum failure {
 	FAILURE_EXEC
 };
 
-#define KEEPER_NOTES  6
 #define COMMAND_SHOWN 500 /* bytes of the command in a record */
 
 struct keeper {
@@ -87,8 +87,7 @@ struct keeper {
 	long long stop_us;                              /* when the end began; 0: running */
 	enum why why;
 	enum need need;
-	int note_count;
-	char notes[KEEPER_NOTES][240]; /* fallbacks, for the report */
+	struct notes notes;
 };
 
 /* Take over the options and the environment. 0, or an exit code after one line on stderr. */
@@ -115,9 +114,6 @@ void keeper_describe_hold(const struct keeper *k);
 
 /* The rest of the record, once the server runs. */
 void keeper_describe(const struct keeper *k);
-
-/* Remember a fallback for the report; those past KEEPER_NOTES are dropped. */
-void keeper_note(struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* One `key=value ...` line in the log, if there is one. */
 void keeper_log(const struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

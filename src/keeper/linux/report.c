@@ -107,7 +107,6 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 					    .level = t->level,
 					    .why = k->why,
 					    .need = k->need };
-	const char *notes[KEEPER_NOTES];
 
 	report_head(l, &facts);
 	add_exit(l, t);
@@ -119,9 +118,7 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 		add_survivors(l, t);
 	line_add(l, "]");
 	add_container(l, &k->container);
-	for (int i = 0; i < k->note_count; i++)
-		notes[i] = k->notes[i];
-	report_list(l, "notes", notes, k->note_count);
+	report_notes(l, &k->notes);
 	line_add(l, "}\n");
 }
 

@@ -318,7 +318,8 @@ static bool watch_give_up_hold(struct watch *w)
 	}
 	assert(w->hold > 0 && w->extended <= HOLD_EXTENSIONS);
 	w->gave_up = true;
-	keeper_note(w->k, "hold: did not answer in time and was killed; the watch ended the tree");
+	notes_add(&w->k->notes,
+		  "hold: did not answer in time and was killed; the watch ended the tree");
 	keeper_log(w->k, "event=hold-silent pid=%d", w->hold);
 	kill(w->hold, SIGKILL);
 	w->deadline_us = clock_us() + HOLD_ANSWER_MS * 1000LL;

@@ -173,7 +173,8 @@ static void hold_on_ear(struct hold *h)
 {
 	h->on[ON_EAR] = NULL;
 	if (ear_news(&h->k->ear) == EAR_LOST)
-		keeper_note(h->k, "ear: the process that watches stdin was ended by another one");
+		notes_add(&h->k->notes,
+			  "ear: the process that watches stdin was ended by another one");
 	hold_step(h, EV_STDIN);
 }
 

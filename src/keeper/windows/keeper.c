@@ -27,26 +27,11 @@ void keeper_say(const char *fmt, ...)
 	static struct line l;
 	va_list ap;
 
-	line_init(&l);
-	line_add(&l, "killick: ");
 	va_start(ap, fmt);
-	line_vadd(&l, fmt, ap);
+	control_refused(line_say(&l, fmt, ap));
 	va_end(ap);
-	line_flatten(&l); /* names from the user may have newlines; the message must be one line */
-	control_refused(l.text + strlen("killick: "));
 	line_add(&l, "\n");
 	line_write(&l, GetStdHandle(STD_ERROR_HANDLE));
-}
-
-void keeper_note(struct keeper *k, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (k->note_count == KEEPER_NOTES)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(k->notes[k->note_count++], sizeof(k->notes[0]), fmt, ap);
-	va_end(ap);
 }
 
 void keeper_log(const struct keeper *k, const char *fmt, ...)
@@ -191,14 +176,16 @@ static int keeper_find_owner(struct keeper *k)
 		return EXIT_USAGE;
 	}
 	if (pid == 0) { /* in Wine, when a program of Linux starts killick */
-		keeper_note(k, "owner: the parent is no process of Windows; only the end of stdin "
-			       "is noticed");
+		notes_add(&k->notes,
+			  "owner: the parent is no process of Windows; only the end of stdin "
+			  "is noticed");
 		return 0;
 	}
 	k->owner = OpenProcess(SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE, pid);
 	error = GetLastError();
 	if (!k->owner && error == ERROR_ACCESS_DENIED && parent) {
-		keeper_note(k, "owner: %s; only the end of stdin is noticed", win_error(error));
+		notes_add(&k->notes, "owner: %s; only the end of stdin is noticed",
+			  win_error(error));
 		return 0;
 	}
 	if (!k->owner && !parent) {
@@ -241,7 +228,8 @@ static void keeper_begin_record(struct keeper *k)
 	memcpy(rec.tree, k->id, sizeof(rec.tree));
 	error = record_open(&k->record, &rec);
 	if (error) {
-		keeper_note(k, "record: %s; 'killick ps' does not see this tree", win_error(error));
+		notes_add(&k->notes, "record: %s; 'killick ps' does not see this tree",
+			  win_error(error));
 		return;
 	}
 	report_command(&k->opt.recipe, &cmd);
@@ -273,7 +261,8 @@ int keeper_prepare(struct keeper *k)
 	}
 	error = seal_self();
 	if (error)
-		keeper_note(k, "seal: %s; the server can take killick's handles", win_error(error));
+		notes_add(&k->notes, "seal: %s; the server can take killick's handles",
+			  win_error(error));
 	keeper_begin_record(k);
 	return 0;
 }
@@ -300,14 +289,15 @@ static void keeper_start_ear(struct keeper *k, HANDLE in)
 
 	if (!keeper_needs_ear()) {
 		if (!control_is_open() && GetFileType(in) == FILE_TYPE_PIPE)
-			keeper_note(k, "stdin: not a pipe of Windows, so its end is not noticed; "
-				       "only the owner's end is noticed");
+			notes_add(&k->notes,
+				  "stdin: not a pipe of Windows, so its end is not noticed; "
+				  "only the owner's end is noticed");
 		return;
 	}
 	error = ear_start(&k->ear, &k->job, in);
 	if (error)
-		keeper_note(k, "ear: %s; only the owner's end is noticed, not that of stdin",
-			    win_error(error));
+		notes_add(&k->notes, "ear: %s; only the owner's end is noticed, not that of stdin",
+			  win_error(error));
 }
 
 /* Where there is no console to inherit, Windows would open a new one, with a window. */
@@ -390,8 +380,8 @@ void keeper_ask_to_end(struct keeper *k)
 	bool joined = !k->has_console && AttachConsole(k->server_pid);
 
 	if (!GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, k->server_pid))
-		keeper_note(k, "break: %s; the server was not asked to end",
-			    win_error(GetLastError()));
+		notes_add(&k->notes, "break: %s; the server was not asked to end",
+			  win_error(GetLastError()));
 	if (joined)
 		FreeConsole();
 }

@@ -12,6 +12,7 @@
 
 #include "ear.h"
 #include "job.h"
+#include "keeper/notes.h"
 #include "keeper/options.h"
 #include "keeper/report_text.h"
 #include "record.h"
@@ -20,7 +21,6 @@
 #define KILL_BUDGET_MS  5000 /* for ending and proving; after that survivors are named */
 #define ORPHAN_GRACE_MS 500  /* the most, once the owner is dead or the console is closed */
 
-#define KEEPER_NOTES  6
 #define COMMAND_SHOWN 500 /* bytes of the command in a record */
 
 struct keeper {
@@ -42,8 +42,7 @@ struct keeper {
 	long long stop_us;  /* when the end began; 0: running */
 	enum why why;
 	enum need need;
-	int note_count;
-	char notes[KEEPER_NOTES][240]; /* fallbacks, for the report */
+	struct notes notes;
 };
 
 /* Take over the options. 0, or an exit code after one line on stderr. */
@@ -70,9 +69,6 @@ int keeper_fail(struct keeper *k, int code);
 
 /* End the tree, prove it and report it. Returns the exit code of killick. */
 int keeper_end(struct keeper *k);
-
-/* Remember a fallback for the report; those past KEEPER_NOTES are dropped. */
-void keeper_note(struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* One `key=value ...` line in the log, if there is one. */
 void keeper_log(const struct keeper *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

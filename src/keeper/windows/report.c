@@ -30,7 +30,6 @@ static void report_json(struct line *l, const struct keeper *k, unsigned survivo
 					    .why = k->why,
 					    .need = k->need };
 	static const char *const proof[] = { "job" };
-	const char *notes[KEEPER_NOTES];
 
 	line_init(l);
 	report_head(l, &facts);
@@ -45,9 +44,7 @@ static void report_json(struct line *l, const struct keeper *k, unsigned survivo
 	if (survivors)
 		report_survivors(l, k);
 	line_add(l, "]");
-	for (int i = 0; i < k->note_count; i++)
-		notes[i] = k->notes[i];
-	report_list(l, "notes", notes, k->note_count);
+	report_notes(l, &k->notes);
 	line_add(l, "}\n");
 }
 
