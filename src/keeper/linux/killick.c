@@ -20,6 +20,13 @@
 
 extern char **environ;
 
+static const char help_usage[] = HELP_USAGE(
+	"  killick reap [--dry-run]              end trees whose keepers were killed\n"
+	"  killick exec-server                   run and hold servers for other machines\n"
+	"  killick doctor                        print what works here; list orphans\n"
+	"  killick demo                          compare a plain client with killick\n",
+	" 'man killick' describes everything.");
+
 static const char run_usage[] =
 	"usage: killick run [options] -- CMD ARGS...\n"
 	"\n"

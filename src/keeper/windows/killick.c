@@ -13,6 +13,12 @@
 #include "program.h"
 #include "wide.h"
 
+static const char help_usage[] = HELP_USAGE(
+	"  killick reap                          say that nothing is left behind here\n"
+	"  killick exec-server                   run and hold servers for other machines\n"
+	"  killick doctor                        print what works here\n",
+	" 'killick help VERB' describes a verb.");
+
 static const char run_usage[] =
 	"usage: killick run [options] -- CMD ARGS...\n"
 	"\n"
