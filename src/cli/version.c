@@ -51,13 +51,15 @@ static bool version_is_static(void)
 
 static void version_add_linked(struct emit *j)
 {
+	struct tls_library tls;
 	char libc[64];
 
 	if (kernel_libc(libc, sizeof(libc)))
 		version_add(j, "killick-more", "glibc", libc, "shared");
 	if (yaml_get_version_string)
 		version_add(j, "killick-more", "libyaml", yaml_get_version_string(), "shared");
-	version_add(j, "killick-more", "openssl", tls_version(), "loaded for wss://");
+	tls_look(&tls);
+	version_add(j, "killick-more", tls.name, tls.version, tls.link);
 }
 #endif
 

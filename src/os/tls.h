@@ -42,5 +42,11 @@ ssize_t tls_write(struct tls *t, const void *bytes, size_t len, enum tls_want *w
 /* Bytes that are decrypted and not read yet: the descriptor is not readable for them. */
 size_t tls_pending(const struct tls *t);
 void tls_bye(struct tls *t);
-/* Name and version of the libssl, such as "OpenSSL 3.0.19 27 Jan 2026"; NULL: there is none. */
-const char *tls_version(void);
+
+struct tls_library {
+	const char *name;    /* "openssl" or "schannel" */
+	const char *version; /* "OpenSSL 3.0.19 27 Jan 2026"; for Schannel that of Windows,
+			      * "10.0.19045"; NULL: there is no such library here */
+	const char *link;    /* how the program uses the library */
+};
+void tls_look(struct tls_library *out);

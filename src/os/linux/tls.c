@@ -101,9 +101,11 @@ static int need_library(struct err *e)
 	return tls_failed.code;
 }
 
-const char *tls_version(void)
+void tls_look(struct tls_library *out)
 {
-	return need_library(NULL) < 0 ? NULL : lib.OpenSSL_version(OPENSSL_VERSION);
+	*out = (struct tls_library){ .name = "openssl", .link = "loaded for wss://" };
+	if (need_library(NULL) == 0)
+		out->version = lib.OpenSSL_version(OPENSSL_VERSION);
 }
 
 /* The library's text for an error; clears all other errors. */

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "os/address.h"
+#include "os/kernel.h"
 #include "os/net.h"
 #include "tls_internal.h"
 #include "utf16.h"
@@ -476,7 +477,11 @@ void tls_bye(struct tls *t)
 	}
 }
 
-const char *tls_version(void)
+void tls_look(struct tls_library *out)
 {
-	return "Schannel";
+	static struct kernel windows; /* the same for every caller */
+
+	*out = (struct tls_library){ .name = "schannel", .link = "shared" };
+	if (kernel_look(&windows) == 0)
+		out->version = windows.release;
 }
