@@ -22,6 +22,8 @@ enum path_kind {
 #ifndef PATH_NATIVE
 #define PATH_NATIVE PATH_POSIX
 #endif
+/* The separator for paths that killick makes and people see. Windows understands / as well. */
+#define PATH_SEPARATOR (PATH_NATIVE == PATH_WINDOWS ? '\\' : '/')
 
 enum path_kind path_kind(const char *text);
 

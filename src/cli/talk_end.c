@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/strings.h"
 #include "base/text.h"
 #include "talk.h"
@@ -115,9 +116,9 @@ static const char *keepers_reason(const struct killick_server_status *sv)
 static const char *talk_name(const struct talk *t, const char *server)
 {
 	const char *program = t->words.command ? t->words.command[0] : NULL;
-	const char *slash = program ? strrchr(program, '/') : NULL;
+	const char *name = program ? path_name(program, PATH_NATIVE) : NULL;
 
-	return !program || !*server ? server : slash && slash[1] ? slash + 1 : program;
+	return !program || !*server ? server : *name ? name : program;
 }
 
 /* Print a sentence about a server, with the server's name in front if the sentence does not contain

@@ -86,7 +86,7 @@ static int backup_open_state(const struct replace *r, struct backup_place *out)
 
 	if (!dirs_state(state, sizeof(state)))
 		return -ENOENT;
-	if (snprintf(out->shown, sizeof(out->shown), "%s/backups", state) >=
+	if (snprintf(out->shown, sizeof(out->shown), "%s%cbackups", state, PATH_SEPARATOR) >=
 	    (int)sizeof(out->shown))
 		return -ENAMETOOLONG;
 	error = backup_make_dirs(out->shown);
@@ -122,7 +122,8 @@ static const char *backup_name(const struct backup_place *p, unsigned n, struct 
 
 	if (n)
 		snprintf(number, sizeof(number), ".%u", n);
-	snprintf(out->path, sizeof(out->path), "%s/%s%s", p->shown, p->name, number);
+	snprintf(out->path, sizeof(out->path), "%s%c%s%s", p->shown, PATH_SEPARATOR, p->name,
+		 number);
 	return path_name(out->path, PATH_NATIVE);
 }
 

@@ -197,6 +197,14 @@ static bool clients_is_users(const char *pattern)
 	return strchr("~+%", *pattern) != NULL;
 }
 
+/* Write each / of the path from `start` on as the separator. */
+static void clients_separate(struct buf *path, size_t start, char separator)
+{
+	for (char *p = path->data + start; p < path->data + path->len; p++)
+		if (*p == '/')
+			*p = separator;
+}
+
 /* A pattern of the user's files with its beginning replaced. NULL: there is no such directory. */
 static char *clients_user_path(const struct client *c, const struct machine *m, const char *pattern)
 {
@@ -217,17 +225,20 @@ static char *clients_user_path(const struct client *c, const struct machine *m, 
 	n = path.len;
 	buf_adds(&path, then);
 	buf_adds(&path, rest);
-	for (; m->system == MACHINE_WINDOWS && n < path.len; n++)
-		if (path.data[n] == '/')
-			path.data[n] = '\\';
+	if (m->system == MACHINE_WINDOWS)
+		clients_separate(&path, n, '\\');
 	return buf_take(&path);
 }
 
 static char *clients_project_path(const char *project, const char *pattern)
 {
 	struct buf path = BUF_INIT(BUF_ANY_SIZE);
+	size_t n;
 
-	buf_addf(&path, "%s/%s", project, pattern);
+	buf_addf(&path, "%s%c", project, PATH_SEPARATOR);
+	n = path.len;
+	buf_adds(&path, pattern);
+	clients_separate(&path, n, PATH_SEPARATOR);
 	return buf_take(&path);
 }
 
