@@ -84,6 +84,7 @@ static char **launch_join(char *const *envp, char *const *more)
 	size_t count = strings_count(envp), added = strings_count(more);
 	char **all = mem_grow(NULL, count + added + 1, sizeof(*all));
 
+	assert(more || !added);
 	for (size_t i = 0; i < count; i++)
 		all[i] = envp[i];
 	for (size_t i = 0; i < added; i++)

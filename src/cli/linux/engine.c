@@ -499,7 +499,7 @@ static bool found_is_label_of_killick(const struct found *f)
 {
 	size_t len = strlen(ENGINE_LABEL);
 
-	return found_is(f, "label") && strncmp(f->value, ENGINE_LABEL, len) == 0 &&
+	return found_is(f, "label") && f->value && strncmp(f->value, ENGINE_LABEL, len) == 0 &&
 	       (f->value[len] == '=' || !f->value[len]);
 }
 
@@ -528,7 +528,7 @@ static void engine_take(struct engine_command *c, const struct found *f)
 	else if (found_is(f, "cidfile"))
 		c->cidfile = f->value;
 	else if (found_is(f, "restart"))
-		c->no_rm = strcmp(f->value, "no") != 0;
+		c->no_rm = !f->value || strcmp(f->value, "no") != 0;
 	else if (found_is(f, "pid") || found_is(f, "pod") || found_is(f, "systemd"))
 		c->no_init = true;
 	else if (found_is_label_of_killick(f))
@@ -539,7 +539,7 @@ static void engine_take(struct engine_command *c, const struct found *f)
 static char *const *engine_take_all(struct engine_command *c, char *const *words, bool behind_run)
 {
 	struct engine_reader r = { .engine = c->engine, .behind_run = behind_run, .words = words };
-	struct found f;
+	struct found f = { .name = "" };
 
 	for (;;) {
 		char *const *at = r.letters && *r.letters ? r.words - 1 : r.words;
@@ -626,7 +626,7 @@ static bool found_is_accepted(const struct found *f, bool lost)
 bool engine_is_recordable(char *const *words, bool lost)
 {
 	struct engine_reader r = { .engine = container_engine(words[0]), .words = words + 1 };
-	struct found f;
+	struct found f = { .name = "" };
 	int got;
 
 	if (!r.engine)

@@ -252,7 +252,7 @@ static void hold_on(struct hold *h, int which)
 static int hold_wait(struct hold *h, DWORD timeout_ms)
 {
 	HANDLE handles[ON_COUNT];
-	int which[ON_COUNT];
+	int which[ON_COUNT] = { 0 };
 	DWORD n = 0, r;
 
 	for (int i = 0; i < ON_COUNT; i++) {

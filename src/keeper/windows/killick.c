@@ -153,7 +153,7 @@ static DWORD dispatch_start(const wchar_t *path, HANDLE *out_process)
 				   .in = standard[0],
 				   .out = standard[1],
 				   .err = standard[2] };
-	HANDLE inherit[3];
+	HANDLE inherit[3] = { NULL };
 	struct job job;
 	DWORD error = job_open(&job, no_limits, 0), pid;
 

@@ -94,7 +94,7 @@ static DWORD spawn_create(const struct spawn *s, const wchar_t *path, struct utf
 					       .hStdOutput = table_handle(s->fds[1]),
 					       .hStdError = table_handle(s->fds[2]) } };
 	AUTO(mem_drop) void *attributes = NULL;
-	HANDLE list[SPAWN_FDS];
+	HANDLE list[SPAWN_FDS] = { NULL };
 	size_t count = spawn_handles(s, list);
 	DWORD error = 0;
 	SIZE_T size = 0;
