@@ -15,7 +15,6 @@
 #include "line_fd.h"
 
 #define OFFER_MS 1000 /* how long we wait for an owner that does not read */
-#define WORD_MAX 80   /* of an owner */
 
 static int opened = -1; /* the socket for keeper_say, which has no struct keeper */
 
@@ -36,38 +35,10 @@ int control_open(int fd)
 	return ours;
 }
 
-/* "eof 500 ask": cut the last word off, if it is that. */
-static bool control_cut_ask(char *text, size_t len)
-{
-	static const char ask[] = " ask";
-	const size_t ask_len = sizeof(ask) - 1;
-
-	if (len < ask_len || strcmp(text + len - ask_len, ask) != 0)
-		return false;
-	text[len - ask_len] = '\0';
-	return true;
-}
-
-/* "eof 500": the word, and what stands behind it. */
-static bool is_word(const char *text, const char *word, unsigned *grace_ms)
-{
-	size_t len = strlen(word);
-	unsigned ms;
-
-	if (strncmp(text, word, len) != 0)
-		return false;
-	if (text[len] == ' ' && option_milliseconds(text + len + 1, &ms) == 0) {
-		*grace_ms = ms;
-		return true;
-	}
-	return text[len] == '\0';
-}
-
 enum control_word control_read(int fd, unsigned *grace_ms, bool *asks)
 {
-	char word[WORD_MAX];
+	char word[CONTROL_WORD_MAX];
 	ssize_t n = recv(fd, word, sizeof(word) - 1, MSG_DONTWAIT);
-	bool ask;
 
 	assert(fd >= 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -75,15 +46,7 @@ enum control_word control_read(int fd, unsigned *grace_ms, bool *asks)
 	if (n <= 0)
 		return CONTROL_GONE;
 	word[n] = '\0';
-	ask = control_cut_ask(word, (size_t)n);
-	*asks = *asks || ask;
-	if (is_word(word, "eof", grace_ms))
-		return CONTROL_EOF;
-	if (is_word(word, "stop", grace_ms))
-		return CONTROL_STOP;
-	if (strcmp(word, "int") == 0)
-		return CONTROL_INT;
-	return strcmp(word, "kill") == 0 ? CONTROL_KILL : CONTROL_NOTHING;
+	return control_word_read(word, grace_ms, asks);
 }
 
 /* By select: poll(2) fails once the server has lowered our RLIMIT_NOFILE to 0. */
@@ -103,7 +66,7 @@ bool control_ask(int fd, const char *who)
 {
 	long long end_us = clock_us() + CONTROL_ANSWER_MS * 1000LL;
 	static const char clear[] = "clear ";
-	char word[WORD_MAX];
+	char word[CONTROL_WORD_MAX];
 	struct line l;
 	ssize_t n;
 

@@ -28,16 +28,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CONTROL_ANSWER_MS 250 /* for the owner to answer a question */
+#include "keeper/control_word.h"
 
-enum control_word {
-	CONTROL_NOTHING,
-	CONTROL_EOF,
-	CONTROL_STOP,
-	CONTROL_KILL,
-	CONTROL_INT,
-	CONTROL_GONE
-};
+#define CONTROL_ANSWER_MS 250 /* for the owner to answer a question */
 
 /* Take over descriptor fd. Returns a descriptor of the keeper, or -1 after one line on stderr. */
 int control_open(int fd);

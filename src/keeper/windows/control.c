@@ -5,15 +5,12 @@
 #include <string.h>
 
 #include "keeper/line.h"
-#include "keeper/option.h"
-
-#define WORD_MAX 80 /* of an owner */
 
 static struct {
 	HANDLE pipe, written; /* pipe is NULL: no channel */
 	OVERLAPPED read;      /* its event: control_news */
 	bool gone;
-	char word[WORD_MAX];
+	char word[CONTROL_WORD_MAX];
 } control;
 
 bool control_open(unsigned long long number)
@@ -46,7 +43,7 @@ void control_listen(void)
 	if (!control.pipe || control.gone)
 		return;
 	control.read = (OVERLAPPED){ .hEvent = event };
-	if (ReadFile(control.pipe, control.word, WORD_MAX - 1, NULL, &control.read) ||
+	if (ReadFile(control.pipe, control.word, CONTROL_WORD_MAX - 1, NULL, &control.read) ||
 	    GetLastError() == ERROR_IO_PENDING || GetLastError() == ERROR_MORE_DATA)
 		return;
 	control.gone = true;
@@ -58,46 +55,10 @@ HANDLE control_news(void)
 	return control.pipe ? control.read.hEvent : NULL;
 }
 
-/* "eof 500 ask": cut the last word off, if it is that. */
-static void control_cut_ask(char *text)
-{
-	static const char ask[] = " ask";
-	const size_t len = strlen(text), ask_len = sizeof(ask) - 1;
-
-	if (len >= ask_len && strcmp(text + len - ask_len, ask) == 0)
-		text[len - ask_len] = '\0';
-}
-
-/* "eof 500": the word, and the grace behind it. */
-static bool control_is_word(const char *text, const char *word, unsigned *grace_ms)
-{
-	size_t len = strlen(word);
-	unsigned ms;
-
-	if (strncmp(text, word, len) != 0)
-		return false;
-	if (text[len] == ' ' && option_milliseconds(text + len + 1, &ms) == 0) {
-		*grace_ms = ms;
-		return true;
-	}
-	return text[len] == '\0';
-}
-
-static enum control_word control_parse(char *text, unsigned *grace_ms)
-{
-	control_cut_ask(text);
-	if (control_is_word(text, "eof", grace_ms))
-		return CONTROL_EOF;
-	if (control_is_word(text, "stop", grace_ms))
-		return CONTROL_STOP;
-	if (strcmp(text, "int") == 0)
-		return CONTROL_INT;
-	return strcmp(text, "kill") == 0 ? CONTROL_KILL : CONTROL_NOTHING;
-}
-
 enum control_word control_read(unsigned *grace_ms)
 {
-	char word[WORD_MAX];
+	char word[CONTROL_WORD_MAX];
+	bool asks = false; /* a job needs no answers of the owner */
 	DWORD n = 0;
 
 	assert(control.pipe);
@@ -112,7 +73,7 @@ enum control_word control_read(unsigned *grace_ms)
 	memcpy(word, control.word, n);
 	word[n] = '\0';
 	control_listen();
-	return control_parse(word, grace_ms);
+	return control_word_read(word, grace_ms, &asks);
 }
 
 /* Send one message. An owner that does not read gets CONTROL_OFFER_MS. */

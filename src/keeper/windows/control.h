@@ -14,18 +14,10 @@
 
 #include <stdbool.h>
 
+#include "keeper/control_word.h"
 #include "win.h"
 
 #define CONTROL_OFFER_MS 1000 /* how long a message waits for an owner that does not read */
-
-enum control_word {
-	CONTROL_NOTHING,
-	CONTROL_EOF,
-	CONTROL_STOP,
-	CONTROL_KILL,
-	CONTROL_INT,
-	CONTROL_GONE
-};
 
 /* Take over the handle. `number` is the value of --control. False: it is no such pipe. */
 bool control_open(unsigned long long number);
