@@ -212,10 +212,11 @@ TEST(both_keepers_killed)
 	hold = parent_of(s.pid);
 	watch = parent_of(hold);
 	OK(hold > 1 && watch > 1);
-	kill(watch, SIGSTOP); /* neither may act for the other; the watch would wake the hold */
-	kill(hold, SIGSTOP);
-	kill(watch, SIGKILL);
+	/* Neither may act for the other. The hold dies first: a stopped watch stays stopped when
+	 * its child dies, and a stopped hold is continued when the watch dies. */
+	kill(watch, SIGSTOP);
 	kill(hold, SIGKILL);
+	kill(watch, SIGKILL);
 	await_end(&s);
 	EQ(s.end.why, LINK_WHY_KEEPER);
 	EQ(s.end.proof, 0);
