@@ -119,16 +119,18 @@ static bool drain(struct remote *r)
 static void remote_in_take(struct remote *r, const struct event *ev)
 {
 	const struct link_events *to = r->link.ev;
+	/* an end that was reported, or a start that was never reported (doubt_start) */
+	bool silent = r->told || r->end.refused;
 
 	assert(ev->seq == r->in.last + 1);
 	r->in.last = ev->seq;
 	switch (ev->kind) {
 	case EVENT_STDOUT:
-		if (!r->told && ev->len)
+		if (!silent && ev->len)
 			to->on_bytes(r->link.ctx, ev->bytes, ev->len);
 		break;
 	case EVENT_STDERR:
-		if (!r->told && ev->len)
+		if (!silent && ev->len)
 			to->on_stderr(r->link.ctx, ev->bytes, ev->len);
 		break;
 	case EVENT_EXITED:
