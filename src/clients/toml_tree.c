@@ -580,6 +580,7 @@ static int toml_define(struct toml_reader *r, struct node *parent, const struct 
 		found = toml_new_table(r, parent, name, k, TOML_DEFINED);
 	found->mark = TOML_DEFINED;
 	found->span = found->key = k->span;
+	found->key_last = k->last;
 	r->table = found;
 	return 0;
 }
