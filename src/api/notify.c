@@ -59,7 +59,7 @@ static int notify_send(struct lease *l, const char *method, struct json params,
 int killick_notify(struct killick_session *s, const char *server, const char *method,
 		   const char *params, struct killick_error *e)
 {
-	struct json json;
+	struct json json = JSON_NONE;
 	struct lease *l;
 	int r = notify_check(s, method, params, &json, e);
 

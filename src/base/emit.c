@@ -119,25 +119,27 @@ static int quote_text(struct buf *b, const char *text, size_t len)
 	return r;
 }
 
-/* Add a short text without special characters, its quotes, and `behind`, in one step. Returns
- * false, with nothing added, when the text is long or needs escapes, or when the buffer is full. */
-static inline bool quote_plain(struct buf *b, const char *text, size_t len, const char *behind)
+/* Add a short text without special characters, its quotes, and with is_key a colon, in one step.
+ * Returns false, with nothing added, when the text is long or needs escapes, or when the buffer is
+ * full. */
+static inline bool quote_plain(struct buf *b, const char *text, size_t len, bool is_key)
 {
-	const size_t more = strlen(behind);
 	char *to;
 
-	if (len >= JSON_BLOCK || !emit_is_plain(text, len) || !(to = buf_extend(b, len + 2 + more)))
+	if (len >= JSON_BLOCK || !emit_is_plain(text, len) ||
+	    !(to = buf_extend(b, len + 2 + is_key)))
 		return false;
 	to[0] = '"';
 	memcpy(to + 1, text, len);
 	to[len + 1] = '"';
-	memcpy(to + len + 2, behind, more);
+	if (is_key)
+		to[len + 2] = ':';
 	return true;
 }
 
 int emit_quoted(struct buf *b, const char *text, size_t len)
 {
-	return quote_plain(b, text, len, "") ? 0 : quote_text(b, text, len);
+	return quote_plain(b, text, len, false) ? 0 : quote_text(b, text, len);
 }
 
 static void put_quoted(struct emit *j, const char *text, size_t len)
@@ -157,7 +159,7 @@ static void lead(struct emit *j, const char *key)
 	if (j->lines && j->depth == 1 && j->kind[0] == '[')
 		emit_bytes(j, "\n", 1);
 	j->filled = true;
-	if (key && !(j->failed == 0 && quote_plain(j->out, key, strlen(key), ":"))) {
+	if (key && !(j->failed == 0 && quote_plain(j->out, key, strlen(key), true))) {
 		put_quoted(j, key, strlen(key));
 		emit_bytes(j, ":", 1);
 	}

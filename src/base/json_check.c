@@ -475,6 +475,7 @@ int json_check_members(const char *text, size_t len, unsigned flags, json_member
 	w.text = p = len ? text : "";
 	w.end = p + len;
 	w.relaxed = flags & JSON_RELAXED;
+	w.error = 0;
 	w.told = fn != NULL;
 	w.fn = fn;
 	w.ctx = ctx;

@@ -241,6 +241,14 @@ bool path_go_up(char *path)
 	return true;
 }
 
+/* Are the characters equal in a path of this kind? */
+static bool path_same(char a, char b, enum path_kind kind)
+{
+	if (a == b || (path_separates(a, kind) && path_separates(b, kind)))
+		return true;
+	return kind == PATH_WINDOWS && tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 bool path_is_below(const char *path, const char *dir)
 {
 	enum path_kind kind = path_kind(path);
@@ -250,13 +258,8 @@ bool path_is_below(const char *path, const char *dir)
 		len--;
 	if (kind != path_kind(dir))
 		return false;
-	for (size_t i = 0; i < len; i++) {
-		bool both = path_separates(path[i], kind) && path_separates(dir[i], kind);
-
-		if (!both && path[i] != dir[i] &&
-		    !(kind == PATH_WINDOWS && path[i] &&
-		      tolower((unsigned char)path[i]) == tolower((unsigned char)dir[i])))
+	for (size_t i = 0; i < len; i++)
+		if (!path_same(path[i], dir[i], kind))
 			return false;
-	}
 	return !path[len] || path_separates(path[len], kind);
 }

@@ -262,8 +262,8 @@ void client_free(struct client *c)
 	assert(ring_is_empty(&c->later) && c->open == 0);
 	loop_timer_stop(c->loop, &c->later_timer);
 	subscriptions_done(c);
-	while (!ring_is_empty(&c->owners))
-		party_free(CONTAINER_OF(c->owners.next, struct party, node));
+	for (struct ring *n; (n = ring_first(&c->owners)) != NULL;)
+		party_free(CONTAINER_OF(n, struct party, node));
 	rpc_done(&c->rpc);
 	lines_done(&c->lines);
 	free(c->meta);
