@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "os/env.h"
 #include "os/fd.h"
 #include "os/thread.h"
 #include "os/time.h"
@@ -101,7 +101,7 @@ void trace_set(const char *areas)
 
 static void trace_read_variable(void)
 {
-	trace_set(secure_getenv("KILLICK_TRACE"));
+	trace_set(env_get_secure("KILLICK_TRACE"));
 }
 
 void trace_init(void)

@@ -22,7 +22,7 @@ static void cells(double part, char *out, size_t size)
 {
 	const char *full = text_is_utf8() ? "\xe2\x96\x88" : "#";
 	const char *rest = text_is_utf8() ? "\xe2\x96\x91" : ".";
-	int filled = (int)(part * CELLS);
+	int filled = (int)(part * (double)CELLS);
 	size_t len = 0;
 
 	for (int i = 0; i < CELLS && len + 4 < size; i++)

@@ -96,7 +96,7 @@ int verb_call(int argc, char **argv)
 	const struct option more[] = {
 		{ "args", OPTION_WORD, .text = &given },
 		{ "no-check", .flag = &no_check },
-		{ NULL },
+		{ .name = NULL },
 	};
 	AUTO(buf_done) struct buf args = BUF_INIT(0);
 	int status;

@@ -70,7 +70,7 @@ int verb_complete(int argc, char **argv)
 	const struct option options[] = {
 		{ "config", OPTION_WORD, .text = &t.config },
 		{ "server", OPTION_WORD, .text = &t.server },
-		{ NULL },
+		{ .name = NULL },
 	};
 	struct cli_words words;
 	int status;

@@ -218,7 +218,7 @@ bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out
 		{ "max-output", OPTION_SIZE, "a size of at least 1M, such as 512M",
 		  .number = &o.max_output, .least = OUTPUT_MIN },
 		{ "quiet", .flag = &o.quiet },
-		{ NULL },
+		{ .name = NULL },
 	};
 
 	if (!cli_options(argc, argv, exec_server_help, options, out_status))

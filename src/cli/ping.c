@@ -115,7 +115,7 @@ int verb_ping(int argc, char **argv)
 	const char *given = NULL;
 	const struct option more[] = {
 		{ "count", OPTION_WORD, .text = &given },
-		{ NULL },
+		{ .name = NULL },
 	};
 	long count = 5;
 	char *end;

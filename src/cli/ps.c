@@ -66,7 +66,7 @@ int verb_ps(int argc, char **argv)
 		{ "all", .flag = &all },
 		{ "json", .flag = &as_json },
 		{ "tree", .flag = &as_tree },
-		{ NULL },
+		{ .name = NULL },
 	};
 	int status;
 

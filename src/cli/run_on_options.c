@@ -119,7 +119,7 @@ static bool take_ours(struct option_reader *r, struct run_on_options *out, struc
 		{ "token-env", OPTION_WORD, .text = &out->on.token_env },
 		{ "env", OPTION_WORD, .text = &env },
 		{ "help", .flag = &help, .letter = 'h' },
-		{ NULL },
+		{ .name = NULL },
 	};
 	struct option theirs[OPTIONS_COUNT + 1];
 	struct options unused = { .recipe = RECIPE_DEFAULT };

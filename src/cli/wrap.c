@@ -410,7 +410,7 @@ static int wrap_verb(int argc, char **argv, enum action action, const char *help
 		{ "only", OPTION_WORD, .text = &w.only },
 		{ "server", OPTION_WORD, .text = &w.server },
 		{ "json", .flag = &w.json },
-		{ NULL },
+		{ .name = NULL },
 	};
 	struct cli_words words;
 	int status;

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "os/bytes.h"
 
 void edits_add(struct edits *e, struct span old, struct buf *text)
 {
@@ -77,7 +78,7 @@ enum { CONTEXT = 2, LINE_SHOWN = 400, AROUND = 120 };
 
 static size_t edits_line_start(const char *text, size_t at)
 {
-	const char *nl = memrchr(text, '\n', at);
+	const char *nl = bytes_last(text, '\n', at);
 
 	return nl ? (size_t)(nl - text) + 1 : 0;
 }

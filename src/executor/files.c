@@ -16,6 +16,7 @@
 #include "executor/workers.h"
 #include "os/content.h"
 #include "os/metadata.h"
+#include "os/reason.h"
 #include "wire/wire.h"
 
 #define FILES_PATH_MAX 4096 /* bytes, with the NUL */
@@ -61,14 +62,13 @@ static void files_fail(struct file_job *job, int error)
 		      { EACCES, RPC_INVALID_REQUEST },
 		      { EPERM, RPC_INVALID_REQUEST },
 		      { EINVAL, RPC_INVALID_REQUEST } };
-	char reason[100];
+	char room[REASON_SIZE];
 
 	job->code = RPC_INTERNAL;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].error == error)
 			job->code = codes[i].code;
-	snprintf(job->text, sizeof(job->text), "%s (os error %d)",
-		 strerror_r(error, reason, sizeof(reason)), error);
+	snprintf(job->text, sizeof(job->text), "%s (os error %d)", reason_text(error, room), error);
 }
 
 static void files_look(struct file_job *job)

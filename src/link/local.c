@@ -679,7 +679,7 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
 	struct spawned keeper;
 	int r;
 
-	*l = (struct local){ .link = { &ops, ev, ctx },
+	*l = (struct local){ .link = { .ops = &ops, .ev = ev, .ctx = ctx },
 			     .loop = loop,
 			     .in.fd = -1,
 			     .out.fd = -1,

@@ -21,6 +21,8 @@ void env_done(struct env *e);
 /* The value of a variable, or NULL. Valid until the variable is changed; on Windows, valid for the
  * life of the process. */
 const char *env_get(const char *name);
+/* The same, but NULL in a setuid program, whose user must not control it by variables. */
+const char *env_get_secure(const char *name);
 /* Set a variable; NULL: remove it. 0 or -errno. For programs of killick, not for hosts. */
 int env_set(const char *name, const char *value);
 

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "os/bytes.h"
 #include "os/fd.h"
 #include "os/file.h"
 #include "session/ask.h"
@@ -129,7 +130,7 @@ static void tell_part(struct server *sv)
 
 static void tell_lines(struct server *sv, const char *bytes, size_t len)
 {
-	const char *last = memrchr(bytes, '\n', len);
+	const char *last = bytes_last(bytes, '\n', len);
 	size_t whole = last ? (size_t)(last - bytes) + 1 : 0;
 
 	if (whole && sv->stderr_part.len) { /* complete the line that was begun before */

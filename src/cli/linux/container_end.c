@@ -138,7 +138,7 @@ int verb_container_end(int argc, char **argv)
 		{ "grace", OPTION_TIME, "a time", .ms = &e.grace_ms },
 		{ "time", OPTION_TIME, "a time", .ms = &time_ms },
 		{ "lost", OPTION_YES_NO, "yes or no", .flag = &e.lost },
-		{ NULL },
+		{ .name = NULL },
 	};
 	int status;
 

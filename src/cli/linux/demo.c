@@ -441,7 +441,7 @@ int verb_demo(int argc, char **argv)
 	};
 	enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
 	static struct demo d = { .stage_in = -1, .stage_out = -1 };
-	const struct option options[] = { { NULL } };
+	const struct option options[] = { { .name = NULL } };
 	unsigned long long id;
 	int status;
 

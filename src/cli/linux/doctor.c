@@ -341,7 +341,7 @@ int verb_doctor(int argc, char **argv)
 	const struct option options[] = {
 		{ "json", .flag = &as_json },
 		{ "reap", OPTION_WORD, .text = &reap },
-		{ NULL },
+		{ .name = NULL },
 	};
 	int status, r;
 

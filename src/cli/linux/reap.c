@@ -257,7 +257,7 @@ int verb_reap(int argc, char **argv)
 		{ "no-wait", .flag = &reap.no_wait },
 		{ "forget", OPTION_TEXT, "the id of a tree", .text = &janitor.forget },
 		{ "json", .flag = &reap.as_json },
-		{ NULL },
+		{ .name = NULL },
 	};
 	struct emit *j = &reap.json;
 	int status, r, late, elsewhere;

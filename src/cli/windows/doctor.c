@@ -87,7 +87,7 @@ int verb_doctor(int argc, char **argv)
 	bool as_json = false;
 	const struct option options[] = {
 		{ "json", .flag = &as_json },
-		{ NULL },
+		{ .name = NULL },
 	};
 	int status;
 

@@ -45,7 +45,7 @@ int verb_reap(int argc, char **argv)
 		{ "dry-run", .flag = &dry_run },
 		{ "no-wait", .flag = &no_wait },
 		{ "json", .flag = &as_json },
-		{ NULL },
+		{ .name = NULL },
 	};
 	int status;
 

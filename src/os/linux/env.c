@@ -27,6 +27,11 @@ const char *env_get(const char *name)
 	return getenv(name);
 }
 
+const char *env_get_secure(const char *name)
+{
+	return secure_getenv(name);
+}
+
 int env_set(const char *name, const char *value)
 {
 	int r = value ? setenv(name, value, 1) : unsetenv(name);

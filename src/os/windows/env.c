@@ -113,6 +113,12 @@ const char *env_get(const char *name)
 	return env_keep(text);
 }
 
+/* Windows has no setuid programs. */
+const char *env_get_secure(const char *name)
+{
+	return env_get(name);
+}
+
 int env_set(const char *name, const char *value)
 {
 	AUTO(mem_drop) wchar_t *wide = utf16_of(name), *text = value ? utf16_of(value) : NULL;

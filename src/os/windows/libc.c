@@ -21,16 +21,6 @@ void *memmem(const void *in, size_t len, const void *what, size_t what_len)
 	return NULL;
 }
 
-void *memrchr(const void *in, int c, size_t len)
-{
-	const unsigned char *p = in;
-
-	while (len-- > 0)
-		if (p[len] == (unsigned char)c)
-			return (void *)(p + len);
-	return NULL;
-}
-
 char *strchrnul(const char *s, int c)
 {
 	while (*s && *s != (char)c)

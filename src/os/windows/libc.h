@@ -15,20 +15,11 @@
 #endif
 
 void *memmem(const void *in, size_t len, const void *what, size_t what_len);
-void *memrchr(const void *in, int c, size_t len);
 char *strchrnul(const char *s, int c);
 char *strndup(const char *s, size_t max);
 char *strsep(char **at, const char *delimiters);
 char *strcasestr(const char *in, const char *what);
 
-/* Windows has no setuid programs. */
-static inline char *secure_getenv(const char *name)
-{
-	return getenv(name);
-}
-
 /* The text of an errno, also of those that msvcrt's strerror does not know (ECONNREFUSED, ...). */
 const char *libc_strerror(int error);
 #define strerror(error) ((char *)libc_strerror(error))
-/* The form of glibc, which returns the text and need not use the room. */
-#define strerror_r(error, room, size) ((void)(room), strerror(error))
