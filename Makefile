@@ -63,7 +63,7 @@ help:
 	@echo 'make demo       compare what a plain client and killick leave behind'
 	@echo 'make test       run the tests'
 	@echo 'make test-windows  build for Windows with mingw-w64 and run the tests of Windows in Wine'
-	@echo 'make check      run the tests, sanitizers, static analysis, fuzzing, the long runs, and a fresh machine'
+	@echo 'make check      run the tests, sanitizers, static analysis, compile checks, fuzzing, the long runs, and a fresh machine'
 	@echo 'make bench      measure against the bare server and other wrappers; write bench/RESULTS.md'
 	@echo 'make pictures   draw docs/pictures: the demo, and the charts of bench/RESULTS.md'
 	@echo 'make dist       make the packages: static tarballs, .deb, npm; into build-dist/packages'
