@@ -52,17 +52,18 @@ static void *resolve_run(void *arg)
 	return NULL;
 }
 
-/* The caller no longer wants the result. */
+/* The caller no longer wants the result. A thread that has not answered may free the job as soon as
+ * the lock is released. */
 static void resolve_let_go(struct resolve *r)
 {
 	int fd = r->news.fd;
 	bool answered;
 
 	mutex_lock(&r->lock);
+	loop_watch_stop(r->loop, &r->news);
 	r->asked = false;
 	answered = r->answered;
 	mutex_unlock(&r->lock);
-	loop_watch_stop(r->loop, &r->news);
 	fd_close(fd);
 	if (answered)
 		resolve_destroy(r);

@@ -203,6 +203,28 @@ TEST(a_channel_may_be_closed_while_it_connects)
 	lab_close();
 }
 
+/* The thread that looks up the name may end just then. The moments are spread over the first
+ * 400 us. */
+TEST(a_lookup_may_be_given_up_at_any_moment)
+{
+	static struct peer clients[LAB_PEERS];
+	struct err e = ERR_INIT;
+
+	lab_open();
+	for (int i = 0; i < LAB_PEERS; i++) {
+		int64_t until_us;
+
+		EQ(lab_connect(&clients[i], "ws://localhost:1", NULL, &e), 0);
+		until_us = loop_now_us() + 400 * i / LAB_PEERS;
+		while (loop_now_us() < until_us)
+			;
+		loop_lock(lab.loop);
+		channel_close(clients[i].c, true);
+		loop_unlock(lab.loop);
+	}
+	lab_close();
+}
+
 TEST(connecting_to_a_closed_port_fails)
 {
 	struct peer tcp = { .opens = 0 }, local = { .opens = 0 };
