@@ -10,6 +10,7 @@
 
 #define RECORD_FIRST_LINE "killick-record 1\n"
 #define TREE_ID_LEN       16 /* hex digits */
+#define TREE_NAME_LEN     15 /* of those, in the name of a process; the kernel keeps no more */
 #define RECORD_CGROUPS    4
 #define RECORD_ENV        "KILLICK_RUNTIME_DIR" /* where records are */
 #define TREE_ENV          "KILLICK_TREE" /* in the server's environment; its value is the id */

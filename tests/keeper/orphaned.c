@@ -112,11 +112,10 @@ TEST(the_next_run_ends_keepers_whose_time_is_over, .timeout_ms = 90000)
 	lost_all_gone();
 }
 
-/* The watch's own janitor was stopped before it asked for its death signal. */
-TEST(a_stopped_janitor_ends_with_its_watch, .timeout_ms = 90000)
+/* Start a tree whose watch has a janitor that stopped before it asked for its death signal. */
+static void frozen_start_with_janitor(struct frozen *f)
 {
 	const char *killick = t_program("KILLICK", "build/killick");
-	struct frozen f;
 	char mark[160];
 
 	lost_dir();
@@ -124,17 +123,37 @@ TEST(a_stopped_janitor_ends_with_its_watch, .timeout_ms = 90000)
 	setenv("KILLICK", t_program("KILLICK_STEPS", "build/tests/killick-steps"), 1);
 	setenv("KILLICK_DIE_AT", "janitor", 1);
 	setenv("KILLICK_DIE_MARK", mark, 1);
-	frozen_start(&f);
+	frozen_start(f);
 	for (double end = t_now_ms() + HELD_MS; access(mark, F_OK) && t_now_ms() < end;)
 		poll(NULL, 0, 1);
 	EQ(access(mark, F_OK), 0);
-	frozen_stop(&f);
 	setenv("KILLICK", killick, 1);
 	unsetenv("KILLICK_DIE_AT");
+}
+
+TEST(a_stopped_janitor_ends_with_its_watch, .timeout_ms = 90000)
+{
+	struct frozen f;
+
+	frozen_start_with_janitor(&f);
+	frozen_stop(&f);
 	lost_kill(f.owner);
 	lost_append("orphaned=%lld\n", boot_ms() - 9000);
 	EQ(KILLICK("reap"), 0);
 	frozen_ended(&f);
+	lost_all_gone();
+}
+
+TEST(a_stopped_janitor_ends_when_both_keepers_were_killed, .timeout_ms = 90000)
+{
+	struct frozen f;
+
+	frozen_start_with_janitor(&f);
+	OK(kill(f.h.watch, SIGSTOP) == 0); /* so that it does not act when the hold dies */
+	OK(kill(f.hold, SIGKILL) == 0 && kill(f.h.watch, SIGKILL) == 0);
+	EQ(KILLICK("reap"), 0);
+	frozen_ended(&f);
+	lost_kill(f.owner);
 	lost_all_gone();
 }
 

@@ -85,6 +85,20 @@ static bool hunt_is_mark(void *ctx, const char *value)
 	return strlen(value) == TREE_ID_LEN && hunt_is_id(ctx, value);
 }
 
+/* The janitor of a watch has digits of the id as its name until the kernel kills it with its watch
+ * (watch_sweep). */
+static bool hunt_is_name(struct hunt_match *m, const char *comm)
+{
+	for (int i = 0; i < m->h->count; i++) {
+		if (strlen(comm) == TREE_NAME_LEN &&
+		    memcmp(comm, m->h->trees[i].id, TREE_NAME_LEN) == 0) {
+			m->tree = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* /proc/PID/cgroup names the cgroup of a process in every hierarchy: is one of these below a
  * directory that a keeper made for one of the trees? */
 static bool hunt_is_in_cgroup(struct hunt_match *m, pid_t pid)
@@ -118,7 +132,7 @@ static int hunt_tree_of(const struct hunt *h, pid_t pid, int fd)
 	r = held_tree(st.ppid); /* the parent is held, so its pid was not reused */
 	if (r >= 0) {
 		m.tree = r;
-	} else if (!hunt_is_in_cgroup(&m, pid)) {
+	} else if (!hunt_is_name(&m, st.comm) && !hunt_is_in_cgroup(&m, pid)) {
 		r = proc_find_env(pid, TREE_ENV, hunt_is_mark, &m);
 		if (r == -ENODATA && st.ppid != kthreadd)
 			m.tree = -EAGAIN;

@@ -1,8 +1,8 @@
 /* hunt.h - finds the processes of trees without working keepers, and ends them.
  *
  * A process belongs to a tree when its environment holds the tree's mark, when its cgroup is the
- * tree's or below it, or when its parent belongs to the tree. One scan of /proc serves any number
- * of records.
+ * tree's or below it, when its parent belongs to the tree, or when it is a janitor that its watch
+ * could not take along. One scan of /proc serves any number of records.
  *
  * Pids are reused, so a pid alone does not identify a process. The hunt opens a pidfd of the
  * process first, then reads its files in /proc, and uses the answers only if the pidfd shows

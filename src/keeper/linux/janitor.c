@@ -193,27 +193,10 @@ static void kill_keeper(const struct who *w)
 	close(fd);
 }
 
-/* Kill the watch with its children: the hold, orphans of the tree, and the watch's own janitor. A
- * janitor that was frozen at its first instruction, before PR_SET_PDEATHSIG, would stay. */
-static void kill_watch(const struct who *w)
-{
-	char path[64], list[512], *at = list;
-	struct proc_stat st;
-	int used;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", w->pid, w->pid);
-	if (is_gone(w) || !w->start || proc_read_file(AT_FDCWD, path, list, sizeof(list)) < 0)
-		*list = '\0';
-	for (pid_t pid; sscanf(at, "%d%n", &pid, &used) == 1; at += used)
-		if (proc_stat_get(pid, &st) == 0 && st.ppid == w->pid)
-			kill_keeper(&(struct who){ pid, st.start });
-	kill_keeper(w);
-}
-
 /* Kill the keepers and the cgroups that the record names. No search is needed for these. */
 static void strike_first(struct sweep *s, const struct record *rec)
 {
-	kill_watch(&rec->watch);
+	kill_keeper(&rec->watch);
 	kill_keeper(&rec->hold);
 	for (int i = 0; i < RECORD_CGROUPS && rec->cgroups[i][0]; i++) {
 		int fd = lostgroup_open(rec->cgroups[i], rec->tree);

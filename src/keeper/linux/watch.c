@@ -169,24 +169,31 @@ static void watch_sweep(struct watch *w)
 {
 	long long started_us = w->sweep_us - SWEEP_DELAY_MS * 1000LL;
 	pid_t watch = getpid();
+	char name[TREE_ID_LEN + 1];
 
 	assert(w->sweep_us);
 	w->sweep_us = 0;
 	if (janitor_swept_since(w->k->record_dirfd, started_us))
 		return;
 	w->janitor_us = clock_us() + SWEEP_MS * 1000LL;
+	/* A server may freeze the janitor at its first instruction, and both keepers may be killed
+	 * then. The name that the janitor inherits shows `reap` which tree it belongs to. */
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, w->k->id);
 	w->janitor = fork();
 	if (w->janitor == 0) {
 		STEP(JANITOR_BEGIN);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != watch) /* the watch died before the prctl above */
 			_exit(0);
+		prctl(PR_SET_NAME, name);
 		stdio_only(false);
 		stdio_drop(STDIN_FILENO);
 		janitor_sweep(&(struct janitor){
 			.budget_ms = SWEEP_MS, .containers_ms = CONTAINERS_MS, .is_child = true });
 		_exit(0);
 	}
+	prctl(PR_SET_NAME, name);
 	if (w->janitor < 0)
 		w->janitor = 0; /* fork failed: then another start sweeps */
 }
