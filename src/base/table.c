@@ -126,7 +126,7 @@ static void print_row(const struct table *t, FILE *out, size_t indent, const siz
 		}
 		owed += GAP + (t->cols[c].right ? (*text ? 0 : w) : width[c] - w);
 	}
-	fputc('\n', out);
+	fprintf(out, "%s\n", t->end ? t->end : "");
 }
 
 void table_print(const struct table *t, FILE *out, size_t indent, size_t width)

@@ -26,7 +26,8 @@ struct table {
 	size_t ncols;
 	char **cells;
 	size_t count;
-	bool bare; /* without titles */
+	bool bare;       /* without titles */
+	const char *end; /* what each line has in front of its newline; NULL: nothing */
 };
 #define TABLE_INIT(c)                                                                              \
 	{                                                                                          \

@@ -17,6 +17,7 @@ int verb_ps(int argc, char **argv);
 int verb_reap(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_demo(int argc, char **argv);
+int verb_zoo(int argc, char **argv);
 int verb_help(int argc, char **argv);
 int verb_version(int argc, char **argv);
 int verb_tools(int argc, char **argv);
@@ -35,7 +36,8 @@ int verb_complete(int argc, char **argv); /* for the completion of shells */
 int verb_container_end(int argc, char **argv);
 
 /* The texts of `killick VERB --help`. */
-extern const char ps_help[], reap_help[], doctor_help[], demo_help[], wrap_help[], unwrap_help[];
+extern const char ps_help[], reap_help[], doctor_help[], demo_help[], zoo_help[], wrap_help[],
+	unwrap_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
 	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[],
 	complete_help[], container_end_help[];

@@ -22,7 +22,7 @@ static void zoo_mcp_say(struct span id, const char *kind, const char *before, st
 			 middle.len ? middle.at : "", after);
 
 	if (n > 0 && n < (int)sizeof(out))
-		(void)!write(1, out, (size_t)n);
+		(void)!write(1, out, (unsigned)n);
 }
 
 static const char tools[] = "{\"tools\":["
@@ -84,7 +84,7 @@ int zoo_serve(enum zoo_eof eof)
 	size_t used = 0, done;
 
 	for (;;) {
-		ssize_t n = read(0, buf + used, sizeof(buf) - used);
+		ssize_t n = read(0, buf + used, (unsigned)(sizeof(buf) - used));
 		char *nl;
 
 		if (n < 0 && errno == EINTR)

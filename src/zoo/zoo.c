@@ -1,4 +1,4 @@
-/* zoo.c - the table of modes, and the bounds they all live under. */
+/* zoo.c - the table of modes on Linux, and the bounds they all live under. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,9 +34,7 @@ static int fifo = -1;
 static const char *fifo_path; /* NULL: none */
 static _Thread_local int slot = -1;
 
-const char *zoo_verb;
-
-static const struct zoo_mode modes[] = {
+const struct zoo_mode zoo_modes[] = {
 	{ "plain", zoo_plain, "a well-behaved server: leaves on EOF, dies of signals" },
 	{ "ignore", zoo_ignorer, "ignores every signal it can, and EOF" },
 	{ "bg", zoo_bg, "leaves a background child in its process group" },
@@ -69,27 +67,6 @@ static const struct zoo_mode modes[] = {
 	{ "+execstep", zoo_execstep, NULL },
 	{ NULL, NULL, NULL },
 };
-
-const struct zoo_mode *zoo_more;
-
-/* The mode of that name; NULL: unknown. */
-static const struct zoo_mode *find_mode(const char *name)
-{
-	const struct zoo_mode *tables[] = { modes, zoo_more };
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		for (const struct zoo_mode *m = tables[i]; m && m->name; m++)
-			if (!strcmp(m->name, name))
-				return m;
-	return NULL;
-}
-
-static void list_modes(const struct zoo_mode *m)
-{
-	for (; m && m->name; m++)
-		if (m->about)
-			printf("%-12s %s\n", m->name, m->about);
-}
 
 static long long now_ns(void)
 {
@@ -295,7 +272,7 @@ void zoo_close_all(void)
 
 /* MODE + FD DEADLINE, as zoo_again writes it, or a fresh start from the environment. The FIFO is
  * meant to be inherited by everything, so no O_CLOEXEC. */
-static void zoo_begin(const char *mode, int argc, char **argv)
+void zoo_begin(const char *mode, int argc, char **argv)
 {
 	const char *path = getenv("ZOO_FIFO");
 	const char *life = getenv("ZOO_LIFE_MS");
@@ -318,23 +295,4 @@ static void zoo_begin(const char *mode, int argc, char **argv)
 	if (shared == MAP_FAILED)
 		abort();
 	arm_death();
-}
-
-int zoo_main(int argc, char **argv)
-{
-	const struct zoo_mode *mode = argc >= 2 ? find_mode(argv[1]) : NULL;
-
-	if (mode) {
-		zoo_begin(argv[1], argc, argv);
-		return mode->run(argc - 2, argv + 2);
-	}
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		list_modes(modes);
-		list_modes(zoo_more);
-		return 0;
-	}
-	fprintf(stderr, "%s: unknown mode '%s'; '%s --list' lists the modes\n",
-		zoo_verb ? "killick: zoo" : "killick-zoo", argc >= 2 ? argv[1] : "",
-		zoo_verb ? "killick zoo" : "killick-zoo");
-	return 64;
 }

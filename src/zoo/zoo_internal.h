@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "zoo/zoo.h"
+
 #define ZOO_MAX_LIVE    300
 #define ZOO_MAX_FORKS   10000
 #define ZOO_LIFE_MS     12000
@@ -20,6 +22,11 @@ enum zoo_eof {
 	ZOO_LEAVE, /* return when stdin hangs up, like a well-behaved server */
 	ZOO_STAY,  /* stay until the deadline */
 };
+
+/* The modes of this system; the last one has no name. */
+extern const struct zoo_mode zoo_modes[];
+/* Set the bounds of this process: argv as zoo_main got it. Aborts where this is not possible. */
+void zoo_begin(const char *mode, int argc, char **argv);
 
 /* Fork, unless the bounds forbid it: then -1. The child has its death timer. */
 pid_t zoo_fork(void);

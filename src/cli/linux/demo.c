@@ -1,8 +1,5 @@
-/* demo.c - `killick demo`: runs the same hostile servers under a plain client and under `killick
- * run`, kills both clients with SIGKILL, and counts the remaining processes with an auditor that
- * shares no code with killick. demo.h shows the processes.
- */
-#include "demo.h"
+/* demo.c - see cli/demo.h: the demo on Linux. demo_part.h shows the processes. */
+#include "cli/demo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,41 +17,47 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "demo_audit.h"
-#include "demo_view.h"
+#include "demo_part.h"
 #include "keeper/linux/clock.h"
 #include "os/random.h"
 
 enum {
 	START_MS = 5000, /* for both servers to answer */
-	SHOW_MS = 600,   /* to show the trees before the kill */
-	LOOK_MS = 800,   /* to show the remaining processes after the kill */
 	GONE_MS = 7000,  /* longer than the budgets of killick */
-	FRAME_MS = 80,
-	HASTE_MS = 8500, /* after this time show less, to end within 15 s on a slow machine */
-	HASTY_MS = 250,
 	PATH_LEN = 4096,
 };
 
-const char demo_help[] =
-	"usage: killick demo\n"
-	"\n"
-	"Start five hostile MCP servers, each under a plain client and under\n"
-	"`killick run`. Kill both clients with SIGKILL. Show side by side which\n"
-	"processes are left. Takes about eight seconds; needs no network, npm or root.\n"
-	"The plain clients run inside another `killick run`, which ends the processes\n"
-	"that they leave. The last line counts the survivors on killick's side.\n"
-	"\n"
-	"Exit status: 0 no process survived; 75 a process survived; 69 the demo could\n"
-	"not run, for example because killick was not found; 64 usage.\n";
+const char demo_help[] = DEMO_HELP("SIGKILL", "another `killick run`");
+const char demo_kill_name[] = "SIGKILL";
+const char demo_net[] = "another `killick run`";
 
-struct demo {
+struct scene demo_scenes[] = {
+	{ .mode = "npx",
+	  .inner = "bg",
+	  .about = "behind npx, with a child",
+	  .story = "behind a launcher like npx; leaves a child" },
+	{ .mode = "sh",
+	  .inner = "ignore",
+	  .about = "behind sh -c, never exits",
+	  .story = "behind sh -c; ignores EOF and SIGTERM" },
+	{ .mode = "stopped",
+	  .about = "with a stopped child",
+	  .story = "leaves a stopped child in its own session" },
+	{ .mode = "daemon",
+	  .about = "starts a daemon",
+	  .story = "leaves a daemon: double fork, own session" },
+	{ .mode = "nestsub",
+	  .about = "collects its own orphans",
+	  .story = "has a subreaper with orphans in new sessions" },
+};
+const size_t demo_scene_count = sizeof(demo_scenes) / sizeof(demo_scenes[0]);
+
+static struct {
 	char self[PATH_LEN], killick[PATH_LEN], run[24]; /* run: prefix of the tags */
 	int stage_in, stage_out;                         /* to and from the stage */
+	int client_in, client_out;                       /* to and from the client of killick */
 	pid_t stage, client; /* children of the demo; 0: none, or reaped already */
-	long long begin_us;
-	struct side sides[SIDES];
-	struct view view;
-};
+} demo = { .stage_in = -1, .stage_out = -1, .client_in = -1, .client_out = -1 };
 
 static volatile sig_atomic_t stop_signal;
 
@@ -64,7 +67,7 @@ static void demo_on_signal(int sig)
 }
 
 /* Ctrl-C, a closed terminal or a closed pipe: end all processes, then raise the same signal. */
-static bool should_stop(void)
+bool demo_should_stop(void)
 {
 	return stop_signal || ferror(stdout);
 }
@@ -82,30 +85,30 @@ static void demo_catch_signals(void)
 
 /* Find `killick`: in the same directory of a build tree, in ../../bin when installed, else in PATH.
  */
-static int find_programs(struct demo *d)
+static int find_programs(void)
 {
-	ssize_t len = readlink("/proc/self/exe", d->self, sizeof(d->self) - 1);
+	ssize_t len = readlink("/proc/self/exe", demo.self, sizeof(demo.self) - 1);
 	const char *path = getenv("PATH");
 	char *slash;
 
 	if (len <= 0)
 		return -ENOENT;
-	d->self[len] = '\0';
-	slash = strrchr(d->self, '/');
+	demo.self[len] = '\0';
+	slash = strrchr(demo.self, '/');
 	for (int i = 0; i < 2; i++) {
-		int dir = (int)(slash - d->self);
+		int dir = (int)(slash - demo.self);
 
-		if (snprintf(d->killick, sizeof(d->killick),
+		if (snprintf(demo.killick, sizeof(demo.killick),
 			     i ? "%.*s/../../bin/killick" : "%.*s/killick", dir,
-			     d->self) < PATH_LEN &&
-		    access(d->killick, X_OK) == 0)
+			     demo.self) < PATH_LEN &&
+		    access(demo.killick, X_OK) == 0)
 			return 0;
 	}
 	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
 		if (*path == '/' &&
-		    snprintf(d->killick, sizeof(d->killick), "%.*s/killick",
+		    snprintf(demo.killick, sizeof(demo.killick), "%.*s/killick",
 			     (int)strcspn(path, ":"), path) < PATH_LEN &&
-		    access(d->killick, X_OK) == 0)
+		    access(demo.killick, X_OK) == 0)
 			return 0;
 	}
 	return -ENOENT;
@@ -113,27 +116,20 @@ static int find_programs(struct demo *d)
 
 /* Reap ended children and, because the demo is a subreaper, orphans. Forget a reaped pid, because
  * the kernel may reuse it. */
-static void demo_reap(struct demo *d)
+static void demo_reap(void)
 {
 	pid_t pid;
 
 	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0) {
-		if (pid == d->stage)
-			d->stage = 0;
-		if (pid == d->client)
-			d->client = 0;
+		if (pid == demo.stage)
+			demo.stage = 0;
+		if (pid == demo.client)
+			demo.client = 0;
 	}
 }
 
-static void nap_ms(int ms)
-{
-	struct timespec t = { .tv_nsec = ms * 1000000L };
-
-	nanosleep(&t, NULL);
-}
-
 /* Start argv with a pipe to its stdin and a pipe from its stdout. */
-static pid_t demo_start(char *const *argv, const char *tag, int *out_to, int *out_from)
+static pid_t demo_start_part(char *const *argv, const char *tag, int *out_to, int *out_from)
 {
 	int in[2], out[2];
 	pid_t pid;
@@ -159,38 +155,37 @@ static pid_t demo_start(char *const *argv, const char *tag, int *out_to, int *ou
 	return pid;
 }
 
-static int start_stage(struct demo *d)
+static int start_stage(void)
 {
 	char tag[64];
-	char *argv[] = { d->killick,
+	char *argv[] = { demo.killick,
 			 (char *)"run",
 			 (char *)"--name",
 			 (char *)"demo-plain",
 			 (char *)"--grace",
 			 (char *)"500ms",
 			 (char *)"--",
-			 d->self,
+			 demo.self,
 			 (char *)"demo-part",
 			 (char *)"stage",
 			 NULL };
 
-	snprintf(tag, sizeof(tag), "%s.stage", d->run);
-	d->stage = demo_start(argv, tag, &d->stage_in, &d->stage_out);
-	return d->stage < 0 ? d->stage : 0;
+	snprintf(tag, sizeof(tag), "%s.stage", demo.run);
+	demo.stage = demo_start_part(argv, tag, &demo.stage_in, &demo.stage_out);
+	return demo.stage < 0 ? demo.stage : 0;
 }
 
-static int start_client(struct demo *d, size_t number, int *out_to, int *out_from)
+static int start_client(size_t number, const struct scene *s)
 {
-	const struct scene *s = &d->view.scenes[number];
 	char tag[64];
-	char *argv[] = { d->self,       (char *)"demo-part", (char *)"client", d->killick,
+	char *argv[] = { demo.self,     (char *)"demo-part", (char *)"client", demo.killick,
 			 (char *)"run", (char *)"--name",    (char *)"demo",   (char *)"--",
-			 d->self,       (char *)"zoo",       (char *)s->mode,  (char *)s->inner,
+			 demo.self,     (char *)"zoo",       (char *)s->mode,  (char *)s->inner,
 			 NULL };
 
-	snprintf(tag, sizeof(tag), "%s.killick.%zu", d->run, number);
-	d->client = demo_start(argv, tag, out_to, out_from);
-	return d->client < 0 ? d->client : 0;
+	snprintf(tag, sizeof(tag), "%s.killick.%zu", demo.run, number);
+	demo.client = demo_start_part(argv, tag, &demo.client_in, &demo.client_out);
+	return demo.client < 0 ? demo.client : 0;
 }
 
 /* Wait for "ready" from both clients. */
@@ -201,7 +196,7 @@ static int await_ready(int plain_fd, int killick_fd, struct err *e)
 	long long end_us = clock_us() + START_MS * 1000LL;
 	int waiting = SIDES;
 
-	while (waiting && !should_stop()) {
+	while (waiting && !demo_should_stop()) {
 		long long left_us = end_us - clock_us();
 		char word[64];
 
@@ -220,18 +215,10 @@ static int await_ready(int plain_fd, int killick_fd, struct err *e)
 			waiting--;
 		}
 	}
-	return should_stop() ? -EINTR : 0;
+	return demo_should_stop() ? -EINTR : 0;
 }
 
-/* Is this process the server? The first process of the zoo that is not a launcher is the server. */
-static bool is_server(const char *args)
-{
-	return strstr(args, " zoo ") && !strstr(args, " demo-part ") && !strstr(args, " run ") &&
-	       !strstr(args, " zoo npx") && strncmp(args, "sh ", 3) != 0;
-}
-
-/* Scan both sides again. */
-static void demo_look(struct demo *d)
+void demo_look(size_t number, struct side sides[SIDES])
 {
 	static const char *const names[SIDES] = { "plain", "killick" };
 	static struct audit_proc all[SIDES * SIDE_MAX];
@@ -239,127 +226,103 @@ static void demo_look(struct demo *d)
 	size_t found;
 
 	for (int i = 0; i < SIDES; i++) {
-		d->sides[i].count = 0;
-		snprintf(part[i], sizeof(part[i]), "%s.%zu", names[i], d->view.current);
+		sides[i].count = 0;
+		snprintf(part[i], sizeof(part[i]), "%s.%zu", names[i], number);
 	}
-	snprintf(tag, sizeof(tag), DEMO_TAG "=%s", d->run);
+	snprintf(tag, sizeof(tag), DEMO_TAG "=%s", demo.run);
 	found = audit_scan(tag, all, SIDES * SIDE_MAX);
 	for (size_t k = 0; k < found && k < SIDES * SIDE_MAX; k++) {
 		for (int i = 0; i < SIDES; i++) {
-			struct side *s = &d->sides[i];
+			struct side *s = &sides[i];
 
 			if (strcmp(all[k].tag, part[i]) != 0)
 				continue;
 			if (s->count < SIDE_MAX)
-				s->list[s->count] = all[k];
+				s->list[s->count] = all[k].process;
 			s->count++;
-			if (!s->server && is_server(all[k].args))
-				s->server = all[k].pid;
+			if (!s->server && demo_is_server(all[k].process.args))
+				s->server = all[k].process.pid;
 		}
 	}
-	demo_reap(d);
+	demo_reap();
 }
 
-/* Redraw for `ms`. After the kill, store the largest number of processes that was seen in the
- * second half: a single scan misses a process that forks and exits all the time. */
-static void demo_show(struct demo *d, struct scene *s, long long ms, long long killed_us)
+bool demo_kill(void)
 {
-	long long begin_us = clock_us();
-
-	do {
-		demo_look(d);
-		for (int i = 0; killed_us && i < SIDES; i++)
-			if (d->sides[i].count > s->left[i] && clock_us() - begin_us > ms * 500)
-				s->left[i] = d->sides[i].count;
-		if (killed_us)
-			d->view.since_ms = (double)(clock_us() - killed_us) / 1000;
-		view_frame(&d->view);
-		nap_ms(FRAME_MS);
-	} while (clock_us() - begin_us < ms * 1000 && !should_stop());
+	if (write(demo.stage_in, "kill\n", 5) != 5)
+		return false;
+	if (demo.client > 0)
+		kill(demo.client, SIGKILL);
+	return true;
 }
 
-/* Kill both clients. Then wait until no process of killick's side is left, including the processes
- * of killick. The demo is the subreaper of all these processes, so they are gone when the stage is
+/* The demo is the subreaper of all processes of killick's side, so they are gone when the stage is
  * the only child of the demo. */
-static long long kill_clients(struct demo *d, struct scene *s)
+size_t demo_count(size_t number, struct side sides[SIDES])
 {
-	long long killed_us, now_us;
 	int left;
 
-	if (write(d->stage_in, "kill\n", 5) != 5)
-		return 0;
-	killed_us = clock_us();
-	if (d->client > 0)
-		kill(d->client, SIGKILL);
-	d->view.killed = true;
-	do {
-		demo_reap(d);
-		left = audit_children(d->stage);
-		if (left < 0) {
-			demo_look(d);
-			left = (int)d->sides[SIDE_KILLICK].count;
-		}
-		now_us = clock_us();
-		nap_ms(left ? 1 : 0);
-	} while (left && now_us - killed_us < GONE_MS * 1000LL && !should_stop());
-	s->gone_ms = left ? -1 : (double)(now_us - killed_us) / 1000;
-	s->left[SIDE_KILLICK] = (size_t)left;
-	return killed_us;
+	demo_reap();
+	left = audit_children(demo.stage);
+	if (left >= 0)
+		return (size_t)left;
+	demo_look(number, sides);
+	return sides[SIDE_KILLICK].count;
 }
 
-static int pace(const struct demo *d, int ms)
+int demo_open(struct err *e)
 {
-	return clock_us() - d->begin_us > HASTE_MS * 1000LL ? HASTY_MS : ms;
+	unsigned long long id;
+	int r;
+
+	if (find_programs() < 0)
+		return err_set(e, -ENOENT,
+			       "cannot find the program 'killick' beside this one or in PATH");
+	if (random_try(&id, sizeof(id)) < 0)
+		id = (unsigned long long)clock_us();
+	snprintf(demo.run, sizeof(demo.run), "%016llx", id);
+	demo_catch_signals();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	r = start_stage();
+	return r < 0 ? err_set(e, r, "cannot start '%s'", demo.killick) : 0;
 }
 
-static int play(struct demo *d, struct scene *s, struct err *e)
+int demo_start(size_t number, const struct scene *s, struct err *e)
 {
-	AUTO(fd_drop) int to_client = -1;
-	AUTO(fd_drop) int from_client = -1;
 	char order[64];
-	long long killed_us;
 	int n, r;
 
-	memset(d->sides, 0, sizeof(d->sides));
-	d->view.killed = false;
-	n = snprintf(order, sizeof(order), "start %zu %s %s\n", d->view.current, s->mode,
+	fd_drop(&demo.client_in);
+	fd_drop(&demo.client_out);
+	n = snprintf(order, sizeof(order), "start %zu %s %s\n", number, s->mode,
 		     s->inner ? s->inner : "");
-	if (write(d->stage_in, order, (size_t)n) != n)
+	if (write(demo.stage_in, order, (size_t)n) != n)
 		return err_set(e, -EPIPE, "the plain side is gone");
-	r = start_client(d, d->view.current, &to_client, &from_client);
+	r = start_client(number, s);
 	if (r < 0)
 		return err_set(e, r, "cannot start a client");
-	r = await_ready(d->stage_out, from_client, e);
-	if (r == 0) {
-		demo_show(d, s, d->view.live ? pace(d, SHOW_MS) : 0, 0);
-		view_step(&d->view, "both servers have answered initialize");
-	}
-	killed_us = kill_clients(d, s);
-	if (r < 0 || should_stop())
-		return r < 0 ? r : -EINTR;
-	demo_show(d, s, pace(d, LOOK_MS), killed_us);
-	s->done = true;
-	view_frame(&d->view);
-	view_step(&d->view, "both clients were killed");
-	return 0;
+	return await_ready(demo.stage_out, demo.client_out, e);
 }
 
-/* End the stage, and with it every stray process; then kill processes that remain. Returns how many
- * are left. */
-static size_t clean_up(struct demo *d)
+/* End the stage, and with it every stray process; then kill processes that remain. */
+size_t demo_close(void)
 {
 	long long end_us = clock_us() + GONE_MS * 1000LL;
+	struct timespec nap = { .tv_nsec = 1000000L };
 	char tag[64];
 	size_t left;
 
-	fd_drop(&d->stage_in);
-	if (d->stage > 0)
-		kill(d->stage, SIGTERM);
-	snprintf(tag, sizeof(tag), DEMO_TAG "=%s", d->run);
+	if (!demo.run[0])
+		return 0; /* nothing was started */
+	fd_drop(&demo.client_in);
+	fd_drop(&demo.stage_in);
+	if (demo.stage > 0)
+		kill(demo.stage, SIGTERM);
+	snprintf(tag, sizeof(tag), DEMO_TAG "=%s", demo.run);
 	do {
 		struct audit_proc one;
 
-		demo_reap(d);
+		demo_reap();
 		left = audit_scan(tag, &one, 1);
 	} while (left && clock_us() < end_us);
 	if (left)
@@ -367,100 +330,17 @@ static size_t clean_up(struct demo *d)
 	/* Also wait for dead processes: an unreaped keeper would become a child of another
 	 * process. */
 	while (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 && clock_us() < end_us)
-		nap_ms(1);
-	fd_drop(&d->stage_out);
+		nanosleep(&nap, NULL);
+	fd_drop(&demo.client_out);
+	fd_drop(&demo.stage_out);
 	return left;
 }
 
-static int demo_finish(struct demo *d, const struct scene *scenes, size_t count, size_t strays_left)
+int demo_end_as_asked(void)
 {
-	size_t strays = 0, survivors = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		strays += scenes[i].left[SIDE_PLAIN];
-		survivors += scenes[i].left[SIDE_KILLICK];
-	}
-	if (!d->view.live)
-		putchar('\n');
-	view_table(&d->view);
-	printf("\nThe plain clients left %zu processes running.\n", strays);
-	if (strays_left)
-		printf("%zu of them could not be ended.\n", strays_left);
-	else
-		puts("They ran inside another `killick run`, which has ended them:\n"
-		     "no process of this demo is left on this machine.");
-	printf("survivors: %zu\n", survivors);
-	return cli_finish("demo", survivors || strays_left ? EXIT_TRY_AGAIN : EXIT_SUCCESS);
-}
-
-static int play_all(struct demo *d, struct scene *scenes, size_t count)
-{
-	struct err e = ERR_INIT;
-	size_t left;
-	int r = start_stage(d);
-
-	if (r < 0)
-		err_set(&e, r, "cannot start '%s'", d->killick);
-	for (d->view.current = 0; r == 0 && d->view.current < count; d->view.current += r == 0)
-		r = play(d, &scenes[d->view.current], &e);
-	view_clear(&d->view);
-	left = clean_up(d);
-	if (r == 0)
-		return demo_finish(d, scenes, count, left);
-	if (!should_stop())
-		cli_say("demo", "%s (%s)", e.text, strerror(-r));
-	if (left)
-		cli_say("demo", "%zu processes could not be ended", left);
-	if (stop_signal && !left) {
-		sigaction(stop_signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-		raise(stop_signal);
-	}
-	return left || stop_signal ? EXIT_TRY_AGAIN : EXIT_UNAVAILABLE;
-}
-
-int verb_demo(int argc, char **argv)
-{
-	static struct scene scenes[] = {
-		{ .mode = "npx",
-		  .inner = "bg",
-		  .about = "behind npx, with a child",
-		  .story = "behind a launcher like npx; leaves a child" },
-		{ .mode = "sh",
-		  .inner = "ignore",
-		  .about = "behind sh -c, never exits",
-		  .story = "behind sh -c; ignores EOF and SIGTERM" },
-		{ .mode = "stopped",
-		  .about = "with a stopped child",
-		  .story = "leaves a stopped child in its own session" },
-		{ .mode = "daemon",
-		  .about = "starts a daemon",
-		  .story = "leaves a daemon: double fork, own session" },
-		{ .mode = "nestsub",
-		  .about = "collects its own orphans",
-		  .story = "has a subreaper with orphans in new sessions" },
-	};
-	enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
-	static struct demo d = { .stage_in = -1, .stage_out = -1 };
-	const struct option options[] = { { .name = NULL } };
-	unsigned long long id;
-	int status;
-
-	if (!cli_options(argc, argv, demo_help, options, &status))
-		return status;
-	if (find_programs(&d) < 0) {
-		cli_say("demo", "cannot find the program 'killick' beside this one or in PATH");
-		return EXIT_UNAVAILABLE;
-	}
-	if (random_try(&id, sizeof(id)) < 0)
-		id = (unsigned long long)clock_us();
-	snprintf(d.run, sizeof(d.run), "%016llx", id);
-	d.begin_us = clock_us();
-	demo_catch_signals();
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	view_init(&d.view, scenes, SCENES, d.sides);
-	puts("A client starts an MCP server and is killed. What is left?");
-	if (d.view.live)
-		putchar('\n');
-	fflush(stdout);
-	return play_all(&d, scenes, SCENES);
+	if (!stop_signal)
+		return 0;
+	sigaction(stop_signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	raise(stop_signal);
+	return EXIT_TRY_AGAIN;
 }

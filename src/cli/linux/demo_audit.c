@@ -53,19 +53,19 @@ static bool describe(pid_t pid, struct audit_proc *out)
 	char state;
 	ssize_t len;
 
-	out->pid = pid;
+	out->process.pid = pid;
 	if (slurp(pid, "stat", text, sizeof(text)) <= 0 || !(after = strrchr(text, ')')))
 		return false;
 	if (sscanf(after + 1,
 		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 		   "%llu",
-		   &state, &out->ppid, &out->start) != 3 ||
+		   &state, &out->process.ppid, &out->start) != 3 ||
 	    state == 'Z' || state == 'X')
 		return false;
-	len = slurp(pid, "cmdline", out->args, sizeof(out->args));
+	len = slurp(pid, "cmdline", out->process.args, sizeof(out->process.args));
 	for (ssize_t i = 0; i + 1 < len; i++)
-		if (!out->args[i])
-			out->args[i] = ' ';
+		if (!out->process.args[i])
+			out->process.args[i] = ' ';
 	return true;
 }
 
@@ -75,7 +75,7 @@ static int by_birth(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start > y->start ? 1 : -1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return (x->process.pid > y->process.pid) - (x->process.pid < y->process.pid);
 }
 
 size_t audit_scan(const char *tag, struct audit_proc *out_list, size_t max)
@@ -103,11 +103,11 @@ size_t audit_scan(const char *tag, struct audit_proc *out_list, size_t max)
 static void kill_same(const struct audit_proc *p)
 {
 	struct audit_proc now;
-	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	int fd = (int)syscall(SYS_pidfd_open, p->process.pid, 0);
 
 	if (fd < 0)
 		return;
-	if (describe(p->pid, &now) && now.start == p->start)
+	if (describe(p->process.pid, &now) && now.start == p->start)
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 	close(fd);
 }

@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cli/demo_view.h"
+
 struct audit_proc {
-	pid_t pid, ppid;
+	struct demo_process process;
 	unsigned long long start; /* clock ticks since boot */
 	char tag[40];             /* the text after the tag and its dot; may be empty */
-	/* arguments joined by spaces, as the process wrote them: clean them before printing */
-	char args[200];
 };
 
 /* Find the processes whose environment has an entry that is `tag`, or starts with `tag` and a dot.

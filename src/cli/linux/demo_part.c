@@ -1,5 +1,5 @@
-/* demo_part.c - the other processes of the demo: client and stage, see demo.h */
-#include "demo.h"
+/* demo_part.c - the other processes of the demo: client and stage, see demo_part.h */
+#include "demo_part.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/demo.h"
 #include "keeper/linux/clock.h"
 
 enum { ANSWER_MS = 5000, ANSWER_MAX = 4096 };
@@ -94,10 +95,6 @@ static bool part_read_line(int fd, char *line, size_t size)
 
 static int client(char **argv)
 {
-	static const char hello[] =
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
-		"\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
-		"\"clientInfo\":{\"name\":\"killick-demo\",\"version\":\"1\"}}}\n";
 	AUTO(fd_drop) int to_server = -1;
 	AUTO(fd_drop) int from_server = -1;
 	const char *tag = getenv(DEMO_TAG);
@@ -112,10 +109,8 @@ static int client(char **argv)
 	close(out[1]);
 	to_server = in[1];
 	from_server = out[0];
-	if (!part_say(to_server, hello) || !part_read_line(from_server, line, sizeof(line)) ||
-	    !strstr(line, "\"result\"") ||
-	    !part_say(to_server,
-		      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"))
+	if (!part_say(to_server, DEMO_HELLO) || !part_read_line(from_server, line, sizeof(line)) ||
+	    !strstr(line, "\"result\"") || !part_say(to_server, DEMO_INITIALIZED))
 		return EXIT_UNAVAILABLE;
 	part_say(STDOUT_FILENO, "ready\n");
 	while (read(STDIN_FILENO, line, sizeof(line)) > 0)

@@ -16,7 +16,8 @@
 static const char help_usage[] = HELP_USAGE(
 	"  killick reap                          say that nothing is left behind here\n"
 	"  killick exec-server                   run and hold servers for other machines\n"
-	"  killick doctor                        print what works here\n",
+	"  killick doctor                        print what works here\n"
+	"  killick demo                          compare a plain client with killick\n",
 	" 'killick help VERB' describes a verb.");
 
 static const char run_usage[] =

@@ -13,6 +13,8 @@
 #include "os/env.h"
 #include "utf16.h"
 
+enum { BUFFER_BYTES = 32768 };
+
 static HANDLE console_of(int fd)
 {
 	return (HANDLE)_get_osfhandle(fd);
@@ -26,10 +28,21 @@ bool console_is_terminal(int fd)
 	return GetConsoleMode(console_of(fd), &mode);
 }
 
+/* The C runtime writes to a console byte by byte, which breaks characters of several bytes in two:
+ * so stdout gets a buffer, as it has for a pipe. The buffer is written by fflush and at the end. */
+static void console_buffer(void)
+{
+	static char room[BUFFER_BYTES];
+
+	if (console_is_terminal(1))
+		setvbuf(stdout, room, _IOFBF, sizeof(room));
+}
+
 /* The code page of the console is not restored: other programs of the same console print in it, and
  * each of them chooses its own. */
 bool console_is_utf8(void)
 {
+	console_buffer();
 	if (console_is_terminal(1) || console_is_terminal(2))
 		return SetConsoleOutputCP(CP_UTF8);
 	return true;

@@ -1,4 +1,4 @@
-/* demo.h - the parts of `killick demo` that run in separate processes.
+/* demo_part.h - the parts of `killick demo` that run in separate processes.
  *
  *   demo                          counts and draws; a subreaper, so that it gets all orphans
  *   |- killick run -- stage       holds the plain clients: ends with all stray processes

@@ -9,10 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "demo_audit.h"
-
 enum { SIDE_PLAIN, SIDE_KILLICK, SIDES };
 enum { SIDE_MAX = 64 }; /* processes that can be shown; more are only counted */
+
+struct demo_process {
+	int pid, ppid;
+	/* Arguments joined by spaces, as the process wrote them: the view cleans them. On Windows
+	 * the first word is the name of the program without directory and ".exe". */
+	char args[200];
+};
 
 struct scene {
 	const char *mode, *inner; /* modes of the zoo; inner may be NULL */
@@ -21,28 +26,29 @@ struct scene {
 	/* results */
 	bool done;
 	size_t left[SIDES];
-	/* killick's side: time from SIGKILL to the first scan without a process; -1: never */
+	/* killick's side: time from the kill to the first scan without a process; -1: never */
 	double gone_ms;
 };
 
 struct side {
-	struct audit_proc list[SIDE_MAX];
+	struct demo_process list[SIDE_MAX];
 	size_t count; /* found; may be more than in the list */
-	pid_t server; /* the process that the client started, once seen */
+	int server;   /* the process that the client started, once seen */
 };
 
 struct view {
 	const struct scene *scenes;
 	size_t count, current;
 	const struct side *sides;
-	bool killed;     /* the clients of this scene were killed */
-	double since_ms; /* time since the kill */
+	const char *kill_name; /* how clients are killed: "SIGKILL" */
+	bool killed;           /* the clients of this scene were killed */
+	double since_ms;       /* time since the kill */
 	bool live;
 	size_t drawn; /* lines of the picture on the screen */
 };
 
-/* Choose between live and steps. */
-void view_init(struct view *v, const struct scene *scenes, size_t count, const struct side *sides);
+/* Choose between live and steps. The fields scenes, count, sides and kill_name are the caller's. */
+void view_init(struct view *v);
 
 /* Live only: draw the picture over the previous picture. */
 void view_frame(struct view *v);

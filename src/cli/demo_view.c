@@ -28,9 +28,8 @@ struct column {
 	enum ink tree_ink;
 };
 
-void view_init(struct view *v, const struct scene *scenes, size_t count, const struct side *sides)
+void view_init(struct view *v)
 {
-	*v = (struct view){ .scenes = scenes, .count = count, .sides = sides };
 	v->live = cli_is_tty() && cli_height() >= MIN_HEIGHT && cli_width() >= 72;
 }
 
@@ -66,7 +65,7 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-static const char *base_of(const struct audit_proc *p)
+static const char *base_of(const struct demo_process *p)
 {
 	const char *base = p->args;
 
@@ -76,13 +75,13 @@ static const char *base_of(const struct audit_proc *p)
 	return base;
 }
 
-static bool is_keeper(const struct audit_proc *p)
+static bool is_keeper(const struct demo_process *p)
 {
 	return starts(base_of(p), "killick run ");
 }
 
 /* Write the label of a process. Its words come from the demo, its mode from the zoo. */
-static void name_process(const struct side *s, const struct audit_proc *p, char *out, size_t size)
+static void name_process(const struct side *s, const struct demo_process *p, char *out, size_t size)
 {
 	const char *zoo = strstr(p->args, " zoo "), *base = base_of(p);
 	char mode[24] = "";
@@ -94,8 +93,12 @@ static void name_process(const struct side *s, const struct audit_proc *p, char 
 		for (size_t i = 0; i < s->count && i < SIDE_MAX; i++)
 			if (s->list[i].pid == p->ppid && is_keeper(&s->list[i]))
 				snprintf(out, size, "killick (hold)");
-	} else if (starts(base, "sh ")) {
-		snprintf(out, size, "sh -c ...");
+	} else if (starts(base, "sh ") || starts(base, "cmd ")) {
+		snprintf(out, size, "%s", starts(base, "sh ") ? "sh -c ..." : "cmd /c ...");
+	} else if (starts(base, "killick ear ")) {
+		snprintf(out, size, "killick (ear)");
+	} else if (starts(base, "conhost ")) { /* of a console that Windows made for a process */
+		snprintf(out, size, "conhost");
 	} else if (zoo && sscanf(zoo + 5, "%23s", mode) == 1) {
 		bool launcher = starts(mode, "npx");
 
@@ -111,7 +114,7 @@ static void name_process(const struct side *s, const struct audit_proc *p, char 
 static void demo_view_draw_process(void *ctx, size_t index, const char *prefix)
 {
 	struct column *c = ctx;
-	const struct audit_proc *p = &c->side->list[index];
+	const struct demo_process *p = &c->side->list[index];
 	char name[64], line[LINE_TEXT];
 	size_t more = c->side->count - index;
 
@@ -148,7 +151,8 @@ static void fill_column(struct column *c, const struct view *v, int which)
 		column_trees(c, s);
 		return;
 	}
-	column_add(c, INK_DIM, "client  (SIGKILL)");
+	snprintf(line, sizeof(line), "client  (%s)", v->kill_name);
+	column_add(c, INK_DIM, line);
 	if (s->count) {
 		snprintf(line, sizeof(line), "%zu left, %.1f s later:", s->count,
 			 v->since_ms / 1000);
@@ -230,7 +234,8 @@ static void add_result(struct table *t, const struct scene *s)
 		table_add(t, "never");
 }
 
-static void table_to(const struct view *v, FILE *out)
+/* Print the table with `end` at the end of each line. Returns the number of lines. */
+static size_t print_results(const struct view *v, const char *end)
 {
 	static const struct table_col narrow[] = {
 		{ .title = "server", .min = 12 },
@@ -246,36 +251,18 @@ static void table_to(const struct view *v, FILE *out)
 	};
 	AUTO(table_done) struct table t = TABLE_INIT(cols);
 
+	t.end = end;
 	if (picture_width() < 72)
 		t.cols = narrow;
 	for (size_t i = 0; i < v->count; i++)
 		add_result(&t, &v->scenes[i]);
-	table_print(&t, out, 0, picture_width());
+	table_print(&t, stdout, 0, picture_width());
+	return 1 + v->count;
 }
 
 void view_table(const struct view *v)
 {
-	table_to(v, stdout);
-}
-
-/* Print the table as lines of the picture: each line must erase an older line. Returns the number
- * of lines. */
-static size_t print_table_lines(const struct view *v)
-{
-	AUTO(mem_drop) char *text = NULL;
-	size_t len = 0, lines = 0;
-	FILE *mem = open_memstream(&text, &len);
-
-	if (!mem)
-		return 0;
-	table_to(v, mem);
-	fclose(mem);
-	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
-		printf("%.*s", (int)(end - line), line);
-		demo_view_end_line(v);
-		lines++;
-	}
-	return lines;
+	print_results(v, "");
 }
 
 void view_frame(struct view *v)
@@ -298,7 +285,7 @@ void view_frame(struct view *v)
 	print_titles(v);
 	lines = 4 + print_columns(v, TREE_LINES);
 	demo_view_end_line(v);
-	lines += 1 + print_table_lines(v);
+	lines += 1 + print_results(v, "\033[K"); /* each line erases an older one */
 	fputs("\033[J", stdout);
 	v->drawn = lines;
 	fflush(stdout);
