@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "schema.h"
+#include "word.h"
 
 enum { FIT_NAME = 128, FIT_TYPE = 160 };
 
@@ -73,38 +74,22 @@ static bool fit_has(struct json object, struct json key)
 	return false;
 }
 
-/* Append a word of a command line, quoted for a shell if necessary. */
-static void fit_add_word(struct buf *b, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-./:=@%+,";
-	bool quoted = !*word || word[strspn(word, plain)];
-
-	buf_adds(b, quoted ? " '" : " ");
-	for (; *word; word++) {
-		if (*word == '\'')
-			buf_adds(b, "'\\'");
-		buf_add(b, word, 1);
-	}
-	buf_adds(b, quoted ? "'" : "");
-}
-
 /* Append the words with which `killick tools` shows the same tool of the same server. */
 static void fit_add_words(const struct talk *t, struct buf *b)
 {
-	fit_add_word(b, t->words.list[0]);
+	word_add(b, t->words.list[0]);
 	if (t->server && t->server != t->chosen) {
 		buf_adds(b, " --server");
-		fit_add_word(b, t->server);
+		word_add(b, t->server);
 	}
 	if (t->config) {
 		buf_adds(b, " --config");
-		fit_add_word(b, t->config);
+		word_add(b, t->config);
 	}
 	if (t->words.command)
 		buf_adds(b, " --");
 	for (char **word = t->words.command; word && *word; word++)
-		fit_add_word(b, *word);
+		word_add(b, *word);
 }
 
 /* Print an error; `wrong` is the rest of a sentence about the tool. Returns false. */

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "talk.h"
 #include "talk_config.h"
+#include "word.h"
 
 enum { TAIL_LINES = 8 };
 
@@ -88,16 +89,21 @@ static void show_tail(const struct talk *t, const char *tail)
 /* Print the next step for a server that failed; `why` is that of its status. */
 static void show_next(const struct talk *t, const char *server, const char *why)
 {
+	AUTO(buf_done) struct buf words = BUF_INIT(BUF_ANY_SIZE);
+
 	if (strcmp(why, "timeout") == 0)
 		fputs("  to wait longer: give '--timeout TIME', such as 5m\n", stderr);
 	if (t->verbose)
 		return;
-	if (t->source)
-		fprintf(stderr,
-			"  to see more: killick status --verbose --config '%s' --server '%s'\n",
-			t->source, server);
-	else
+	if (t->source) {
+		buf_adds(&words, " --config");
+		word_add_quoted(&words, t->source);
+		buf_adds(&words, " --server");
+		word_add_quoted(&words, server);
+		fprintf(stderr, "  to see more: killick status --verbose%s\n", words.data);
+	} else {
 		fputs("  to see more: give '--verbose', or run the command by hand\n", stderr);
+	}
 }
 
 /* When a server could not be started at all, the keeper prints the reason on stderr. Returns this
