@@ -248,7 +248,7 @@ struct killick_ending {
 	 * that reports this; "group,sweep": in addition, a search through the processes of the
 	 * foreign executor's machine found no process with the tree's mark. "never": the server
 	 * never ran. "job": Windows counts no process in the job. Two words are no proof: "none":
-	 * it is not known whether the tree is empty.
+	 * it is not known whether the tree is empty, as always on a foreign executor on Windows.
 	 * "lease": the executor could not be reached; the executor ends the tree by itself when the
 	 * lease is over, and `text` says when. */
 	const char *proof;

@@ -135,6 +135,13 @@ int path_from_url(const char *url, enum path_kind kind, char **out)
 	return 0;
 }
 
+bool path_is_windows(const char *text)
+{
+	AUTO(mem_drop) char *path = NULL;
+
+	return path_kind(text) == PATH_WINDOWS || path_from_url(text, PATH_WINDOWS, &path) == 0;
+}
+
 enum path_kind path_kind(const char *text)
 {
 	AUTO(mem_drop) char *path = NULL;

@@ -27,6 +27,9 @@ enum path_kind {
 
 enum path_kind path_kind(const char *text);
 
+/* Does the absolute path, or file: URL, belong to a machine with Windows? */
+bool path_is_windows(const char *text);
+
 /* Append the file: URL of an absolute path. Every byte that has a meaning in URLs, and every byte
  * that is not ASCII, is percent-encoded. A path that is a URL already is written in the same form.
  * -EINVAL for PATH_RELATIVE; -EMSGSIZE and -ENOMEM as buf_add. */

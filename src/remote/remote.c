@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/random.h"
 #include "base/trace.h"
 #include "remote/remote_internal.h"
@@ -189,7 +190,8 @@ static void on_swept(void *ctx, const struct sweep_result *result)
 	r->report = buf_take(&report);
 	sweep_text(result, text, sizeof(text));
 	set_text(r, text);
-	r->end.proof = LINK_PROOF_GROUP | (result->ran && !result->left ? LINK_PROOF_SWEEP : 0);
+	r->end.proof = result->windows ? 0 : LINK_PROOF_GROUP;
+	r->end.proof |= result->ran && !result->left ? LINK_PROOF_SWEEP : 0;
 	r->end.survivors = (int)result->left;
 	if (r->stopping)
 		r->end.stop_ms = (double)(loop_now_us() - r->stop_us) / 1000;
@@ -210,6 +212,10 @@ static void end_process(struct remote *r)
 	r->end.step = r->stopping ? LINK_STEP_KILL : LINK_STEP_NONE;
 	remote_go(r, REMOTE_SWEEPING, "look for what it left behind");
 	remote_out_close(r);
+	if (r->windows) {
+		on_swept(r, &(struct sweep_result){ .windows = true });
+		return;
+	}
 	limit(r, budget(r));
 	r->sweep = sweep_begin(r->env, r->tag, on_swept, r);
 }
@@ -548,6 +554,7 @@ int remote_open(struct environment *env, const struct remote_spec *spec, struct 
 		.grace_ms = recipe->grace_ms,
 		.linger_ms = recipe->linger_ms,
 		.internal = spec->internal,
+		.windows = path_is_windows(recipe->cwd),
 		.out = { .queue = BUF_INIT(BUF_ANY_SIZE),
 			 .limit = recipe->write_limit,
 			 .first_id = 1,

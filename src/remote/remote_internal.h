@@ -75,10 +75,11 @@ struct remote {
 	enum stdio stdio;
 	unsigned grace_ms, linger_ms;
 	bool internal;
-	bool lost;   /* on_lost was called, or would have been */
-	bool told;   /* on_ended was called */
-	bool freed;  /* by its owner */
-	bool exited; /* the main process has */
+	bool windows; /* its machine has Windows: no script can look for what it leaves */
+	bool lost;    /* on_lost was called, or would have been */
+	bool told;    /* on_ended was called */
+	bool freed;   /* by its owner */
+	bool exited;  /* the main process has */
 	bool paused;
 
 	bool stopping;

@@ -197,7 +197,8 @@ void sweep_report(struct buf *out, const struct sweep_result *result, int exit_c
 		emit_null(&j, "code");
 	emit_close(&j);
 	emit_open(&j, "proof", '[');
-	emit_str(&j, NULL, "group");
+	if (!result->windows)
+		emit_str(&j, NULL, "group");
 	if (result->ran && !result->left)
 		emit_str(&j, NULL, "sweep");
 	emit_close(&j);
@@ -212,6 +213,12 @@ void sweep_text(const struct sweep_result *result, char *out, size_t size)
 	size_t used;
 
 	*out = '\0';
+	if (result->windows) {
+		snprintf(out, size,
+			 "the executor is not killick's and runs on Windows, where killick cannot "
+			 "look for processes that the server left");
+		return;
+	}
 	if (!result->ran) {
 		snprintf(out, size,
 			 "killick could not look for processes that left the process group");

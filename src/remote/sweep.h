@@ -5,6 +5,7 @@
  * that we start there has KILLICK_TREE=<128 random bits> in its environment, which its children
  * inherit, so that a script on the same machine can find and kill the rest. A sweep proves less
  * than a keeper: a process that cleared its environment, or belongs to another user, is not found.
+ * On Windows, which has neither sh nor process groups, nothing is looked for and nothing is proved.
  *
  * Life: sweep_begin -> done, once, and the sweep is freed; or sweep_cancel.
  * Threads: with the loop's lock.  Blocking: never.
@@ -22,6 +23,7 @@ struct sweep;
 #define SWEEP_FOUND_MAX 64
 struct sweep_result {
 	bool ran;     /* the script ran to its end; else nothing is known */
+	bool windows; /* there was no sweep: Windows has neither sh nor process groups */
 	size_t found; /* processes that were found; `list` has the first `kept` */
 	size_t kept;
 	size_t left; /* processes that could not be killed */

@@ -134,6 +134,32 @@ TEST(a_sweep_that_does_not_run)
 	}
 }
 
+/* There is no /bin/sh and no process group: nothing is started, and nothing is claimed. */
+TEST(nothing_is_swept_on_windows)
+{
+	static const char *const cwds[] = { "C:\\x", "file:///C:/x", "\\\\server\\share" };
+
+	for (size_t i = 0; i < sizeof(cwds) / sizeof(cwds[0]); i++) {
+		AUTO(user_done) struct user u = { .link = NULL };
+		struct far f;
+
+		far_open(&f);
+		EQ(far_link_in(&f, &u, cwds[i]), 0);
+		OK(far_attach(&f, FAR_CODEX));
+		far_answer(far_asked(&f, "process/start"), "{\"processId\":\"k1\"}");
+		far_exited("k1", 1, 3);
+		far_closed("k1", 2, NULL);
+		STREQ(far_sent(&f), "");
+		EQ(u.ended, 1);
+		EQ(u.end.proof, 0);
+		EQ(u.end.exit_code, 3);
+		STREQ(u.report, "{\"executor\":\"codex\",\"exit\":{\"code\":3},\"proof\":[],"
+				"\"swept\":[],\"survivors\":[]}");
+		OK(strstr(u.end.text, "runs on Windows, where killick cannot look for processes"));
+		far_close(&f);
+	}
+}
+
 TEST(lost_while_it_is_swept)
 {
 	for (int back = 0; back < 2; back++) {

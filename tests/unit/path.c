@@ -195,6 +195,18 @@ static const char *above(const char *path)
 	return path_go_up(text) ? text : "!";
 }
 
+TEST(paths_and_urls_of_windows_are_told_apart)
+{
+	static const char *const yes[] = { "C:\\x", "C:/x", "\\\\server\\share\\x", "file:///C:/x",
+					   "file://server/share/x" };
+	static const char *const no[] = { "/x", "/C:/x", "x", "file:///x", "file:/x", "" };
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		OK(path_is_windows(yes[i]));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		OK(!path_is_windows(no[i]));
+}
+
 TEST(the_directory_above_a_path)
 {
 	STREQ(above("/a/b"), "/a");
