@@ -77,7 +77,8 @@
 extern "C" {
 #endif
 
-/* On Windows a program that links the static library, not the DLL, defines KILLICK_STATIC.
+/* On Windows a program that links the static library, not the DLL, defines KILLICK_STATIC
+ * (`pkg-config --variable=static_cflags libkillick`).
  * KILLICK_EXPORTS is defined while the library itself is compiled. */
 #if defined(_WIN32) && defined(KILLICK_EXPORTS)
 #define KILLICK_API __declspec(dllexport)
