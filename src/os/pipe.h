@@ -25,8 +25,8 @@ int pipe_channel(int *out_ours, int *out_theirs);
 int pipe_null(int *out_theirs);
 
 /* A terminal of 24 lines and 80 columns. ours: [0] to write, [1] to read. theirs: the child's
- * stdin, stdout and stderr. Windows has no such descriptors: there the ends are pipes, for a
- * keeper that makes a pseudo console around them; today's keeper refuses `--terminal yes`. */
+ * stdin, stdout and stderr. Windows has no such descriptors: there the ends are two pipes
+ * and NUL, and the keeper makes a pseudo console between the pipes. */
 int pipe_terminal(int out_ours[2], int out_theirs[3]);
 
 /* Make a pipe of ours larger after it was found full. Best effort. */

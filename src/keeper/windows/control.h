@@ -3,9 +3,10 @@
  * A named pipe in message mode (src/os/windows/pipe.c makes both ends), given with --control as the
  * number of the inherited handle. The words of the owner and the JSON lines of the keeper are those
  * of Linux, which linux/control.h describes, with these differences: "int" is Ctrl-Break, because
- * Windows cannot send Ctrl-C to one group; "ask" is ignored, because a job needs no scan for lost
- * processes; the status of "exited" is the exit code. The hang-up of the owner counts as the
- * owner's death. The keeper's end hangs up when the keeper ends.
+ * Windows cannot send Ctrl-C to one group, and Ctrl-C for a server with a terminal; "ask" is
+ * ignored, because a job needs no scan for lost processes; the status of "exited" is the exit code.
+ * The hang-up of the owner counts as the owner's death. The keeper's end hangs up when the keeper
+ * ends.
  *
  * Life: control_open -> control_listen -> control_read each time control_news is signalled.
  * Threads: one.  Blocking: only as long as CONTROL_OFFER_MS, when the owner does not read.

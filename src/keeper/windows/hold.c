@@ -217,7 +217,7 @@ static void hold_on_control(struct hold *h)
 		hold_step(h, EV_KILL);
 		break;
 	case CONTROL_INT:
-		keeper_ask_to_end(h->k);
+		keeper_interrupt(h->k);
 		break;
 	case CONTROL_GONE:
 		h->on[ON_CONTROL] = NULL;

@@ -5,9 +5,13 @@
 
 #include "clock.h"
 
-#define ATTRIBUTES_MAX 256 /* bytes of a list of two attributes; x86_64 needs 72 */
+#define ATTRIBUTES_MAX 256 /* bytes of a list of three attributes; x86_64 needs 96 */
 #define PIDS_MAX       64
 #define LOOK_MS        10 /* how long to wait for a message before the next look */
+
+/* PROC_THREAD_ATTRIBUTE_PSEUDOCONSOLE: headers show it only to programs that demand Windows 10 1809
+ */
+#define ATTRIBUTE_CONSOLE 0x20016
 
 DWORD job_open(struct job *j, const unsigned long long limits[LIMIT_COUNT], unsigned own)
 {
@@ -40,12 +44,17 @@ static bool job_attributes(LPPROC_THREAD_ATTRIBUTE_LIST list, const struct job *
 {
 	SIZE_T size = ATTRIBUTES_MAX;
 
-	return InitializeProcThreadAttributeList(list, 2, 0, &size) &&
-	       UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_JOB_LIST,
-					 (void *)&j->handle, sizeof(j->handle), NULL, NULL) &&
-	       UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, start->inherit,
-					 start->inherit_count * sizeof(*start->inherit), NULL,
-					 NULL);
+	return InitializeProcThreadAttributeList(list, 3, 0, &size) &&
+	       (!j ||
+		UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_JOB_LIST,
+					  (void *)&j->handle, sizeof(j->handle), NULL, NULL)) &&
+	       (!start->inherit_count ||
+		UpdateProcThreadAttribute(
+			list, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, start->inherit,
+			start->inherit_count * sizeof(*start->inherit), NULL, NULL)) &&
+	       (!start->console ||
+		UpdateProcThreadAttribute(list, 0, ATTRIBUTE_CONSOLE, start->console,
+					  sizeof(start->console), NULL, NULL));
 }
 
 DWORD job_spawn(const struct job *j, const struct job_start *start, HANDLE *out_process,
@@ -62,12 +71,13 @@ DWORD job_spawn(const struct job *j, const struct job_start *start, HANDLE *out_
 	};
 	PROCESS_INFORMATION made;
 
-	assert(j->handle && start->inherit_count > 0 && start->inherit_count <= 3);
+	assert((!j || j->handle) && start->inherit_count <= 3);
+	assert(!start->console || !start->inherit_count);
 	if (!job_attributes(info.lpAttributeList, j, start))
 		return GetLastError();
 	if (!CreateProcessW(start->program, start->line, start->guard.process, start->guard.thread,
-			    TRUE, start->flags | EXTENDED_STARTUPINFO_PRESENT, NULL, NULL,
-			    &info.StartupInfo, &made))
+			    start->inherit_count > 0, start->flags | EXTENDED_STARTUPINFO_PRESENT,
+			    NULL, NULL, &info.StartupInfo, &made))
 		return GetLastError();
 	CloseHandle(made.hThread);
 	*out_process = made.hProcess;
@@ -103,6 +113,13 @@ unsigned job_kill(const struct job *j, unsigned budget_ms)
 		       message != JOB_OBJECT_MSG_ACTIVE_PROCESS_ZERO)
 			;
 	}
+}
+
+void job_spare(const struct job *j)
+{
+	JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = { .BasicLimitInformation.LimitFlags = 0 };
+
+	SetInformationJobObject(j->handle, JobObjectExtendedLimitInformation, &none, sizeof(none));
 }
 
 unsigned job_pids(const struct job *j, DWORD *pids, unsigned max)

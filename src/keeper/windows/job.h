@@ -30,6 +30,7 @@ struct job_start { /* borrowed */
 	wchar_t *line;           /* CreateProcess may write to it */
 	HANDLE *inherit;         /* the handles that the process gets, and no other */
 	unsigned inherit_count;  /* at most 3 */
+	void *console;           /* a pseudo console (terminal.h); NULL: that of this process */
 	HANDLE in, out, err;     /* which of them are its stdin, stdout and stderr; NULL: none */
 	DWORD flags;             /* of CreateProcess */
 	struct seal_child guard; /* of the new process; zero: the usual access */
@@ -39,8 +40,8 @@ struct job_start { /* borrowed */
  * of Windows. */
 DWORD job_open(struct job *j, const unsigned long long limits[LIMIT_COUNT], unsigned own);
 
-/* Start a process, in the job from its first instruction on. 0, or an error of Windows; then
- * nothing was started. */
+/* Start a process, in the job from its first instruction on; j is NULL: in the jobs of this process
+ * only. 0, or an error of Windows; then nothing was started. */
 DWORD job_spawn(const struct job *j, const struct job_start *start, HANDLE *out_process,
 		DWORD *out_pid);
 
@@ -50,6 +51,9 @@ unsigned job_count(const struct job *j);
 /* End every process, and prove it. Returns the number of processes that are left after budget_ms.
  */
 unsigned job_kill(const struct job *j, unsigned budget_ms);
+
+/* From now on the processes of the job live on when the job is closed. */
+void job_spare(const struct job *j);
 
 /* The pids of the processes in the job, at most `max`. */
 unsigned job_pids(const struct job *j, DWORD *pids, unsigned max);

@@ -70,9 +70,9 @@ static int keeper_refuse(const struct options *opt)
 			   level_name(level));
 		return EXIT_UNAVAILABLE;
 	}
-	if (opt->recipe.stdio == STDIO_TERMINAL) {
-		keeper_say("--terminal yes is not possible here: on Windows killick gives a server "
-			   "no terminal of its own; remove the option");
+	if (opt->recipe.stdio == STDIO_TERMINAL && !terminal_is_possible()) {
+		keeper_say("a terminal for the server is not possible here: this Windows has no "
+			   "pseudo consoles; update to Windows 10 1809, or remove --terminal yes");
 		return EXIT_UNAVAILABLE;
 	}
 	if (opt->has_container) {
@@ -81,6 +81,20 @@ static int keeper_refuse(const struct options *opt)
 		return EXIT_UNAVAILABLE;
 	}
 	return 0;
+}
+
+/* A console gives keys as records and shows text itself: a pseudo console needs bytes. */
+static int keeper_check_terminal(const struct options *opt)
+{
+	DWORD mode;
+
+	if (opt->recipe.stdio != STDIO_TERMINAL ||
+	    (!GetConsoleMode(GetStdHandle(STD_INPUT_HANDLE), &mode) &&
+	     !GetConsoleMode(GetStdHandle(STD_OUTPUT_HANDLE), &mode)))
+		return 0;
+	keeper_say("--terminal yes: stdin or stdout is a console already, and the server gets that "
+		   "console without this option; remove it, or use pipes");
+	return EXIT_USAGE;
 }
 
 /* A file to append to, or a descriptor that the client opened for killick: the C runtime passes
@@ -135,7 +149,7 @@ int keeper_init(struct keeper *k, const struct options *opt)
 		return EXIT_USAGE;
 	}
 	r = keeper_refuse(opt);
-	if (r || (r = keeper_make_id(k)))
+	if (r || (r = keeper_check_terminal(opt)) || (r = keeper_make_id(k)))
 		return r;
 	if (opt->report && !(k->report = keeper_open_output("--report", opt->report, true)))
 		return EXIT_USAGE;
@@ -300,8 +314,35 @@ static void keeper_start_ear(struct keeper *k, HANDLE in)
 			  win_error(error));
 }
 
+static int keeper_open_terminal(struct keeper *k, HANDLE standard[3])
+{
+	DWORD error;
+
+	if (k->opt.recipe.stdio != STDIO_TERMINAL)
+		return 0;
+	error = terminal_open(&k->terminal, standard[0], standard[1]);
+	if (error == 0)
+		return 0;
+	keeper_say("cannot make a terminal for the server: %s; remove --terminal yes",
+		   win_error(error));
+	return EXIT_UNAVAILABLE;
+}
+
+/* The server inherits no handles: Windows opens the console for it. It has no process group of its
+ * own, for which Windows would switch off Ctrl-C; the same from killick's parent must not be passed
+ * on: the keys of a terminal work. */
+static DWORD keeper_start_in_terminal(struct keeper *k, struct command *c)
+{
+	struct job_start start = { .program = c->program,
+				   .line = c->line,
+				   .console = k->terminal.console };
+
+	SetConsoleCtrlHandler(NULL, FALSE);
+	return job_spawn(&k->job, &start, &k->server, &k->server_pid);
+}
+
 /* Where there is no console to inherit, Windows would open a new one, with a window. */
-static DWORD keeper_start_server(struct keeper *k, struct command *c, HANDLE standard[3])
+static DWORD keeper_start_with_pipes(struct keeper *k, struct command *c, HANDLE standard[3])
 {
 	struct job_start start = {
 		.program = c->program,
@@ -355,8 +396,14 @@ int keeper_start(struct keeper *k)
 	}
 	for (int i = 0; i < 3; i++)
 		standard[i] = keeper_copy_standard(names[i]);
+	r = keeper_open_terminal(k, standard);
+	if (r)
+		return r;
 	keeper_start_ear(k, standard[0]);
-	error = keeper_start_server(k, &command, standard);
+	if (k->terminal.console)
+		error = keeper_start_in_terminal(k, &command);
+	else
+		error = keeper_start_with_pipes(k, &command, standard);
 	if (error)
 		return keeper_explain(k, error);
 	for (int i = 0; i < 3; i++) {
@@ -375,15 +422,34 @@ int keeper_start(struct keeper *k)
 
 /* A server with a console of its own gets the event through that console, which killick joins for
  * the moment. */
-void keeper_ask_to_end(struct keeper *k)
+static DWORD keeper_send_break(const struct keeper *k)
 {
 	bool joined = !k->has_console && AttachConsole(k->server_pid);
+	DWORD error = 0;
 
 	if (!GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, k->server_pid))
-		notes_add(&k->notes, "break: %s; the server was not asked to end",
-			  win_error(GetLastError()));
+		error = GetLastError();
 	if (joined)
 		FreeConsole();
+	return error;
+}
+
+void keeper_ask_to_end(struct keeper *k)
+{
+	DWORD error = k->terminal.console ? terminal_send(k->server_pid, CTRL_BREAK_EVENT)
+					  : keeper_send_break(k);
+
+	if (error)
+		notes_add(&k->notes, "break: %s; the server was not asked to end",
+			  win_error(error));
+}
+
+void keeper_interrupt(struct keeper *k)
+{
+	if (!k->terminal.console)
+		keeper_ask_to_end(k);
+	else if (terminal_send(k->server_pid, CTRL_C_EVENT) != 0)
+		notes_add(&k->notes, "interrupt: Ctrl-C could not be sent to the terminal");
 }
 
 void keeper_stopping(struct keeper *k, enum why why, unsigned budget_ms)
@@ -410,12 +476,21 @@ static unsigned keeper_others(const struct keeper *k)
 	return count > own ? count - own : 0;
 }
 
+/* End the tree, then its terminal, whose host has to show what the tree wrote. Returns the number
+ * of processes that are left. */
+static unsigned keeper_empty(struct keeper *k)
+{
+	unsigned left = job_kill(&k->job, KILL_BUDGET_MS);
+
+	return terminal_end(&k->terminal, KILL_BUDGET_MS) && !left ? 1 : left;
+}
+
 int keeper_fail(struct keeper *k, int code)
 {
 	keeper_stopping(k, WHY_FAILED, 0);
 	k->exit_code = (DWORD)code;
 	k->exited = true;
-	report_end(k, job_kill(&k->job, KILL_BUDGET_MS));
+	report_end(k, keeper_empty(k));
 	return code;
 }
 
@@ -424,7 +499,7 @@ int keeper_end(struct keeper *k)
 	unsigned others = keeper_others(k), left;
 
 	assert(k->server && k->stop_us);
-	left = job_kill(&k->job, KILL_BUDGET_MS);
+	left = keeper_empty(k);
 	k->killed = others > left ? others - left : 0;
 	if (!k->exited && WaitForSingleObject(k->server, 0) == WAIT_OBJECT_0)
 		k->exited = GetExitCodeProcess(k->server, &k->exit_code);

@@ -1,6 +1,7 @@
 /* keeper.h - the state of the one process that holds a tree on Windows.
  *
  *   owner ---- killick ---- [ job: the ear, the server ---- processes that the server starts ]
+ *                      \---- the host of the server's terminal, with --terminal yes
  *
  * Life: keeper_init -> keeper_prepare -> keeper_start -> hold_run -> keeper_end. There is nothing
  * to free: killick exits, and the kernel closes its handles.
@@ -16,6 +17,7 @@
 #include "keeper/options.h"
 #include "keeper/report_text.h"
 #include "record.h"
+#include "terminal.h"
 #include "win.h"
 
 #define KILL_BUDGET_MS  5000 /* for ending and proving; after that survivors are named */
@@ -28,6 +30,7 @@ struct keeper {
 	char id[TREE_ID_LEN + 1];
 	struct job job;
 	struct ear ear;
+	struct terminal terminal; /* has no console: the server gets no terminal */
 	struct record_file record;
 	HANDLE report, log; /* NULL: none */
 	HANDLE owner;       /* NULL: only stdin tells of the owner's end */
@@ -56,8 +59,12 @@ int keeper_prepare(struct keeper *k);
  * stderr. */
 int keeper_start(struct keeper *k);
 
-/* The polite request: Ctrl-Break for the process group of the server. */
+/* The polite request: Ctrl-Break for the process group of the server, or for its terminal. */
 void keeper_ask_to_end(struct keeper *k);
+
+/* Ctrl-C for the terminal of the server. Without one Ctrl-Break: Windows cannot send Ctrl-C to one
+ * process group. */
+void keeper_interrupt(struct keeper *k);
 
 /* The end begins: store the reason and the time, also in the record. Only the first reason is kept.
  */

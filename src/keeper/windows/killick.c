@@ -201,6 +201,8 @@ static int killick_main(int argc, char **argv)
 		return killick_main_run(argc - 2, argv + 2);
 	if (strcmp(argv[1], "ear") == 0 && argc == 3)
 		return ear_main(argv[2]);
+	if (strcmp(argv[1], "event") == 0 && argc == 4)
+		return terminal_event_main(argv[2], argv[3]);
 	if (strcmp(argv[1], "help") == 0 && argc > 2)
 		return strcmp(argv[2], "run") == 0 ? print(run_usage) : dispatch(argv);
 	if (killick_main_is_help(argv[1]) || strcmp(argv[1], "help") == 0)
