@@ -65,10 +65,10 @@ static void introduce(void)
 	in = standard ? GetStdHandle(STD_INPUT_HANDLE) : open_console(L"CONIN$");
 	out = standard ? GetStdHandle(STD_OUTPUT_HANDLE) : open_console(L"CONOUT$");
 	GetConsoleScreenBufferInfo(out, &info);
-	say("console in=%d out=%d tty=%d%d size=%dx%d standard=%d\r\n",
+	say("console in=%d out=%d tty=%d%d size=%dx%d standard=%d pid=%lu\r\n",
 	    GetConsoleMode(in, &mode) != 0, GetConsoleMode(out, &mode) != 0, is_tty(in, 0),
 	    is_tty(out, 0), info.srWindow.Right - info.srWindow.Left + 1,
-	    info.srWindow.Bottom - info.srWindow.Top + 1, standard);
+	    info.srWindow.Bottom - info.srWindow.Top + 1, standard, GetCurrentProcessId());
 }
 
 static void leave(const wchar_t *mark)

@@ -1,5 +1,5 @@
 @echo off
-rem tests\windows\run.cmd [DIRECTORY] - the table of hostile servers, the quoting and the demo, on a real Windows 10 or 11.
+rem tests\windows\run.cmd [DIRECTORY] - the table of hostile servers, the quoting, the terminals and the demo, on a real Windows 10 or 11.
 rem
 rem On Linux, scripts/test-windows puts killick.exe, the test programs, the expected table and this file into one directory,
 rem build-windows/on-windows: copy that directory to the Windows machine and start run.cmd there. No other
@@ -23,6 +23,7 @@ set bad=0
 ver
 "%here%\table.exe" "%here%\killick.exe" --expect "%here%\table.expect" --print || set bad=1
 "%here%\quoting.exe" "%here%\killick.exe" || set bad=1
+"%here%\terminal.exe" "%here%\killick.exe" || set bad=1
 "%here%\loops.exe" "%here%\killick.exe" --rounds 100 --servers 20 || set bad=1
 "%here%\killick.exe" demo || set bad=1
 if %bad%==0 (echo all tests passed) else (echo SOME TESTS FAILED)

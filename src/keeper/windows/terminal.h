@@ -8,8 +8,8 @@
  * and its end are the same with a terminal and without. Windows offers no way to start the host
  * inside of a job. So killick first puts itself into a job of the same kind, the guard: its
  * children are born there, and the kernel ends those that are left when killick ends, however
- * killick ends. A host whose killick was ended ends itself as well, but not always: in Wine 10 one
- * was left when killick was killed while Windows made the console.
+ * killick ends. A host whose killick was ended ends itself as well, but not when killick was killed
+ * while Windows made the console (Wine 10).
  *
  * Pseudo consoles came with Windows 10 1809: the functions are looked up when killick runs.
  *
