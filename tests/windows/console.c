@@ -8,6 +8,8 @@
  *   flood        write without end, and exit with 5 when a write takes longer than 3 seconds
  *   exit CODE    exit
  *
+ * It exits with 20 when the console is gone, and with 21 when it reads nothing again and again.
+ *
  * Wine 10 attaches a process to its pseudo console, but leaves its standard handles empty. Then the
  * program opens CONIN$ and CONOUT$, and says standard=0 in its first line.
  */
@@ -140,5 +142,5 @@ int wmain(int argc, wchar_t **argv)
 		line[strcspn(line, "\r\n")] = '\0';
 		obey(line, argv[1]);
 	}
-	return 0;
+	return empty ? 21 : 20;
 }
