@@ -246,7 +246,7 @@ struct killick_ending {
 	 * has no child left, and so no descendant; "cgroup": the cgroup is empty; "mark": no
 	 * process in another pid namespace carries the tree's mark. "group": the server's process
 	 * group is gone, which is best effort: for the level `group`, and for a foreign executor
-	 * that reports this; "group,sweep": in addition, a search through the processes of the
+	 * that ended the group; "group,sweep": in addition, a search through the processes of the
 	 * foreign executor's machine found no process with the tree's mark. "never": the server
 	 * never ran. "job": Windows counts no process in the job. Two words are no proof: "none":
 	 * it is not known whether the tree is empty, as always on a foreign executor on Windows.

@@ -446,6 +446,8 @@ static int exit_status(const struct run_on *r)
 	if (end->survivors > 0)
 		cli_say(VERB, "%d process%s of '%.100s' could not be killed", end->survivors,
 			end->survivors == 1 ? "" : "es", r->o.run.recipe.argv[0]);
+	if (!end->proof && *end->text && end->exit_code != -1)
+		cli_say(VERB, "%s", end->text);
 	if (end->exit_signal > 0)
 		return EXIT_SIGNAL + end->exit_signal;
 	if (end->exit_code != -1)

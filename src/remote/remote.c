@@ -115,14 +115,26 @@ static void remote_refuse(struct remote *r, const char *text)
 	remote_finish(r);
 }
 
+/* Codex's executor ends the group of a process when it is asked to while the process runs. After an
+ * exit of the process by itself the others live on, and only a sweep can tell. */
+static unsigned proof_without_keeper(const struct remote *r, const struct sweep_result *result)
+{
+	if (result->windows)
+		return 0;
+	if (!result->ran)
+		return r->group_ended ? LINK_PROOF_GROUP : 0;
+	return LINK_PROOF_GROUP | (result->left ? 0 : LINK_PROOF_SWEEP);
+}
+
 /* The sweep did not run. r may be freed by this call. */
 static void give_up_sweep(struct remote *r)
 {
+	const struct sweep_result result = { .ran = false };
 	char text[sizeof(r->end.text)];
 
-	sweep_text(&(struct sweep_result){ .ran = false }, text, sizeof(text));
+	sweep_text(&result, text, sizeof(text));
 	set_text(r, text);
-	r->end.proof = LINK_PROOF_GROUP;
+	r->end.proof = proof_without_keeper(r, &result);
 	remote_finish(r);
 }
 
@@ -185,13 +197,12 @@ static void on_swept(void *ctx, const struct sweep_result *result)
 	char text[sizeof(r->end.text)];
 
 	r->sweep = NULL;
-	sweep_report(&report, result, r->end.exit_code);
+	r->end.proof = proof_without_keeper(r, result);
+	sweep_report(&report, result, r->end.exit_code, r->end.proof);
 	free(r->report);
 	r->report = buf_take(&report);
 	sweep_text(result, text, sizeof(text));
 	set_text(r, text);
-	r->end.proof = result->windows ? 0 : LINK_PROOF_GROUP;
-	r->end.proof |= result->ran && !result->left ? LINK_PROOF_SWEEP : 0;
 	r->end.survivors = (int)result->left;
 	if (r->stopping)
 		r->end.stop_ms = (double)(loop_now_us() - r->stop_us) / 1000;
@@ -278,6 +289,7 @@ static void on_terminated(struct rpc_request *p, const struct message *m)
 
 	json_bool(json_get(m->result, "running"), &running);
 	r->denied = !running;
+	r->group_ended |= running;
 	/* A read tells whether the process is closed or was never started. */
 	if (!running && r->state == REMOTE_RUNNING)
 		remote_read(r);

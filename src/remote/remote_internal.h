@@ -85,7 +85,8 @@ struct remote {
 	bool stopping;
 	enum link_stop how;
 	int64_t stop_us;
-	bool denied; /* the answer to terminate: the process does not run */
+	bool denied;      /* the answer to terminate: the process does not run */
+	bool group_ended; /* the answer to terminate: the process ran, and was ended */
 	struct rpc_request start, terminate, signal;
 	struct loop_timer late;   /* gives up waiting: on_ended with what is known */
 	struct loop_timer settle; /* exited, but not closed; or stuck */

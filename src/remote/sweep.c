@@ -184,7 +184,7 @@ static void emit_processes(struct emit *j, const char *key, const struct sweep_r
 	emit_close(j);
 }
 
-void sweep_report(struct buf *out, const struct sweep_result *result, int exit_code)
+void sweep_report(struct buf *out, const struct sweep_result *result, int exit_code, unsigned proof)
 {
 	struct emit j = EMIT_INIT(out);
 
@@ -197,9 +197,9 @@ void sweep_report(struct buf *out, const struct sweep_result *result, int exit_c
 		emit_null(&j, "code");
 	emit_close(&j);
 	emit_open(&j, "proof", '[');
-	if (!result->windows)
+	if (proof & LINK_PROOF_GROUP)
 		emit_str(&j, NULL, "group");
-	if (result->ran && !result->left)
+	if (proof & LINK_PROOF_SWEEP)
 		emit_str(&j, NULL, "sweep");
 	emit_close(&j);
 	emit_processes(&j, "swept", result, false);
@@ -221,7 +221,7 @@ void sweep_text(const struct sweep_result *result, char *out, size_t size)
 	}
 	if (!result->ran) {
 		snprintf(out, size,
-			 "killick could not look for processes that left the process group");
+			 "killick could not look for processes that the server left behind");
 		return;
 	}
 	if (!result->found)
