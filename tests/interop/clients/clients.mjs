@@ -11,7 +11,7 @@ import { findCodex } from "../codex/codex.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const install = "npm ci --prefix tests/interop/clients";
-const KEY = "INTEROP_MODEL_KEY";
+export const KEY = "INTEROP_MODEL_KEY"; // a variable
 // no network but the loopback of an empty namespace: these clients would ask their makers for news
 const OFFLINE = ["unshare", "--net", "--"];
 
@@ -32,16 +32,18 @@ function find(modules, name, program) {
 	return { version: JSON.parse(readFileSync(about, "utf8")).version };
 }
 
+export const claudeConfig = (dir, server) => write(dir, ".claude.json", json({
+	hasCompletedOnboarding: true,
+	mcpServers: { [server.name]: { type: "stdio", ...entry(server) } },
+}));
+
 function claudeCode() {
 	const modules = join(here, "node_modules", "@anthropic-ai");
 	const program = join(modules, `claude-code-${process.platform}-${process.arch}`, "claude");
 	return {
 		name: "Claude Code",
 		...find(modules, "claude-code", program),
-		config: (dir, server) => write(dir, ".claude.json", json({
-			hasCompletedOnboarding: true,
-			mcpServers: { [server.name]: { type: "stdio", ...entry(server) } },
-		})),
+		config: claudeConfig,
 		argv: () => [...OFFLINE, program, "mcp", "list"],
 		env: (dir) => ({
 			...base(dir), DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -66,28 +68,32 @@ function geminiCli() {
 	};
 }
 
+const toml = (entries) =>
+	Object.entries(entries).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+
+export const codexConfig = (dir, { name, command, args, env }, modelUrl) =>
+	write(dir, "config.toml", [
+		...toml({
+			model: "interop", model_provider: "interop", check_for_update_on_startup: false,
+			approval_policy: "never", sandbox_mode: "danger-full-access",
+		}),
+		"[features]", ...toml({ plugins: false, apps: false, shell_snapshot: false }),
+		"[analytics]", ...toml({ enabled: false }),
+		"[model_providers.interop]", ...toml({
+			name: "interop", base_url: modelUrl, wire_api: "responses", env_key: KEY,
+			request_max_retries: 0, stream_max_retries: 0,
+		}),
+		`[mcp_servers.${name}]`, ...toml({ command, args, required: true }),
+		`[mcp_servers.${name}.env]`, ...toml(env), "",
+	].join("\n"));
+
 // codex starts its servers for a turn only, and a turn needs a model.
 function codexCli(modelUrl) {
 	const codex = findCodex();
-	const toml = (entries) =>
-		Object.entries(entries).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
 	return {
 		name: "Codex",
 		...codex,
-		config: (dir, { name, command, args, env }) => write(dir, "config.toml", [
-			...toml({
-				model: "interop", model_provider: "interop", check_for_update_on_startup: false,
-				approval_policy: "never", sandbox_mode: "danger-full-access",
-			}),
-			"[features]", ...toml({ plugins: false, apps: false, shell_snapshot: false }),
-			"[analytics]", ...toml({ enabled: false }),
-			"[model_providers.interop]", ...toml({
-				name: "interop", base_url: modelUrl, wire_api: "responses", env_key: KEY,
-				request_max_retries: 0, stream_max_retries: 0,
-			}),
-			`[mcp_servers.${name}]`, ...toml({ command, args, required: true }),
-			`[mcp_servers.${name}.env]`, ...toml(env), "",
-		].join("\n")),
+		config: (dir, server) => codexConfig(dir, server, modelUrl),
 		argv: (dir) => [codex.path, "exec", "--skip-git-repo-check", "--json",
 			"-C", join(dir, "work"), "Go on."],
 		env: (dir) => ({ ...base(dir), CODEX_HOME: dir, [KEY]: "none" }),

@@ -46,6 +46,7 @@ export class Model {
 	constructor(script, onResult = () => {}) {
 		this.script = script;
 		this.results = []; // what the tools answered, as the model was told
+		this.turns = 0; // requests that were answered
 		this.onResult = onResult;
 		this.server = createServer((request, response) => {
 			this.serve(request, response).catch((e) => response.destroy(e));
@@ -86,5 +87,6 @@ export class Model {
 		say("response.output_item.done", { output_index: 0, item });
 		say("response.completed", { response: { id, usage: USAGE } });
 		response.end();
+		this.turns++;
 	}
 }
