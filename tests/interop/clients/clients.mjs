@@ -83,7 +83,9 @@ export const codexConfig = (dir, { name, command, args, env }, modelUrl) =>
 			name: "interop", base_url: modelUrl, wire_api: "responses", env_key: KEY,
 			request_max_retries: 0, stream_max_retries: 0,
 		}),
-		`[mcp_servers.${name}]`, ...toml({ command, args, required: true }),
+		`[mcp_servers.${name}]`, ...toml({
+			command, args, required: true, startup_timeout_sec: 60, // its default is 10
+		}),
 		`[mcp_servers.${name}.env]`, ...toml(env), "",
 	].join("\n"));
 

@@ -55,7 +55,10 @@ export function writeHome(home, { modelUrl, executor, server }) {
 			request_max_retries: 0, stream_max_retries: 0,
 		}),
 		`[mcp_servers.${name}]`,
-		toml({ command, args: server.args, cwd, environment_id: "host", required: true }),
+		toml({
+			command, args: server.args, cwd, environment_id: "host", required: true,
+			startup_timeout_sec: 60, // its default of 10 is too short on a busy machine
+		}),
 		`[mcp_servers.${name}.env]`,
 		toml(env));
 }

@@ -14,6 +14,7 @@ import { KEY, claudeConfig, codexConfig } from "../../interop/clients/clients.mj
 import { Messages } from "./messages.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
+const SLOW_MS = "60000";
 const install = "npm ci --force --prefix tests/windows/clients";
 
 export const onWindows = (path) => "Z:" + path.replaceAll("/", "\\");
@@ -40,6 +41,8 @@ export function claudeCode() {
 			ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "none",
 			DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
 			ENABLE_TOOL_SEARCH: "false",
+			// it goes on without a server that is slow to start, as all are on a busy machine
+			CLAUDE_CODE_MCP_STARTUP_WAIT_MS: SLOW_MS, MCP_TIMEOUT: SLOW_MS,
 		}),
 	};
 }
