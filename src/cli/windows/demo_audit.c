@@ -47,7 +47,8 @@ size_t audit_count(HANDLE job)
  * no quotes. */
 static void audit_words(wchar_t *line, char *out, int size)
 {
-	wchar_t *end = *line == L'"' ? wcschr(line + 1, L'"') : wcschr(line, L' ');
+	const wchar_t last = *line == L'"' ? L'"' : L' ';
+	wchar_t *end = wcschr(*line ? line + 1 : line, last);
 	wchar_t *name = line, *stop = end ? end : line + wcslen(line);
 	size_t n = 0;
 
