@@ -6,5 +6,5 @@
 
 #include <stddef.h>
 
-/* The last of len bytes that has the value c; NULL: there is none. */
+/* Search len bytes for the value c. Returns the last place where it stands; NULL: nowhere. */
 const void *bytes_last(const void *in, int c, size_t len);

@@ -68,11 +68,11 @@ struct hunt_match {
 	int tree;
 };
 
-/* `id` may have more characters after its TREE_ID_LEN digits. */
-static bool hunt_is_id(struct hunt_match *m, const char *id)
+/* Compare this number of digits with the ids of the trees; `id` may have more characters. */
+static bool hunt_is_id(struct hunt_match *m, const char *id, size_t digits)
 {
 	for (int i = 0; i < m->h->count; i++) {
-		if (memcmp(id, m->h->trees[i].id, TREE_ID_LEN) == 0) {
+		if (memcmp(id, m->h->trees[i].id, digits) == 0) {
 			m->tree = i;
 			return true;
 		}
@@ -82,21 +82,14 @@ static bool hunt_is_id(struct hunt_match *m, const char *id)
 
 static bool hunt_is_mark(void *ctx, const char *value)
 {
-	return strlen(value) == TREE_ID_LEN && hunt_is_id(ctx, value);
+	return strlen(value) == TREE_ID_LEN && hunt_is_id(ctx, value, TREE_ID_LEN);
 }
 
 /* The janitor of a watch has digits of the id as its name until the kernel kills it with its watch
  * (watch_sweep). */
 static bool hunt_is_name(struct hunt_match *m, const char *comm)
 {
-	for (int i = 0; i < m->h->count; i++) {
-		if (strlen(comm) == TREE_NAME_LEN &&
-		    memcmp(comm, m->h->trees[i].id, TREE_NAME_LEN) == 0) {
-			m->tree = i;
-			return true;
-		}
-	}
-	return false;
+	return strlen(comm) == TREE_NAME_LEN && hunt_is_id(m, comm, TREE_NAME_LEN);
 }
 
 /* /proc/PID/cgroup names the cgroup of a process in every hierarchy: is one of these below a
@@ -112,7 +105,8 @@ static bool hunt_is_in_cgroup(struct hunt_match *m, pid_t pid)
 	for (const char *p = text; (p = strstr(p, ours)) != NULL;) {
 		p += strlen(ours);
 		if (strnlen(p, TREE_ID_LEN) == TREE_ID_LEN &&
-		    (p[TREE_ID_LEN] == '/' || p[TREE_ID_LEN] == '\n') && hunt_is_id(m, p))
+		    (p[TREE_ID_LEN] == '/' || p[TREE_ID_LEN] == '\n') &&
+		    hunt_is_id(m, p, TREE_ID_LEN))
 			return true;
 	}
 	return false;
