@@ -137,6 +137,16 @@ void loop_eager(struct loop *l)
 	l->eager = thread_cpus() > 1;
 }
 
+void loop_own_process(struct loop *l)
+{
+	l->alone = true;
+}
+
+bool loop_has_process(const struct loop *l)
+{
+	return l->alone;
+}
+
 /* Like poller_wait; called without the lock. If the last wait was short, this wait is likely to be
  * short, too, and busy-polling costs less than sleeping and being woken. */
 static int wait_for_events(struct loop *l, int poller, int timeout, bool eager)
@@ -186,10 +196,16 @@ bool loop_run_events(struct loop *l, int count)
 
 bool loop_guess(struct loop *l)
 {
+	bool right;
+
 	if (!l->hot || !l->guesses)
 		return false;
 	l->guesses--;
-	if (l->hot->on_guess(l->hot)) {
+	l->turning = true;
+	right = l->hot->on_guess(l->hot);
+	l->turning = false;
+	loop_run_tasks(l);
+	if (right) {
 		l->mistrust = 0;
 		loop_tell_waiters(l);
 		return true;
@@ -249,9 +265,11 @@ static bool loop_turn(struct loop *l, enum loop_seat who, int64_t until)
 	assert(l->seat == who);
 	loop_seat_go(l, SEAT_FREE);
 	loop_guess_anew(l);
+	l->turning = true;
 	if (!loop_run_events(l, n) || (n == 0 && who == SEAT_OWN))
 		loop_check(l);
 	loop_run_timers(l);
+	l->turning = false;
 	loop_run_tasks(l);
 	loop_tell_waiters(l);
 	return true;

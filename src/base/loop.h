@@ -65,6 +65,11 @@ void loop_close(struct loop *l);
  * request at once. Does nothing with one CPU. For programs of killick, not for hosts. */
 void loop_eager(struct loop *l);
 
+/* With the lock: this process runs no code of a host that could close descriptors of ours, so they
+ * need not be checked before each use. For programs of killick. */
+void loop_own_process(struct loop *l);
+bool loop_has_process(const struct loop *l);
+
 void loop_lock(struct loop *l);
 void loop_unlock(struct loop *l);
 struct mutex *loop_mutex(struct loop *l); /* for condition variables */
@@ -110,10 +115,11 @@ void loop_notify(struct loop *l);
  * this call the loop's thread may stand aside for a moment, for a thread that has waited and may
  * wait again. */
 void loop_attend(struct loop *l);
-/* With the lock: run fn before the loop's thread next waits, or when the batch of the calling
- * thread ends. A task that is requested several times runs once; tasks run in the order of the
- * requests. So the bytes that a batch of callbacks writes are sent in one piece. False: the caller
- * is not the loop's thread and has no batch; the caller must do the work now. */
+/* With the lock: run fn before the loop's thread next waits, when the handlers of the current turn
+ * of another thread have run, or when the batch of the calling thread ends. A task that is
+ * requested several times runs once; tasks run in the order of the requests. So the bytes that a
+ * batch of callbacks writes are sent in one piece. False: the caller is not the loop's thread, no
+ * handler, and has no batch; the caller must do the work now. */
 struct loop_task { /* embedded in its owner; zero: not due */
 	void (*fn)(struct loop_task *t);
 	struct ring in_loop;
@@ -136,6 +142,9 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events);
 void loop_watch_stop(struct loop *l,
 		     struct loop_watch *w); /* does not close fd; w->fd is -1 then */
+/* A message was written, and the next event is probably its answer, which is read from w; NULL: not
+ * known. The loop may then read w without asking the poller first. */
+void loop_expect(struct loop *l, struct loop_watch *w);
 /* Is the descriptor still the one that was given to loop_watch? */
 static inline bool loop_watch_is_ours(const struct loop_watch *w)
 {

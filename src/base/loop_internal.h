@@ -132,11 +132,13 @@ struct loop {
 	uint32_t free_hint;               /* no free slot below it */
 	struct poller_event batch[BATCH]; /* the driver's */
 	struct ring tasks;
+	bool turning;  /* handlers run; tasks run at the end of the turn */
 	bool batching; /* tasks of the thread `batcher` run when its batch ends */
 	struct thread batcher;
 	int64_t batch_us;         /* when the batch began */
 	struct loop_timer late;   /* ends a batch that takes too long */
 	bool eager;               /* see loop_eager */
+	bool alone;               /* see loop_own_process */
 	bool soon;                /* the last wait was short */
 	int64_t reading_us;       /* see loop_read_clock */
 	struct loop_timer **heap; /* [1] is due first */

@@ -97,7 +97,8 @@ int64_t loop_first_timer(const struct loop *l)
 
 bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t))
 {
-	if (!loop_is_mine(l) && !(l->batching && thread_is_self(&l->batcher)))
+	/* while a turn runs handlers, only its thread has the lock */
+	if (!l->turning && !loop_is_mine(l) && !(l->batching && thread_is_self(&l->batcher)))
 		return false;
 	if (ring_is_in(&t->in_loop))
 		return true;

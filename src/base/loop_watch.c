@@ -87,6 +87,11 @@ void loop_watch_stop(struct loop *l, struct loop_watch *w)
 	w->fd = -1;
 }
 
+void loop_expect(struct loop *l, struct loop_watch *w)
+{
+	l->hot = w && w->fd >= 0 && w->on_guess ? w : NULL;
+}
+
 bool loop_run_watch(struct loop *l, const struct poller_event *ev)
 {
 	uint64_t data = poller_event_data(ev);

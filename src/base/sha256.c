@@ -114,3 +114,20 @@ void sha256_hex(struct sha256 *s, char out[SHA256_HEX_SIZE])
 	}
 	out[SHA256_HEX_SIZE - 1] = '\0';
 }
+
+void sha256_hmac(const unsigned char key[SHA256_SIZE], const void *bytes, size_t len,
+		 unsigned char out[SHA256_SIZE])
+{
+	unsigned char pad[64];
+	struct sha256 s;
+
+	for (int outer = 0; outer < 2; outer++) {
+		memset(pad, outer ? 0x5c : 0x36, sizeof(pad));
+		for (size_t i = 0; i < SHA256_SIZE; i++)
+			pad[i] ^= key[i];
+		sha256_init(&s);
+		sha256_add(&s, pad, sizeof(pad));
+		sha256_add(&s, outer ? out : bytes, outer ? SHA256_SIZE : len);
+		sha256_end(&s, out);
+	}
+}

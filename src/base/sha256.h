@@ -24,3 +24,6 @@ void sha256_init(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t len);
 void sha256_end(struct sha256 *s, unsigned char out[SHA256_SIZE]);
 void sha256_hex(struct sha256 *s, char out[SHA256_HEX_SIZE]); /* lower case */
+/* HMAC-SHA-256 (RFC 2104) with a key of SHA256_SIZE bytes. */
+void sha256_hmac(const unsigned char key[SHA256_SIZE], const void *bytes, size_t len,
+		 unsigned char out[SHA256_SIZE]);

@@ -12,6 +12,9 @@
 enum file_how {
 	FILE_READ,     /* an existing file */
 	FILE_READ_NOW, /* the same; the open of a FIFO does not wait for its writer */
+	FILE_READ_OWN, /* the same; -EPERM if another user except root could have written the file:
+			* a file of that user, a file that others may write, or no regular file. A
+			* symbolic link is refused */
 	FILE_APPEND,  /* made if missing; writes go to its end and never wait for a reader of a FIFO
 		       */
 	FILE_REPORT,  /* the same; a FIFO waits for its reader */
@@ -38,6 +41,8 @@ int file_remove(const char *path);
 
 /* Make a directory for this user alone. -EEXIST: there is one. */
 int file_make_directory(const char *path);
+/* The same with the missing parents of an absolute path; 0 also if the path exists. */
+int file_make_directories(const char *path);
 
 /* --- for files that are replaced as a whole, and for their directories --- */
 

@@ -9,6 +9,8 @@
 struct metadata {
 	bool directory, file; /* of the target of a link */
 	bool symlink;         /* the path itself is a link */
+	/* Two paths with the same pair are the same file. */
+	unsigned long long device, inode;
 	long long size;
 	long long created_ms, modified_ms; /* since 1970; 0: not known */
 };

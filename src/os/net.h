@@ -48,6 +48,9 @@ struct net_file { /* zero: none */
  * killed is replaced. Call net_listen afterwards: until then no client can connect. -errno, and
  * then *out is zero, or names a file to be removed. */
 int net_bind_unix(int fd, const char *path, struct net_file *out);
+/* Was the file removed, or replaced by another one? An open socket keeps its inode, so that a new
+ * file has another one. False also if the file system does not say. */
+bool net_has_lost_unix(const char *path, const struct net_file *f);
 /* Remove the file if it is still the same one. */
 void net_remove_unix(const char *path, const struct net_file *f);
 
@@ -56,6 +59,20 @@ void net_remove_unix(const char *path, const struct net_file *f);
 ssize_t net_receive(int fd, void *out, size_t size);
 ssize_t net_send(int fd, const void *bytes, size_t len);
 void net_end_sending(int fd); /* the peer reads the end of the stream */
+
+/* Descriptors that came over a unix socket. */
+#define NET_FDS 2 /* further ones are closed */
+struct net_fds {
+	int list[NET_FDS];
+	unsigned count;
+};
+/* net_receive; descriptors that came with these bytes are added to *fds. They are not inherited by
+ * programs that are started. */
+ssize_t net_receive_fds(int fd, void *out, size_t size, struct net_fds *fds);
+/* net_send; the descriptors go with the first byte, and stay open here. -ENOSYS on Windows. */
+ssize_t net_send_fds(int fd, const void *bytes, size_t len, const struct net_fds *fds);
+/* Close the descriptors. */
+void net_drop_fds(struct net_fds *fds);
 
 /* All of these are optional for the system: errors are ignored. */
 /* TCP: acknowledge received bytes now. Linux resets this mode, so call it after each read. */

@@ -28,3 +28,7 @@ void procs_list_done(struct procs_list *l);
 /* A number that grows when the process uses CPU time, reads or writes. `e` is an entry of a list.
  * 0: the system does not tell us. */
 unsigned long long procs_used(const struct procs_entry *e);
+
+/* The memory of the process in bytes: on Linux its proportional set size (PSS), or its resident set
+ * where the PSS may not be read; on Windows its working set. 0: not known. */
+unsigned long long procs_memory(const struct procs_entry *e);

@@ -7,6 +7,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 enum unblock_for { UNBLOCK_READING, UNBLOCK_WRITING, UNBLOCK_BOTH };
 
-void unblock(int fd, enum unblock_for use);
+/* True: the descriptor could not be opened again (it belongs to another user), and the mode of the
+ * shared one was changed: call unblock_undo before the descriptor is closed. */
+bool unblock(int fd, enum unblock_for use);
+void unblock_undo(int fd);

@@ -644,3 +644,48 @@ TEST(a_batch_that_lasts_ends_by_itself)
 	loop_unlock(loop);
 	loop_close(loop);
 }
+
+static struct loop_task later_task;
+static int later_rounds, later_guests;
+
+static void later_on_ready(struct loop_watch *w, uint32_t events)
+{
+	char byte;
+
+	(void)events;
+	EQ(read(w->fd, &byte, 1), 1);
+	later_guests += !loop_is_mine(loop);
+	OK(loop_later(loop, &later_task, on_task));
+	OK(loop_later(loop, &later_task, on_task));
+	EQ(tasks_run, later_rounds); /* the task waits for the end of the turn */
+	later_rounds++;
+}
+
+static bool has_rounds(void *ctx)
+{
+	return later_rounds == *(int *)ctx;
+}
+
+/* The thread in loop_wait runs the handlers: their tasks run at the end of its turn. */
+TEST(tasks_of_handlers_run_at_the_end_of_the_turn_of_any_thread)
+{
+	struct loop_watch w = { .fd = -1 };
+	int pair[2];
+
+	begin();
+	loop_lock(loop);
+	OK(pipe(pair) == 0);
+	EQ(loop_watch(loop, &w, pair[0], POLLER_IN, later_on_ready), 0);
+	for (int i = 1; i <= 100; i++) {
+		EQ(write(pair[1], "x", 1), 1);
+		OK(loop_wait(loop, has_rounds, &i, loop_now_us() + 8000000));
+		EQ(tasks_run, i);
+		OK(!loop_later(loop, &later_task, on_task)); /* the turn is over */
+	}
+	OK(later_guests > 0 || T_PATIENCE > 1);
+	loop_watch_stop(loop, &w);
+	loop_unlock(loop);
+	loop_close(loop);
+	close(pair[0]);
+	close(pair[1]);
+}

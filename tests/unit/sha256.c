@@ -1,6 +1,7 @@
 /* sha256.c - the digests that everybody else gets. */
 #include "base/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../t.h"
@@ -81,5 +82,31 @@ TEST(sha256_in_pieces_is_sha256)
 		}
 		sha256_hex(&s, pieces);
 		STREQ(pieces, whole);
+	}
+}
+
+/* RFC 4231: a key that is shorter than SHA256_SIZE is filled up with zeros. */
+TEST(hmac_of_the_standard)
+{
+	static const struct {
+		unsigned char key[SHA256_SIZE];
+		const char *text, *mac;
+	} rows[] = {
+		{ { 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b,
+		    0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b },
+		  "Hi There",
+		  "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7" },
+		{ "Jefe", "what do ya want for nothing?",
+		  "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843" },
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		unsigned char mac[SHA256_SIZE];
+		char hex[SHA256_HEX_SIZE];
+
+		sha256_hmac(rows[i].key, rows[i].text, strlen(rows[i].text), mac);
+		for (size_t k = 0; k < sizeof(mac); k++)
+			snprintf(hex + 2 * k, 3, "%02x", mac[k]);
+		STREQ(hex, rows[i].mac);
 	}
 }

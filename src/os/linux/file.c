@@ -16,6 +16,14 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
+static bool file_is_own(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
+	       (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
 int file_open(const char *path, enum file_how how)
 {
 	static const struct {
@@ -24,13 +32,19 @@ int file_open(const char *path, enum file_how how)
 	} kinds[] = {
 		[FILE_READ] = { O_RDONLY, 0 },
 		[FILE_READ_NOW] = { O_RDONLY | O_NONBLOCK, 0 },
+		[FILE_READ_OWN] = { O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY, 0 },
 		[FILE_APPEND] = { O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY, 0666 },
 		[FILE_REPORT] = { O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0666 },
 		[FILE_PRIVATE] = { O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600 },
 	};
 	int fd = open(path, kinds[how].flags | O_CLOEXEC, kinds[how].mode);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	if (how != FILE_READ_OWN || file_is_own(fd))
+		return fd;
+	close(fd);
+	return -EPERM;
 }
 
 int file_copy(int fd)

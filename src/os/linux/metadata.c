@@ -20,6 +20,9 @@ int metadata_of(const char *path, struct metadata *out)
 	*out = (struct metadata){ .directory = S_ISDIR(st.stx_mode),
 				  .file = S_ISREG(st.stx_mode),
 				  .symlink = lstat(path, &link) == 0 && S_ISLNK(link.st_mode),
+				  .device = (unsigned long long)st.stx_dev_major << 32 |
+					    st.stx_dev_minor,
+				  .inode = st.stx_ino,
 				  .size = (long long)st.stx_size,
 				  .modified_ms = metadata_ms(&st.stx_mtime) };
 	if (st.stx_mask & STATX_BTIME)

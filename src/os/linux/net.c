@@ -144,6 +144,15 @@ int net_bind_unix(int fd, const char *path, struct net_file *out)
 	return chmod(path, 0600) < 0 ? -errno : 0;
 }
 
+bool net_has_lost_unix(const char *path, const struct net_file *f)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT;
+	return st.st_dev != f->device || st.st_ino != f->inode;
+}
+
 void net_remove_unix(const char *path, const struct net_file *f)
 {
 	struct stat st;
@@ -166,6 +175,71 @@ ssize_t net_send(int fd, const void *bytes, size_t len)
 	ssize_t n = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	return n < 0 ? -errno : n;
+}
+
+union net_rights { /* the control message of NET_FDS descriptors, aligned */
+	struct cmsghdr head;
+	char room[CMSG_SPACE(NET_FDS * sizeof(int))];
+};
+
+/* Without room for them the kernel closes descriptors that came, and sets MSG_CTRUNC. */
+static void net_keep_fds(struct msghdr *m, struct net_fds *fds)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+			if (fds->count < NET_FDS)
+				fds->list[fds->count++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+ssize_t net_receive_fds(int fd, void *out, size_t size, struct net_fds *fds)
+{
+	union net_rights rights;
+	struct iovec bytes = { .iov_base = out, .iov_len = size };
+	struct msghdr m = { .msg_iov = &bytes,
+			    .msg_iovlen = 1,
+			    .msg_control = &rights,
+			    .msg_controllen = sizeof(rights) };
+	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return -errno;
+	net_keep_fds(&m, fds);
+	return n;
+}
+
+ssize_t net_send_fds(int fd, const void *bytes, size_t len, const struct net_fds *fds)
+{
+	union net_rights rights = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec piece = { .iov_base = (void *)bytes, .iov_len = len };
+	struct msghdr m = { .msg_iov = &piece, .msg_iovlen = 1 };
+	size_t size = fds->count * sizeof(int);
+	ssize_t n;
+
+	if (fds->count) {
+		rights.head.cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(&rights.head), fds->list, size);
+		m.msg_control = &rights;
+		m.msg_controllen = CMSG_SPACE(size);
+	}
+	n = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 ? -errno : n;
+}
+
+void net_drop_fds(struct net_fds *fds)
+{
+	while (fds->count)
+		close(fds->list[--fds->count]);
 }
 
 void net_end_sending(int fd)

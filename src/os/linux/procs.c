@@ -82,3 +82,19 @@ unsigned long long procs_used(const struct procs_entry *e)
 		return e->cpu;
 	return e->cpu + in + out;
 }
+
+unsigned long long procs_memory(const struct procs_entry *e)
+{
+	unsigned long long kib = 0, pages = 0;
+	char text[1024], *at;
+
+	if (procs_file(e->pid, "smaps_rollup", text, sizeof(text)) > 0) {
+		at = strstr(text, "\nPss:");
+		if (at && sscanf(at + 5, "%llu", &kib) == 1)
+			return kib << 10;
+	}
+	if (procs_file(e->pid, "statm", text, sizeof(text)) > 0 &&
+	    sscanf(text, "%*u %llu", &pages) == 1)
+		return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+	return 0;
+}

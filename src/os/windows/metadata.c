@@ -45,6 +45,8 @@ int metadata_of(const char *path, struct metadata *out)
 		.directory = info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY,
 		.file = !(info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY),
 		.symlink = link != INVALID_FILE_ATTRIBUTES && (link & FILE_ATTRIBUTE_REPARSE_POINT),
+		.device = info.dwVolumeSerialNumber,
+		.inode = (unsigned long long)info.nFileIndexHigh << 32 | info.nFileIndexLow,
 		.size = (long long)((unsigned long long)info.nFileSizeHigh << 32 |
 				    info.nFileSizeLow),
 		.created_ms = metadata_ms(&info.ftCreationTime),

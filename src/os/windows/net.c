@@ -150,6 +150,13 @@ int net_bind_unix(int fd, const char *path, struct net_file *out)
 	return -EAFNOSUPPORT;
 }
 
+bool net_has_lost_unix(const char *path, const struct net_file *f)
+{
+	(void)path;
+	(void)f;
+	return false;
+}
+
 void net_remove_unix(const char *path, const struct net_file *f)
 {
 	(void)path;
@@ -177,6 +184,22 @@ ssize_t net_send(int fd, const void *bytes, size_t len)
 
 	table_used(fd);
 	return n < 0 ? error_of_socket(WSAGetLastError()) : n;
+}
+
+ssize_t net_receive_fds(int fd, void *out, size_t size, struct net_fds *fds)
+{
+	(void)fds;
+	return net_receive(fd, out, size);
+}
+
+ssize_t net_send_fds(int fd, const void *bytes, size_t len, const struct net_fds *fds)
+{
+	return fds->count ? -ENOSYS : net_send(fd, bytes, len);
+}
+
+void net_drop_fds(struct net_fds *fds)
+{
+	fds->count = 0;
 }
 
 void net_end_sending(int fd)

@@ -3,9 +3,12 @@
 
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#define PSAPI_VERSION 2 /* GetProcessMemoryInfo is in kernel32 */
 /* after windows.h */
+#include <psapi.h>
 #include <tlhelp32.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -59,4 +62,17 @@ unsigned long long procs_used(const struct procs_entry *e)
 		sum += io.ReadTransferCount + io.WriteTransferCount + io.OtherTransferCount;
 	CloseHandle(h);
 	return sum;
+}
+
+unsigned long long procs_memory(const struct procs_entry *e)
+{
+	HANDLE h = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, (DWORD)e->pid);
+	PROCESS_MEMORY_COUNTERS m = { .cb = sizeof(m) };
+	bool known;
+
+	if (!h)
+		return 0;
+	known = GetProcessMemoryInfo(h, &m, sizeof(m));
+	CloseHandle(h);
+	return known ? m.WorkingSetSize : 0;
 }
