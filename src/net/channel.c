@@ -161,6 +161,13 @@ char *channel_take(struct channel *c, const char *text, size_t len)
 	return mem_text(text, len); /* the text is in the read buffer */
 }
 
+void channel_take_fds(struct channel *c, struct net_fds *out)
+{
+	out->count = 0;
+	if (c->stream)
+		stream_take_fds(c->stream, out);
+}
+
 /* Reserve all memory for a long message at once: growing step by step would copy it. */
 static void channel_make_room(struct buf *message, size_t limit)
 {
@@ -251,6 +258,11 @@ static void on_too_long(void *ctx)
 {
 	struct channel *c = ctx;
 
+	if (c->ev->on_too_long) {
+		if (channel_hears(c))
+			c->ev->on_too_long(c->ctx);
+		return;
+	}
 	frame_halt(&c->lines);
 	if (c->program) {
 		channel_set_why(c, -EMSGSIZE, "the message is too long");
@@ -291,6 +303,11 @@ static void channel_on_eof(struct channel *c)
 	}
 	channel_set_why(c, 0, "the other side closed the stream");
 	c->eof = true;
+	if (c->state == CHANNEL_OPEN && c->ev->on_eof) {
+		channel_want(c);
+		c->ev->on_eof(c->ctx);
+		return;
+	}
 	if (c->state != CHANNEL_OPEN || !channel_unsent(c)) {
 		channel_end(c);
 		return;

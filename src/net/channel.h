@@ -19,6 +19,7 @@
 #include "base/loop.h"
 #include "link/link.h"
 #include "net/url.h"
+#include "os/net.h"
 
 struct channel;
 
@@ -34,6 +35,12 @@ struct channel_events {
 	/* A sentence in why->text; why->code: 0 the other side closed the channel, -ECONNRESET,
 	 * -ETIMEDOUT, -EMSGSIZE, -EPROTO, -EACCES (refused: 401, 403), ... */
 	void (*on_closed)(void *ctx, const struct err *why);
+	/* For lines; both may be NULL. A message that was longer than the limit was dropped, and
+	 * the next ones are read. Without this function the channel closes. */
+	void (*on_too_long)(void *ctx);
+	/* The other side has closed its direction. The channel stays open for writing until
+	 * channel_close. Without this function the channel closes when all bytes are sent. */
+	void (*on_eof)(void *ctx);
 };
 
 #define CHANNEL_HIGH (256u << 10) /* unsent bytes from which senders should wait */
@@ -49,6 +56,10 @@ bool channel_let_in(struct channel *c, bool always);
 /* In on_message: take ownership of the text of that message; the caller must free() it. A long text
  * is not copied. */
 char *channel_take(struct channel *c, const char *text, size_t len);
+
+/* In on_message: move the descriptors that came with the messages so far to *out; see `fds` of
+ * listen.h. They belong to the caller. */
+void channel_take_fds(struct channel *c, struct net_fds *out);
 
 /* Queue one message. 0; -EPIPE: closed; -ENOBUFS: the queue would exceed the channel's send limit
  * (the message was not queued). */

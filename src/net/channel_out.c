@@ -111,6 +111,8 @@ static void channel_out_on_flush(struct loop_task *t)
 {
 	struct channel *c = CONTAINER_OF(t, struct channel, flush);
 
+	loop_expect(c->loop, NULL); /* no answer of a server is expected next */
+
 	if (!c->blocked && channel_out_waiting(c))
 		channel_flush(c);
 }

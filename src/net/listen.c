@@ -19,9 +19,10 @@
 #include "os/tls.h"
 
 #define BACKLOG  1024
-#define BATCH    16  /* connections accepted per turn, so that other events are not delayed */
-#define WAIT_MS  200 /* retry after a failed accept: descriptors may be free again */
-#define NOTES    20  /* lines for the log in NOTES_US */
+#define BATCH    16   /* connections accepted per turn, so that other events are not delayed */
+#define WAIT_MS  200  /* retry after a failed accept: descriptors may be free again */
+#define LOOK_MS  2000 /* between two looks at the file of the socket */
+#define NOTES    20   /* lines for the log in NOTES_US */
 #define NOTES_US 10000000
 
 struct listener {
@@ -32,13 +33,16 @@ struct listener {
 	void *ctx;
 	struct loop_watch socket;
 	struct loop_timer again; /* retries accept */
+	struct loop_timer look;  /* at the file of the socket, with keeps_file */
 	struct seats seats;
 	unsigned visitors; /* open streams */
 	bool closed;
 	enum url_kind kind;
+	bool fds;
 	char url[160];
 	char *made; /* the file of the socket, if the listener made it */
 	struct net_file file;
+	int renew_error; /* of the last attempt to make the file again */
 	unsigned notes, unsaid;
 	int64_t notes_since_us;
 };
@@ -150,6 +154,8 @@ static void listener_take(struct listener *l, int fd, const struct address *from
 	if (l->kind != URL_UNIX)
 		net_tune(fd, NET_SERVER_MS);
 	s = stream_new(l->loop, fd, fd);
+	if (l->fds)
+		stream_keep_fds(s);
 	v = mem_grow(NULL, 1, sizeof(*v));
 	v->listener = l;
 	l->visitors++;
@@ -212,7 +218,7 @@ static int bind_unix(struct listener *l, int fd, const char *path, struct err *e
 
 	if (r == -ENAMETOOLONG)
 		return err_set(e, r, "the path of the socket is too long: %s", path);
-	if (r == 0 || l->file.inode)
+	if (!l->made && (r == 0 || l->file.inode))
 		l->made = mem_dup(path);
 	return r == 0 ? 0 : err_set(e, r, "cannot listen on unix:%s: %s", path, strerror(-r));
 }
@@ -267,6 +273,55 @@ static void remove_file(struct listener *l)
 		net_remove_unix(l->made, &l->file);
 }
 
+/* --- the file of a unix socket, while the listener runs --- */
+
+/* Make a socket under the same path, and accept connections from it only: without its file no
+ * client reaches the old socket. */
+static int listener_renew(struct listener *l, struct err *e)
+{
+	AUTO(fd_drop) int fd = -1;
+	struct url url = { .kind = URL_UNIX };
+	int old = l->socket.fd, r;
+
+	snprintf(url.path, sizeof(url.path), "%s", l->made);
+	r = make_socket(l, &url, &fd, e);
+	if (r == 0) {
+		loop_timer_stop(l->loop, &l->again);
+		loop_watch_stop(l->loop, &l->socket);
+		fd_drop(&old);
+		r = loop_watch(l->loop, &l->socket, fd, POLLER_IN, on_connection);
+		if (r < 0)
+			err_set(e, r, "cannot wait for connections: %s", strerror(-r));
+		else
+			(void)TAKE_FD(fd);
+	}
+	if (r < 0) { /* clients must not wait for a socket without a listener; try again later */
+		remove_file(l);
+		l->file = (struct net_file){ .inode = 0 };
+	}
+	return r;
+}
+
+/* A timer works without other processes: a client that finds no socket cannot reach the listener,
+ * and a signal to the pid in a lock file may reach another process. The cost of one lstat in 2 s is
+ * too small to measure. */
+static void listener_on_look(struct loop_timer *t)
+{
+	struct listener *l = CONTAINER_OF(t, struct listener, look);
+
+	if (net_has_lost_unix(l->made, &l->file)) {
+		struct err e = ERR_INIT;
+		int r = listener_renew(l, &e);
+
+		if (r == 0)
+			note(l, l->url, "the file of the socket was lost and is made again");
+		else if (r != l->renew_error) /* once, not every 2 s */
+			note(l, l->url, e.text);
+		l->renew_error = r;
+	}
+	loop_timer_set(l->loop, &l->look, LOOK_MS, listener_on_look);
+}
+
 /* All steps that can fail. */
 static int set_up(struct listener *l, const struct listen_spec *spec, struct err *e)
 {
@@ -308,7 +363,8 @@ int listener_open(struct loop *loop, const struct listen_spec *spec, const struc
 				.ev = *ev,
 				.ctx = ctx,
 				.socket.fd = -1,
-				.kind = spec->url->kind };
+				.kind = spec->url->kind,
+				.fds = spec->fds && spec->url->kind == URL_UNIX };
 	ring_init(&l->rules.all);
 	if (spec->token_sha256) {
 		memcpy(l->token_sha256, spec->token_sha256, SHA256_SIZE);
@@ -321,6 +377,8 @@ int listener_open(struct loop *loop, const struct listen_spec *spec, const struc
 		listener_destroy(l);
 		return r;
 	}
+	if (spec->keeps_file && l->made)
+		loop_timer_set(loop, &l->look, LOOK_MS, listener_on_look);
 	*out = l;
 	return 0;
 }
@@ -337,7 +395,8 @@ void listener_close(struct listener *l)
 	assert(!l->closed);
 	loop_watch_stop(l->loop, &l->socket);
 	loop_timer_stop(l->loop, &l->again);
-	fd_close(fd);
+	loop_timer_stop(l->loop, &l->look);
+	fd_drop(&fd);
 	remove_file(l);
 	l->visitors++; /* keeps the listener until all greetings have ended */
 	l->closed = true;

@@ -28,6 +28,11 @@ struct listen_spec {
 	const unsigned char *token_sha256; /* 32 bytes; NULL: no token is required */
 	struct seats_limits seats;
 	size_t send_limit;
+	bool fds; /* unix: keep descriptors that come with messages, for channel_take_fds */
+	/* unix: if the file that the listener made is removed or replaced, listen again under the
+	 * same path within 2 s. Channels stay open. A file that is no socket, and the socket of a
+	 * listener that lives, are not replaced. */
+	bool keeps_file;
 };
 
 struct listen_events {

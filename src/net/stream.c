@@ -16,9 +16,11 @@ struct stream {
 	struct loop_watch in, out; /* a socket uses only `in` */
 	int in_fd, out_fd;         /* the same for a socket */
 	bool in_is_socket, out_is_socket;
-	bool eager;            /* acknowledge received bytes at once */
-	bool in_is_file;       /* always ready: the task `again` replaces the watch */
-	bool reading, writing; /* events to report */
+	bool in_undo, out_undo; /* see unblock_undo */
+	bool keeps_fds;         /* descriptors that come with the bytes */
+	bool eager;             /* acknowledge received bytes at once */
+	bool in_is_file;        /* always ready: the task `again` replaces the watch */
+	bool reading, writing;  /* events to report */
 	bool handshaking;
 	bool hung_up; /* hung up while no event was wanted */
 	struct tls *tls;
@@ -26,6 +28,7 @@ struct stream {
 	/* The event that TLS needs before it can read, write or continue the handshake. */
 	enum tls_want read_wants, write_wants, greeting_wants;
 	struct loop_timer again; /* TLS has decrypted bytes, which the poller does not report */
+	struct net_fds fds;      /* that came, with keeps_fds */
 	stream_fn on_ready;
 	void *ctx;
 	void (*on_freed)(void *ctx);
@@ -46,9 +49,9 @@ struct stream *stream_new(struct loop *loop, int in, int out)
 			      .reading = true };
 	s->out_is_socket = in == out ? s->in_is_socket : net_is_socket(out);
 	if (!s->in_is_socket)
-		unblock(in, in == out ? UNBLOCK_BOTH : UNBLOCK_READING);
+		s->in_undo = unblock(in, in == out ? UNBLOCK_BOTH : UNBLOCK_READING);
 	if (!s->out_is_socket && in != out)
-		unblock(out, UNBLOCK_WRITING);
+		s->out_undo = unblock(out, UNBLOCK_WRITING);
 	return s;
 }
 
@@ -64,6 +67,11 @@ void stream_free(struct stream *s)
 		tls_free(s->tls);
 	}
 	tls_context_free(s->tls_context);
+	net_drop_fds(&s->fds);
+	if (s->in_undo)
+		unblock_undo(s->in_fd);
+	if (s->out_undo)
+		unblock_undo(s->out_fd);
 	fd_close(s->in_fd);
 	if (s->out_fd != s->in_fd)
 		fd_close(s->out_fd);
@@ -236,13 +244,29 @@ void stream_be_eager(struct stream *s)
 	s->eager = true;
 }
 
+void stream_keep_fds(struct stream *s)
+{
+	assert(s->in_is_socket && !s->tls);
+	s->keeps_fds = true;
+}
+
+void stream_take_fds(struct stream *s, struct net_fds *out)
+{
+	*out = s->fds;
+	s->fds.count = 0;
+}
+
 ssize_t stream_read(struct stream *s, char *out, size_t size)
 {
 	ssize_t n;
 
 	if (s->tls)
 		return read_tls(s, out, size);
-	n = s->in_is_socket ? net_receive(s->in_fd, out, size) : fd_read(s->in_fd, out, size);
+	if (s->keeps_fds)
+		n = net_receive_fds(s->in_fd, out, size, &s->fds);
+	else
+		n = s->in_is_socket ? net_receive(s->in_fd, out, size)
+				    : fd_read(s->in_fd, out, size);
 	if (s->eager && n > 0)
 		net_acknowledge(s->in_fd);
 	if (n == -EIO && !s->in_is_socket)

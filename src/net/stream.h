@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "os/net.h"
 #include "os/tls.h"
 
 struct stream;
@@ -41,6 +42,12 @@ int stream_handshake(struct stream *s, struct err *e);
 /* Acknowledge received TCP bytes at once: the other side may delay its next small message until the
  * acknowledgement, which the kernel otherwise sends 40 ms later. */
 void stream_be_eager(struct stream *s);
+
+/* Keep descriptors that come with the bytes, NET_FDS of them at most; without this call they are
+ * closed. Only for a unix socket. */
+void stream_keep_fds(struct stream *s);
+/* Move the descriptors that came so far to *out. */
+void stream_take_fds(struct stream *s, struct net_fds *out);
 
 /* The number of bytes; 0: end of stream; -EAGAIN; -errno. */
 ssize_t stream_read(struct stream *s, char *out, size_t size);

@@ -47,12 +47,16 @@ static struct json *find_escaped(struct parts *p, struct json key)
 
 static void take_member(void *ctx, struct json key, struct json value)
 {
-	struct json *place = message_find_place(ctx, key.at + 1, key.len - 2);
+	struct parts *p = ctx;
+	struct json *place = message_find_place(p, key.at + 1, key.len - 2);
 
 	if (!place && memchr(key.at, '\\', key.len))
-		place = find_escaped(ctx, key);
-	if (place)
-		*place = value;
+		place = find_escaped(p, key);
+	if (!place)
+		return;
+	if (place->at)
+		p->m.repeated = true;
+	*place = value;
 }
 
 /* Is this an id in the form that we write? *out_number is its number. */

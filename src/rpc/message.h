@@ -38,6 +38,7 @@ enum rpc_code { /* of errors */
 		RPC_HEADER_MISMATCH = -32020,
 		RPC_MISSING_CAPABILITY = -32021,
 		RPC_VERSION = -32022,
+		RPC_URL_ELICITATION = -32042, /* until the legacy era ended */
 };
 
 enum message_kind {
@@ -53,6 +54,7 @@ struct message { /* borrowed from the line; absent members are JSON_NONE */
 	struct json whole, id, method, params, result, error;
 	bool ours;       /* of an answer: id is one that message_request can have written, */
 	uint64_t number; /* and this is its number */
+	bool repeated;   /* a member occurs more than once: readers may disagree about its value */
 };
 
 /* Read a line. 0; -EBADMSG: no JSON; -EPROTO: JSON, but no JSON-RPC message; -E2BIG: nested too

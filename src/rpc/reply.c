@@ -51,6 +51,16 @@ void reply_json(const struct reply *r, const char *json, size_t len)
 	reply_end(r, &j);
 }
 
+void reply_json_error(const struct reply *r, const char *json, size_t len)
+{
+	struct emit j;
+
+	if (!reply_write(r, &j))
+		return;
+	emit_json(&j, "error", json, len);
+	reply_end(r, &j);
+}
+
 bool reply_begin_error(const struct reply *r, struct emit *j, int code, const char *text)
 {
 	struct buf *b = r->rpc ? rpc_buffer(r->rpc) : NULL;

@@ -27,6 +27,8 @@ bool reply_begin(const struct reply *r, struct emit *j);
 void reply_end(const struct reply *r, struct emit *j);
 /* A result that is JSON text already. */
 void reply_json(const struct reply *r, const char *json, size_t len);
+/* An error object that is JSON text already. */
+void reply_json_error(const struct reply *r, const char *json, size_t len);
 void reply_error(const struct reply *r, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* An error with more members: j is open inside the error object, behind its message. False: no

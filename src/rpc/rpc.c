@@ -60,13 +60,26 @@ void rpc_deliver(struct rpc *rpc, struct rpc_request *rq, const struct message *
 	rq->handler->on_answer(rq, m);
 }
 
+/* Remove the oldest withdrawn request from `late`, and store its tag in `dropped`. */
+static void rpc_drop_late(struct rpc *rpc)
+{
+	struct rpc_late *to = rpc->dropped;
+
+	_Static_assert(RPC_DROPPED == 2, "of two tags");
+	if (to[1].tag == rpc->late[0].tag ||
+	    (to[0].tag != rpc->late[0].tag && to[1].at_us < to[0].at_us))
+		to++;
+	*to = rpc->late[0];
+	memmove(rpc->late, rpc->late + 1, --rpc->late_count * sizeof(*rpc->late));
+}
+
 uint64_t rpc_withdraw(struct rpc *rpc, struct rpc_request *rq, void *tag)
 {
 	uint64_t id = rpc_id(rq);
 
 	hash_remove(&rpc->wire, &rq->wire);
 	if (rpc->late_count == LATE_MAX)
-		memmove(rpc->late, rpc->late + 1, --rpc->late_count * sizeof(*rpc->late));
+		rpc_drop_late(rpc);
 	if (rpc->late_count == rpc->late_room) {
 		rpc->late_room = rpc->late_room ? 2 * rpc->late_room : 8;
 		rpc->late = mem_grow(rpc->late, rpc->late_room, sizeof(*rpc->late));
@@ -183,6 +196,12 @@ int rpc_commit(struct rpc *rpc, struct buf *b, int built)
 	return built < 0 ? built : sent;
 }
 
+static void rpc_number(struct rpc *rpc, struct rpc_request *rq)
+{
+	assert(rq->handler && !rpc_id(rq));
+	hash_add(&rpc->wire, &rq->wire, ++rpc->last_id);
+}
+
 int rpc_begin(struct rpc *rpc, struct rpc_request *rq, const char *method, struct emit *j)
 {
 	struct buf *b = rpc_buffer(rpc);
@@ -190,8 +209,7 @@ int rpc_begin(struct rpc *rpc, struct rpc_request *rq, const char *method, struc
 	if (!b)
 		return -EPIPE;
 	if (rq) {
-		assert(rq->handler && !rpc_id(rq));
-		hash_add(&rpc->wire, &rq->wire, ++rpc->last_id);
+		rpc_number(rpc, rq);
 		message_request(j, b, rpc->is.bare, rpc_id(rq), method);
 	} else {
 		message_notification(j, b, rpc->is.bare, method);
@@ -202,7 +220,23 @@ int rpc_begin(struct rpc *rpc, struct rpc_request *rq, const char *method, struc
 
 int rpc_send(struct rpc *rpc, struct rpc_request *rq, struct emit *j)
 {
-	int r = rpc_commit(rpc, j->out, message_end(j));
+	return rpc_send_text(rpc, rq, j->out, message_end(j));
+}
+
+int rpc_begin_text(struct rpc *rpc, struct rpc_request *rq, struct buf **out)
+{
+	struct buf *b = rpc_buffer(rpc);
+
+	if (!b)
+		return -EPIPE;
+	rpc_number(rpc, rq);
+	*out = b;
+	return 0;
+}
+
+int rpc_send_text(struct rpc *rpc, struct rpc_request *rq, struct buf *b, int built)
+{
+	int r = rpc_commit(rpc, b, built);
 
 	if (r < 0 && rq)
 		rpc_drop(rpc, rq);

@@ -117,6 +117,7 @@ struct rpc_role {
 	void (*on_odd)(void *ctx, const struct rpc_odd *odd);
 };
 
+enum { RPC_DROPPED = 2 };
 struct rpc_late { /* a request that was withdrawn while it was on the wire */
 	uint64_t id;
 	void *tag;
@@ -145,6 +146,9 @@ struct rpc {
 	int64_t due_us; /* of the timer */
 	struct rpc_late *late;
 	size_t late_count, late_room;
+	/* Withdrawn requests that were removed from `late` because the list was full: the newest
+	 * one for each of the last two tags. They count as long as an older request counts. */
+	struct rpc_late dropped[RPC_DROPPED];
 	struct ring answers; /* reply.h */
 	unsigned answer_count;
 	bool batches; /* an array is a batch */
@@ -177,6 +181,11 @@ int rpc_begin(struct rpc *rpc, struct rpc_request *rq, const char *method, struc
 /* Send the message. On failure the request is off the wire: -EMSGSIZE: longer than message_limit;
  * -ENOMEM; else as the transport's send. */
 int rpc_send(struct rpc *rpc, struct rpc_request *rq, struct emit *j);
+/* Begin a request whose text the caller writes: the request gets its id, and the text, which must
+ * have this id and be one line, is appended to **out. 0 or -EPIPE. rpc_send_text sends it, as
+ * rpc_send does; built: 0, or why the text could not be written. */
+int rpc_begin_text(struct rpc *rpc, struct rpc_request *rq, struct buf **out);
+int rpc_send_text(struct rpc *rpc, struct rpc_request *rq, struct buf *b, int built);
 /* A notification whose params are JSON already; JSON_NONE: without. */
 int rpc_notify(struct rpc *rpc, const char *method, struct json params);
 /* Give up a request that is on the wire; a late answer is not odd then. tag: kept in rpc.late.

@@ -125,7 +125,10 @@ const unsigned char lab_sesame[32] = { 0xd0, 0xc0, 0x4f, 0x4b, 0x19, 0x51, 0xe4,
 				       0x42, 0xf3, 0xaa, 0xe8, 0x05, 0xa6, 0xfa, 0x7f,
 				       0x6d, 0x79, 0x4e, 0x5a, 0xff, 0xf5, 0xd2, 0x72 };
 
-const struct channel_events lab_events = { on_open, on_message, on_room, on_closed };
+const struct channel_events lab_events = { .on_open = on_open,
+					   .on_message = on_message,
+					   .on_room = on_room,
+					   .on_closed = on_closed };
 
 void lab_remember(struct peer *p)
 {
