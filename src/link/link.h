@@ -91,7 +91,9 @@ struct link_ops { /* the functions of one kind of link */
 	void (*free)(struct link *l);
 	void (*interrupt)(struct link *l);
 	void (*pause)(struct link *l, bool paused);
-	bool (*activity)(const struct link *l, unsigned long long *out); /* may be NULL */
+	/* These may be NULL: */
+	bool (*activity)(const struct link *l, unsigned long long *out);
+	bool (*pids)(const struct link *l, int *keeper, int *server);
 };
 #define LINK_ID_SIZE   24
 #define LINK_TREE_SIZE 17 /* 16 hex digits and a NUL */
@@ -158,6 +160,11 @@ static inline void link_pause(struct link *l, bool paused)
 static inline bool link_activity(const struct link *l, unsigned long long *out)
 {
 	return l->ops->activity && l->ops->activity(l, out);
+}
+/* The pids of the keeper and of the server, for memory.h. False: not known. */
+static inline bool link_pids(const struct link *l, int *keeper, int *server)
+{
+	return l->ops->pids && l->ops->pids(l, keeper, server);
 }
 /* Only after on_ended. */
 static inline void link_free(struct link *l)

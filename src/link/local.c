@@ -152,7 +152,8 @@ static bool local_has_pipes(const struct local *l)
 static bool local_has_stdin(struct local *l)
 {
 	int64_t reading_us = loop_last_reading(l->loop);
-	bool trusted = reading_us != l->reading_us && reading_us < l->asked_us + TRUST_US;
+	bool trusted = loop_has_process(l->loop) ||
+		       (reading_us != l->reading_us && reading_us < l->asked_us + TRUST_US);
 
 	l->reading_us = reading_us;
 	if (trusted)
@@ -168,6 +169,7 @@ static ssize_t write_some(struct local *l, const struct fd_piece *pieces, int co
 		local_disown(l);
 		return -ESTALE;
 	}
+	loop_expect(l->loop, &l->out);
 	if (!loop_is_mine(l->loop)) /* our own thread has every signal blocked */
 		return fd_writev(l->in.fd, pieces, count);
 	return fd_writev_ours(l->in.fd, pieces, count);
@@ -332,7 +334,7 @@ static void local_on_out(struct loop_watch *w, uint32_t events)
 static bool local_on_guess(struct loop_watch *w)
 {
 	struct local *l = CONTAINER_OF(w, struct local, out);
-	int64_t now_us = loop_now_us();
+	int64_t now_us = loop_has_process(l->loop) ? l->asked_us : loop_now_us();
 
 	if (now_us >= l->asked_us + TRUST_US) {
 		l->asked_us = now_us;
@@ -630,6 +632,15 @@ static bool local_activity(const struct link *link, unsigned long long *out)
 	return !l->hung_up && activity_read(l->keeper_pid, l->end.pid, out);
 }
 
+static bool local_pids(const struct link *link, int *keeper, int *server)
+{
+	const struct local *l = (const struct local *)(const void *)link;
+
+	*keeper = l->keeper_pid;
+	*server = l->end.pid;
+	return !l->hung_up;
+}
+
 static void local_free(struct link *link)
 {
 	struct local *l = CONTAINER_OF(link, struct local, link);
@@ -671,9 +682,9 @@ static int watch_all(struct local *l, const struct ends *ends)
 int link_open(struct loop *loop, const struct recipe *recipe, const struct link_events *ev,
 	      void *ctx, struct link **out, struct err *e)
 {
-	static const struct link_ops ops = { local_write,   local_unwritten, local_stop,
-					     local_free,    local_interrupt, local_pause,
-					     local_activity };
+	static const struct link_ops ops = { local_write,    local_unwritten, local_stop,
+					     local_free,     local_interrupt, local_pause,
+					     local_activity, local_pids };
 	AUTO(ends_drop) struct ends ends = ENDS_INIT;
 	AUTO(mem_drop) struct local *l = mem_grow(NULL, 1, sizeof(*l));
 	struct spawned keeper;

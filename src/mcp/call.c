@@ -119,11 +119,29 @@ void call_later(struct client_call *call, int code, const char *json, const char
 	call_set_later(c);
 }
 
+static void call_finish_line(struct client_call *call, const struct message *m);
+
+/* The answer to a request that is passed on is a line of our own. */
+static void finish_with_line(struct client_call *call)
+{
+	const char *reason;
+	struct message m;
+	int r = message_parse(call->json, strlen(call->json), &m, &reason);
+
+	assert(r == 0);
+	(void)r;
+	call_finish_line(call, &m);
+}
+
 static void finish_later(struct client_call *call)
 {
 	struct client *c = call->client;
 	struct client_result r = { .code = call->code, .text = call->text };
 
+	if (call->json && call->forward) {
+		finish_with_line(call);
+		return;
+	}
 	if (call->json)
 		r.json = (struct json){ call->json, strlen(call->json) };
 	if (call->over) {
@@ -182,6 +200,95 @@ void client_cancel(struct client_call *call)
 	if (client_call_is_open(call))
 		call_abandon(call, KILLICK_ERR_CANCELLED, "the caller gave it up",
 			     "the call was cancelled");
+}
+
+/* --- answers to requests that are passed on --- */
+
+/* Remember the owner of the task that the server has made. */
+static void learn_task(struct client_call *call, struct json result)
+{
+	struct client *c = call->client;
+	struct json task = JSON_NONE, id;
+	int64_t ttl_ms = -1;
+
+	if (c->era == ERA_LEGACY && call->forward->is_tasked)
+		task = json_get(result, "task");
+	else if (c->era == ERA_MODERN && (c->can & CAN_TASKS) &&
+		 json_is(json_get(result, "resultType"), "task"))
+		task = result;
+	id = json_get(task, "taskId");
+	if (!id.at)
+		return;
+	json_int(json_get(task, c->era == ERA_LEGACY ? "ttl" : "ttlMs"), &ttl_ms);
+	handles_add_task(c, id, ttl_ms, call->party);
+	if (call->forward->is_tasked && call->forward->token.at)
+		handles_add_progress(c, call->last_id, call->forward->token, call->party);
+}
+
+/* The error says that the client must visit urls first: remember the owner that gets the error. */
+static void learn_elicitations(struct client_call *call, struct json error)
+{
+	struct json_iter it = json_iter(json_find(error, "data.elicitations"));
+	int64_t code;
+
+	if (!json_int(json_get(error, "code"), &code) || code != RPC_URL_ELICITATION)
+		return;
+	while (json_each(&it))
+		handles_add(call->client, HANDLE_ELICITATION, json_get(it.value, "elicitationId"),
+			    call->party);
+}
+
+static void call_finish_line(struct client_call *call, const struct message *m)
+{
+	struct client_result r = { .code = KILLICK_OK, .json = m->result, .line = m };
+
+	if (m->kind == MESSAGE_ERROR) {
+		r.code = KILLICK_ERR_ANSWER;
+		r.json = m->error;
+		r.text = "the server answered with an error";
+	}
+	call_finish(call, &r);
+}
+
+static void finish_tasks(struct client_call *call, struct json result)
+{
+	struct buf line = BUF_INIT(call->client->spec->message_limit);
+	const char *reason;
+	struct message m;
+	int r = splice_tasks(&line, call, result);
+
+	if (r == 0)
+		r = message_parse(line.data, line.len, &m, &reason);
+	if (r == 0)
+		call_finish_line(call, &m);
+	else
+		call_fail(call, KILLICK_ERR_PROTOCOL, "there is no memory for the list of tasks");
+	buf_done(&line);
+}
+
+static void forward_on_answer(struct client_call *call, const struct message *m)
+{
+	const struct client_forward *fw = call->forward;
+	bool bridged = call->client->era == ERA_MODERN && fw->era == ERA_LEGACY;
+
+	if (m->kind == MESSAGE_ERROR) {
+		if (bridged && modern_retry(call, m->error)) {
+			call_send(call);
+			return;
+		}
+		learn_elicitations(call, m->error);
+	} else {
+		if (bridged && splice_may_ask(fw) && modern_type(m->result) == RESULT_INPUT) {
+			rounds_begin(call, m->result);
+			return;
+		}
+		learn_task(call, m->result);
+		if (fw->lists_tasks && json_type(m->result) == JSON_OBJECT) {
+			finish_tasks(call, m->result);
+			return;
+		}
+	}
+	call_finish_line(call, m);
 }
 
 /* --- answers --- */
@@ -255,7 +362,9 @@ static void client_call_on_answer(struct rpc_request *rq, const struct message *
 {
 	struct client_call *call = of_request(rq);
 
-	if (m->kind == MESSAGE_RESULT)
+	if (call->forward)
+		forward_on_answer(call, m);
+	else if (m->kind == MESSAGE_RESULT)
 		client_call_on_result(call, m->result);
 	else
 		client_call_on_error(call, m->error);
@@ -286,16 +395,31 @@ const struct rpc_handler call_handler = {
 
 /* --- the beginning --- */
 
-void call_send(struct client_call *call)
+static int call_write(struct client_call *call)
 {
 	struct rpc *rpc = &call->client->rpc;
 	struct emit j;
 	int r = rpc_begin(rpc, &call->rq, params_method(call), &j);
 
-	if (r == 0) {
-		params_call(&j, call);
-		r = rpc_send(rpc, &call->rq, &j);
-	}
+	if (r < 0)
+		return r;
+	params_call(&j, call);
+	return rpc_send(rpc, &call->rq, &j);
+}
+
+static int call_write_line(struct client_call *call)
+{
+	struct rpc *rpc = &call->client->rpc;
+	struct buf *b;
+	int r = rpc_begin_text(rpc, &call->rq, &b);
+
+	return r < 0 ? r : rpc_send_text(rpc, &call->rq, b, splice_write(b, call));
+}
+
+void call_send(struct client_call *call)
+{
+	int r = call->forward ? call_write_line(call) : call_write(call);
+
 	if (r == 0) {
 		call->last_id = rpc_id(&call->rq);
 		call_go(call, CALL_SENT);
@@ -333,12 +457,27 @@ static const char *empty_list(const struct client_call *call)
 	return lists[call->op].json;
 }
 
+/* Is the task that the request names a task of another owner, or not known? */
+static bool has_foreign_task(const struct client_call *call)
+{
+	const struct client_forward *fw = call->forward;
+
+	if (fw->related.at && handles_find(call->client, HANDLE_TASK, fw->related) != call->party)
+		return true; /* what the server asks for it would reach the other owner */
+	return fw->needs_task && handles_find(call->client, HANDLE_TASK, fw->task) != call->party;
+}
+
 void call_start(struct client_call *call)
 {
 	const char *empty = empty_list(call);
 
 	call_go(call, CALL_STARTING);
-	if (empty)
+	if (call->forward && has_foreign_task(call))
+		call_later(call, KILLICK_ERR_ANSWER,
+			   "{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32602,"
+			   "\"message\":\"Failed to retrieve task: Task not found\"}}",
+			   NULL);
+	else if (empty)
 		call_later(call, KILLICK_OK, empty, NULL);
 	else if (call->op == KILLICK_COMPLETE && !(call->client->can & CAN_COMPLETE))
 		call_later(call, KILLICK_ERR_PROTOCOL, NULL,
@@ -378,8 +517,14 @@ static void call_open(struct client *c, struct client_call *call, int level)
 	call->state = CALL_STARTING;
 	call->level = level;
 	call->old_level = LEVEL_UNSET;
-	if (is_kept(c, call->op))
+	if (call->forward) {
+		assert(call->op == KILLICK_RAW);
+		if (c->state != CLIENT_READY || call->forward->is_tasked || /* see learn_task */
+		    (c->era == ERA_MODERN && call->forward->era == ERA_LEGACY))
+			client_forward_keep(call->forward);
+	} else if (is_kept(c, call->op)) {
 		call_keep(call);
+	}
 	rpc_open(&c->rpc, &call->rq, &call_handler, call->timeout_ms);
 }
 
@@ -389,6 +534,10 @@ void client_call(struct client *c, struct client_call *call)
 	call_open(c, call, LEVEL_NONE);
 	call->party = party_get(c, call->owner);
 	call->party->open++;
+	if (call->forward) {
+		call->party->modern = call->forward->era == ERA_MODERN;
+		c->forwards = true;
+	}
 	c->open++;
 	ring_add(&call->party->calls, &call->of_owner);
 	if (c->state == CLIENT_OVER) {

@@ -55,6 +55,31 @@ static void orphan_late(struct client *c, const struct party *o)
 	for (size_t i = 0; i < c->rpc.late_count; i++)
 		if (c->rpc.late[i].tag == o)
 			c->rpc.late[i].tag = c;
+	for (size_t i = 0; i < RPC_DROPPED; i++)
+		if (c->rpc.dropped[i].tag == o)
+			c->rpc.dropped[i].tag = c;
+}
+
+static void party_abandon(struct party *o, const char *reason, const char *text)
+{
+	while (!ring_is_empty(&o->calls))
+		call_abandon(CONTAINER_OF(o->calls.next, struct client_call, of_owner),
+			     KILLICK_ERR_CANCELLED, reason, text);
+}
+
+void client_cancel_all(struct client *c, void *key)
+{
+	struct party *o = party_find(c, key);
+	struct ring *first;
+
+	/* A handler may make new calls, which stay, and may call client_forget. */
+	for (unsigned left = o ? o->open : 0; left > 0; left--) {
+		o = party_find(c, key);
+		first = o ? ring_first(&o->calls) : NULL;
+		if (!first)
+			return;
+		client_cancel(CONTAINER_OF(first, struct client_call, of_owner));
+	}
 }
 
 void client_forget(struct client *c, void *key, const char *why)
@@ -65,16 +90,13 @@ void client_forget(struct client *c, void *key, const char *why)
 		return;
 	/* A handler may call again for the same owner; that call creates a new party. */
 	c->last_owner = NULL;
+	c->left = true;
 	ring_remove(&o->node);
 	o->level = LEVEL_NONE;
 	ask_forget(c, o, why);
-	while (!ring_is_empty(&o->calls)) {
-		struct client_call *call =
-			CONTAINER_OF(o->calls.next, struct client_call, of_owner);
-
-		call_abandon(call, KILLICK_ERR_CANCELLED, "the client has left", why);
-	}
+	party_abandon(o, "the client has left", why);
 	subscriptions_forget(c, o);
+	handles_forget(c, o);
 	orphan_late(c, o);
 	party_free(o);
 	if (c->state == CLIENT_READY)
@@ -127,6 +149,8 @@ static unsigned read_can(struct json v, const char *version)
 		can |= CAN_COMPLETE;
 	if (json_type(json_get(v, "logging")) == JSON_OBJECT)
 		can |= CAN_LOG;
+	if (json_get(json_get(v, "extensions"), META("tasks")).at)
+		can |= CAN_TASKS;
 	return can;
 }
 
@@ -193,9 +217,12 @@ struct client *client_new(struct loop *loop, struct link *link, const struct cli
 {
 	struct client *c = mem_grow(NULL, 1, sizeof(*c));
 
-	*c = (struct client){
-		.loop = loop, .spec = spec, .ev = ev, .ctx = ctx, .wire_level = LEVEL_NONE
-	};
+	*c = (struct client){ .loop = loop,
+			      .spec = spec,
+			      .ev = ev,
+			      .ctx = ctx,
+			      .wire_level = LEVEL_NONE,
+			      .splice = BUF_INIT(spec->message_limit) };
 	lines_init(&c->lines, &c->rpc, link, spec->message_limit);
 	rpc_init(&c->rpc, &(struct rpc_spec){ .loop = loop,
 					      .transport = &lines_transport,
@@ -262,10 +289,12 @@ void client_free(struct client *c)
 	assert(ring_is_empty(&c->later) && c->open == 0);
 	loop_timer_stop(c->loop, &c->later_timer);
 	subscriptions_done(c);
+	handles_done(c);
 	for (struct ring *n; (n = ring_first(&c->owners)) != NULL;)
 		party_free(CONTAINER_OF(n, struct party, node));
 	rpc_done(&c->rpc);
 	lines_done(&c->lines);
+	buf_done(&c->splice);
 	free(c->meta);
 	free(c->info);
 	free(c->capabilities);

@@ -19,6 +19,9 @@
  *    client knows an owner from its first request.
  *  - changes of a subscribed resource, or of a part of it: the owners that subscribed.
  *  - changes of lists: all owners.
+ *  - a message that names a task (_meta related-task, taskId), a progress token or an elicitation
+ *    in use: the owner of the task, of the call or of the elicitation.
+ *  - other notifications: the only owner that has requests in the server.
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -40,6 +43,9 @@ enum client_era { ERA_LEGACY, ERA_MODERN, ERA_AUTO };
 
 /* How a call ended. Borrowed for the time of on_done. */
 struct client_result {
+	/* Of a call with `forward` that the server answered: the answer as written, whose id is the
+	 * number of the client. Else NULL. */
+	const struct message *line;
 	/* KILLICK_OK; KILLICK_ERR_ANSWER: the server answered with an error, which is in json;
 	 * _TIMEOUT; _CANCELLED: by the host, or the input that the server asked for was declined;
 	 * _PROTOCOL: the answer is not valid, or the server does not offer the method; _BUSY: the
@@ -63,6 +69,49 @@ enum call_state {
 	CALL_OVER,      /* on_done was called */
 };
 
+struct client_call;
+
+#define CLIENT_FORWARD_ROOM 256
+
+/* A request of another client, which is passed on byte for byte, except:
+ *  - the id and, if there is one, params._meta.progressToken become the number of the request.
+ *  - params.name becomes `name`, if given.
+ *  - to a modern server, for a legacy client: the members that the modern era requires are added to
+ *    _meta.
+ *  - to a legacy server, for a modern client: these members are removed.
+ * A result that asks for input is passed on to a modern client; for a legacy client the questions
+ * become asks, and the request is sent again with the answers.
+ * Requests about tasks (tasks/...) that do not belong to the owner of the call are answered with an
+ * error here, and the result of tasks/list has only tasks of the owner.
+ *
+ * Life: client_forward_read -> client_call with `forward` -> on_done -> client_forward_done. The
+ * struct must not be moved in between. */
+struct client_forward {
+	/* filled in by the caller after client_forward_read */
+	enum client_era era; /* of the client that wrote the request: ERA_LEGACY or ERA_MODERN */
+	struct json name;    /* quoted; JSON_NONE: as written. Borrowed as m */
+	/* Progress, as the server wrote it, with the number of the request as the token. NULL: not
+	 * wanted. */
+	void (*on_report)(struct client_call *call, struct json params);
+
+	/* private */
+	struct message m; /* borrowed for the time of client_call, unless kept */
+	struct json old_name, meta, token, task;
+	struct json related;            /* the id of the task that _meta names */
+	bool is_tasked;                 /* the request asks for a task */
+	bool lists_tasks;               /* tasks/list */
+	bool needs_task;                /* tasks/get, ...: the task must belong to the owner */
+	char *kept;                     /* the copy of m and name; NULL: none */
+	char room[CLIENT_FORWARD_ROOM]; /* for a short copy */
+};
+
+/* m: a request that is one line. 0, or -EINVAL: a member occurs twice, so that the server could
+ * read another id, name or token than the client wrote last. */
+int client_forward_read(struct client_forward *fw, const struct message *m);
+/* Copy the message and the name, so that they stay valid until client_forward_done. */
+void client_forward_keep(struct client_forward *fw);
+void client_forward_done(struct client_forward *fw);
+
 /* A request, embedded in an object of the caller, which fills in the first part and leaves the rest
  * zero. */
 struct client_call {
@@ -70,6 +119,8 @@ struct client_call {
 	const char
 		*name; /* tool, uri, prompt, level, method; borrowed for the time of client_call */
 	struct json args; /* an object, or JSON_NONE; borrowed for the same time */
+	/* Pass this request on; op is KILLICK_RAW. Lives as long as the call. NULL: none. */
+	struct client_forward *forward;
 	void *owner;
 	int64_t timeout_ms; /* -1: none */
 	bool progress_extends;
@@ -108,13 +159,25 @@ struct client_events { /* owner NULL: the owner is not known, or all owners */
 	void (*on_ready)(void *ctx, const struct err *e);
 	/* KILLICK_EVENT_LOG, _TOOLS, _RESOURCES, _PROMPTS, _UPDATED */
 	void (*on_note)(void *ctx, enum killick_event_kind kind, void *owner, struct json params);
+	/* Any other notification, when the client is ready. NULL: not wanted. */
+	void (*on_other)(void *ctx, void *owner, const char *method, struct json params);
 	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: the
 	 * answer will come through client_answer or client_decline with this id. False: the client
 	 * declines at once. */
 	bool (*on_ask)(void *ctx, void *owner, uint64_t ask, const char *method,
 		       struct json params);
+	/* An ask for which on_ask returned true is over without an answer: the server has withdrawn
+	 * it, its call has ended, its owner has left, or client_fail was called. Must not
+	 * call functions of the client. NULL: not wanted. */
+	void (*on_ask_over)(void *ctx, void *owner, uint64_t ask);
 	void (*on_warning)(void *ctx, const char *text); /* not JSON, too long, an unknown id, ...;
 							    bounded by the client */
+};
+
+enum client_logs {                     /* the receiver of a log message without a known owner */
+		   CLIENT_LOGS_LEVELS, /* as described above */
+		   CLIENT_LOGS_OWN, /* the only owner of the client, if no owner has left lately */
+		   CLIENT_LOGS_ALL, /* every owner gets every log message, from its level on */
 };
 
 struct client_spec {                /* borrowed; must live as long as the client */
@@ -124,6 +187,7 @@ struct client_spec {                /* borrowed; must live as long as the client
 	size_t message_limit;
 	int64_t probe_ms; /* how long ERA_AUTO waits for an answer to its probe */
 	unsigned max_in_flight;
+	enum client_logs logs;
 };
 
 struct client_facts {        /* after on_ready; borrowed from the client */
@@ -143,15 +207,21 @@ void client_feed(struct client *c, const char *bytes, size_t len);
 bool client_is_probing(const struct client *c);
 void client_facts(const struct client *c, struct client_facts *out);
 unsigned client_in_flight(const struct client *c, const void *owner); /* owner NULL: all */
+/* Has an owner a task in the server, which it may ask for later? */
+bool client_has_tasks(const struct client *c);
 
 /* Begin a request. Before on_ready the request waits for the handshake. */
 void client_call(struct client *c, struct client_call *call);
 /* Tell the server; on_done with KILLICK_ERR_CANCELLED comes at once, a late answer is dropped. */
 void client_cancel(struct client_call *call);
+/* Cancel all calls of the owner. */
+void client_cancel_all(struct client *c, void *owner);
 /* An owner leaves: its calls are cancelled, its subscriptions ended, its asks declined. */
 void client_forget(struct client *c, void *owner, const char *why);
 void client_answer(struct client *c, uint64_t ask, const char *json, size_t len);
 void client_decline(struct client *c, uint64_t ask, const char *reason);
+/* Answer with an error object, as written; a modern server gets a decline. */
+void client_refuse(struct client *c, uint64_t ask, struct json error);
 /* Send a notification. 0; -EAGAIN before on_ready and after client_fail; else why the notification
  * could not be written: -EMSGSIZE, -ENOBUFS (the server does not read), -EPIPE, -ESTALE. */
 int client_notify(struct client *c, const char *method, struct json params);

@@ -7,6 +7,8 @@
  *	call.c           a request from client_call to on_done
  *	pages.c          lists, page after page
  *	params.c         the params of our requests
+ *	splice.c         requests of other clients that are passed on
+ *	handles.c        which owner has which task and which elicitation
  *	incoming.c       notifications and requests (asks) of the server, and their owners
  *	odd.c            protocol errors of the server: warnings
  *	subscriptions.c  which owner watches which resource
@@ -51,6 +53,7 @@ enum client_can { /* what the server offers */
 		  CAN_SUBSCRIBE = 64,
 		  CAN_COMPLETE = 128,
 		  CAN_LOG = 256,
+		  CAN_TASKS = 512, /* the extension of the modern era */
 };
 
 #define LEVEL_NONE  (-1) /* of a log: 0 is "debug" */
@@ -62,6 +65,7 @@ struct party { /* one user (owner) of the client, from its first request until c
 	unsigned open; /* calls */
 	unsigned wire; /* calls on the wire */
 	int level;     /* its log level */
+	bool modern;   /* its client is modern: each request has a log level of its own */
 };
 
 extern const char *const call_state_names[];
@@ -75,6 +79,13 @@ struct ask { /* a request that the server made */
 	struct client_call *call; /* the ask is part of this call (and of its slot), or */
 	size_t slot;
 	struct answer *answer; /* it answers a request on the wire */
+	bool told;             /* on_ask returned true */
+};
+
+struct handles {           /* handles.c */
+	struct hash table; /* struct handle */
+	struct ring order; /* the oldest first */
+	uint64_t seed;
 };
 
 struct listen {
@@ -119,6 +130,8 @@ struct client {
 
 	struct ring owners;
 	struct party *last_owner; /* found last */
+	bool left;                /* an owner has left; the server may still work for it */
+	bool forwards;            /* requests were passed on (struct client_forward) */
 	unsigned open;            /* calls of all owners */
 	struct ring later;        /* calls in CALL_LATER */
 	struct ring telling;      /* calls in CALL_LATER whose on_done is called in this turn */
@@ -130,7 +143,9 @@ struct client {
 	struct client_call *asking; /* rounds_begin runs for this call; NULL when the call ended */
 
 	struct ring watches; /* subscriptions.c */
-	int wire_level;      /* legacy: the log level that was sent to the server */
+	struct handles handles;
+	struct buf splice; /* scratch of splice.c */
+	int wire_level;    /* legacy: the log level that was sent to the server */
 
 	struct listen listens[LISTEN_MAX];
 	uint64_t generation; /* of the set of watched resources and lists */
@@ -250,6 +265,34 @@ void params_listen(struct emit *j, const struct client *c);
 const char *params_method(const struct client_call *call);
 char *params_meta(const struct client *c); /* for client.meta */
 
+void params_rounds(struct emit *j, const struct rounds *r);
+
+/* splice.c */
+/* Write the request of call->forward, with the id of the call. 0, -EMSGSIZE or -ENOMEM. */
+int splice_write(struct buf *b, const struct client_call *call);
+/* May the result ask for input? */
+bool splice_may_ask(const struct client_forward *fw);
+/* Write a result of tasks/list with only the tasks of the party. 0, -EMSGSIZE or -ENOMEM. */
+int splice_tasks(struct buf *b, const struct client_call *call, struct json result);
+
+/* Write params with another progress token. 0, -EMSGSIZE or -ENOMEM. */
+int splice_token(struct buf *b, struct json params, struct json token);
+
+/* handles.c: ids that the server gave to one owner, and numbers of requests that became tasks */
+enum handle_kind { HANDLE_TASK, HANDLE_ELICITATION, HANDLE_PROGRESS };
+void handles_add(struct client *c, enum handle_kind kind, struct json id, struct party *owner);
+/* ttl_ms: how long the server keeps the task; -1: no limit. */
+void handles_add_task(struct client *c, struct json id, int64_t ttl_ms, struct party *owner);
+/* NULL: not known */
+struct party *handles_find(const struct client *c, enum handle_kind kind, struct json id);
+/* The progress token of a request whose answer was a task, because such a task reports progress
+ * under this token; and the token that the client of this owner wrote. JSON_NONE: not known. */
+void handles_add_progress(struct client *c, uint64_t number, struct json token,
+			  struct party *owner);
+struct json handles_progress(const struct client *c, uint64_t number, struct party **out_owner);
+void handles_forget(struct client *c, const struct party *owner);
+void handles_done(struct client *c);
+
 /* incoming.c */
 extern const struct rpc_role incoming_role;
 unsigned ask_kind(struct json method); /* ANSWER_ bit; 0: not a method of an ask */
@@ -273,6 +316,8 @@ void subscriptions_settle(struct client_call *call, int code);
 void subscriptions_forget(struct client *c, struct party *owner);
 void subscriptions_updated(struct client *c, struct json params);
 void subscriptions_done(struct client *c);
+/* Is uri the watched resource `of`, or a part of it? A server may report a change of a part. */
+bool subscriptions_is_part(const char *uri, const char *of);
 /* Iterate over the uris, each once; start with *at NULL; NULL: the end. */
 const char *subscriptions_each(const struct client *c, const struct ring **at);
 

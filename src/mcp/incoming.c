@@ -1,10 +1,10 @@
 /* incoming.c - notifications and requests of the server, and their owners.
  *
- * A progress report names its request. A log message and a legacy server's request name no request:
- * they belong to an owner if only this owner has requests in the server. Requests that were given
- * up count for a while, because the server may still work on them. A request that may belong to an
- * owner that has left is declined here. A message that may belong to several owners has the owner
- * NULL.
+ * A progress report names its request, and some messages name a task or an elicitation. A log
+ * message and a legacy server's request usually name no request: they belong to an owner if only
+ * this owner has requests in the server. Requests that were given up count for a while, because the
+ * server may still work on them. A request that may belong to an owner that has left is declined
+ * here. A message that may belong to several owners has the owner NULL.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -25,34 +25,96 @@
 
 enum who { WHO_NOBODY, WHO_ONE, WHO_SEVERAL, WHO_GONE };
 
+/* What is known about the owners of the requests in the server. */
+struct owners_seen {
+	struct party *one;
+	bool several, gone;
+};
+
+static void who_is_late(const struct client *c, const struct rpc_late *late, int64_t since,
+			struct owners_seen *seen)
+{
+	if (!late->tag || late->at_us < since)
+		return;
+	if (late->tag == c) {
+		seen->gone = true;
+		return;
+	}
+	seen->several |= seen->one && seen->one != late->tag;
+	seen->one = late->tag;
+}
+
 static enum who who_is(struct client *c, struct party **out)
 {
 	int64_t since = loop_now_us() - LATE_COUNT_US;
-	struct party *one = NULL;
-	bool several = false, gone = false;
+	struct owners_seen seen = { .one = NULL };
 
 	for (struct ring *n = c->owners.next; n != &c->owners; n = n->next) {
 		struct party *o = CONTAINER_OF(n, struct party, node);
 
 		if (!o->wire)
 			continue;
-		several |= one != NULL;
-		one = o;
+		seen.several |= seen.one != NULL;
+		seen.one = o;
 	}
-	for (size_t i = 0; i < c->rpc.late_count; i++) {
-		const struct rpc_late *late = &c->rpc.late[i];
+	for (size_t i = 0; i < c->rpc.late_count; i++)
+		who_is_late(c, &c->rpc.late[i], since, &seen);
+	for (size_t i = 0; i < RPC_DROPPED; i++)
+		who_is_late(c, &c->rpc.dropped[i], since, &seen);
+	*out = seen.several || seen.gone ? NULL : seen.one;
+	return seen.gone ? WHO_GONE : seen.several ? WHO_SEVERAL : seen.one ? WHO_ONE : WHO_NOBODY;
+}
 
-		if (!late->tag || late->at_us < since)
-			continue;
-		if (late->tag == c) {
-			gone = true;
-			continue;
-		}
-		several |= one && one != late->tag;
-		one = late->tag;
-	}
-	*out = several || gone ? NULL : one;
-	return gone ? WHO_GONE : several ? WHO_SEVERAL : one ? WHO_ONE : WHO_NOBODY;
+static struct client_call *call_of_token(struct client *c, struct json token)
+{
+	struct rpc_request *rq;
+	int64_t number;
+
+	if (!json_int(token, &number) || number <= 0)
+		return NULL;
+	rq = rpc_find(&c->rpc, (uint64_t)number);
+	return rq && rq->handler == &call_handler ? CONTAINER_OF(rq, struct client_call, rq) : NULL;
+}
+
+/* The owner that the _meta of a message names, by a task or a progress token; NULL: none, or one
+ * that is not known. out_named: the message names an owner. The progress token of a request is the
+ * server's own: it may be equal to one of ours. */
+static struct party *party_of_meta(struct client *c, struct json params, bool is_request,
+				   bool *out_named)
+{
+	struct json meta = json_get(params, "_meta");
+	struct json task = json_get(json_get(meta, META("related-task")), "taskId");
+	struct json token = is_request ? JSON_NONE : json_get(meta, "progressToken");
+	const struct client_call *call;
+
+	*out_named = task.at || token.at;
+	if (task.at)
+		return handles_find(c, HANDLE_TASK, task);
+	call = token.at ? call_of_token(c, token) : NULL;
+	return call ? call->party : NULL;
+}
+
+/* The only owner of the client; NULL: no owner, or several. */
+static struct party *only_party(const struct client *c)
+{
+	struct ring *first = ring_first(&c->owners);
+
+	return first && first->next == &c->owners ? CONTAINER_OF(first, struct party, node) : NULL;
+}
+
+/* Like who_is, for a message that may name its owner. A name that is not known belongs to an owner
+ * that has left, unless there never was another owner. Tasks of the host's own calls have no
+ * handles. */
+static enum who who_sent(struct client *c, struct json params, bool is_request, struct party **out)
+{
+	bool named;
+
+	*out = party_of_meta(c, params, is_request, &named);
+	if (*out)
+		return WHO_ONE;
+	if (named && c->forwards && (c->left || !only_party(c)))
+		return WHO_GONE;
+	return who_is(c, out);
 }
 
 /* --- notifications --- */
@@ -69,25 +131,42 @@ static void report_progress(struct client_call *call, struct json params)
 	call->on_progress(call, &p);
 }
 
+/* Progress of a request that has been answered: the answer may have been a task. Else the report
+ * crossed the answer or a cancellation. */
+static void report_task(struct client *c, uint64_t number, struct json params)
+{
+	struct party *owner;
+	struct json token = handles_progress(c, number, &owner);
+
+	if (!token.at || !c->ev->on_other)
+		return;
+	buf_reset(&c->splice, 4096);
+	if (splice_token(&c->splice, params, token) == 0)
+		c->ev->on_other(c->ctx, owner->key, "notifications/progress",
+				(struct json){ c->splice.data, c->splice.len });
+}
+
 static void incoming_on_progress(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
-	struct rpc_request *rq;
-	struct client_call *call;
-	int64_t token;
+	struct json token = json_get(params, "progressToken");
+	struct client_call *call = call_of_token(c, token);
+	int64_t number;
 
 	(void)r;
-	if (!json_int(json_get(params, "progressToken"), &token) || token <= 0) {
+	if (!json_int(token, &number) || number <= 0) {
 		odd_warn(c, ODD_PROGRESS, "the server reported progress of nothing that was asked");
 		return;
 	}
-	rq = rpc_find(&c->rpc, (uint64_t)token);
-	if (!rq || rq->handler != &call_handler)
-		return; /* the report crossed the answer or a cancellation */
-	call = CONTAINER_OF(rq, struct client_call, rq);
+	if (!call) {
+		report_task(c, (uint64_t)number, params);
+		return;
+	}
 	if (call->progress_extends)
-		rpc_extend(&c->rpc, rq, call->timeout_ms);
-	if (call->on_progress)
+		rpc_extend(&c->rpc, &call->rq, call->timeout_ms);
+	if (call->forward && call->forward->on_report)
+		call->forward->on_report(call, params);
+	else if (call->on_progress)
 		report_progress(call, params);
 }
 
@@ -97,7 +176,7 @@ static bool incoming_hears(const struct party *o, int level)
 {
 	int wanted = o->level == LEVEL_NONE ? LEVEL_DEFAULT : o->level;
 
-	return level == LEVEL_NONE || level >= wanted;
+	return level == LEVEL_NONE || o->modern || level >= wanted;
 }
 
 static bool has_levels(const struct client *c)
@@ -108,6 +187,19 @@ static bool has_levels(const struct client *c)
 	return false;
 }
 
+static void log_to_all(struct client *c, int level, struct json params)
+{
+	bool levels = has_levels(c);
+
+	for (struct ring *n = c->owners.next, *next; n != &c->owners; n = next) {
+		struct party *o = CONTAINER_OF(n, struct party, node);
+
+		next = n->next;
+		if (!levels || incoming_hears(o, level))
+			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, o->key, params);
+	}
+}
+
 /* If no owner has chosen a level, the server's own level counts. While the server works for several
  * owners, a log message may be about any of them, so it is reported without an owner. */
 static void incoming_on_log(void *ctx, const struct reply *r, struct json params)
@@ -115,25 +207,29 @@ static void incoming_on_log(void *ctx, const struct reply *r, struct json params
 	struct client *c = ctx;
 	int level = level_of(json_get(params, "level"));
 	struct party *one;
-	enum who who = who_is(c, &one);
+	enum who who;
 
 	(void)r;
+	if (c->spec->logs == CLIENT_LOGS_ALL) {
+		log_to_all(c, level, params);
+		return;
+	}
+	who = who_sent(c, params, false, &one);
+	if (who == WHO_NOBODY && c->spec->logs == CLIENT_LOGS_OWN && only_party(c)) {
+		who = WHO_ONE;
+		one = only_party(c);
+	}
 	if (who == WHO_ONE) {
 		if (!has_levels(c) || incoming_hears(one, level))
 			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, one->key, params);
 		return;
 	}
-	if (who == WHO_SEVERAL || !has_levels(c)) {
+	if (c->spec->logs == CLIENT_LOGS_OWN && (who == WHO_GONE || !ring_is_empty(&c->owners)))
+		return; /* the message may have data of one owner only */
+	if (who == WHO_SEVERAL || !has_levels(c))
 		c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, NULL, params);
-		return;
-	}
-	for (struct ring *n = c->owners.next, *next; n != &c->owners; n = next) {
-		struct party *o = CONTAINER_OF(n, struct party, node);
-
-		next = n->next;
-		if (incoming_hears(o, level))
-			c->ev->on_note(c->ctx, KILLICK_EVENT_LOG, o->key, params);
-	}
+	else
+		log_to_all(c, level, params);
 }
 
 static void ask_remove(struct ask *a)
@@ -145,6 +241,16 @@ static void ask_remove(struct ask *a)
 	if (a->answer)
 		answer_free(a->answer);
 	free(a);
+}
+
+/* The ask is over without an answer. */
+static void ask_withdraw(struct ask *a)
+{
+	struct client *c = a->client;
+
+	if (a->told && c->ev->on_ask_over)
+		c->ev->on_ask_over(c->ctx, a->owner ? a->owner->key : NULL, a->number);
+	ask_remove(a);
 }
 
 /* The server cancels its own request, or ends a stream. */
@@ -288,10 +394,12 @@ static void incoming_ask_put(struct client *c, struct ask *a, struct json params
 	uint64_t number = a->number;
 	void *key = a->owner ? a->owner->key : NULL;
 
-	if (c->ev->on_ask(c->ctx, key, number, ask_method(a->kind), params))
-		return;
+	bool told = c->ev->on_ask(c->ctx, key, number, ask_method(a->kind), params);
+
 	a = ask_find(c, number);
-	if (a)
+	if (a && told)
+		a->told = true;
+	else if (a)
 		incoming_ask_decline(a, "no handler can answer this request");
 }
 
@@ -313,14 +421,14 @@ void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct js
 /* The server has cancelled its request. */
 static void ask_on_gone(void *ctx)
 {
-	ask_remove(ctx);
+	ask_withdraw(ctx);
 }
 
 static void on_ask(void *ctx, const struct reply *r, struct json params)
 {
 	struct client *c = ctx;
 	struct party *one;
-	enum who who = who_is(c, &one);
+	enum who who = who_sent(c, params, true, &one);
 	struct ask *a;
 
 	if (c->ask_count >= ASKS_MAX) {
@@ -335,17 +443,47 @@ static void on_ask(void *ctx, const struct reply *r, struct json params)
 		ask_remove(a);
 		return;
 	}
+	if (a->kind == KILLICK_ELICITATION)
+		handles_add(c, HANDLE_ELICITATION, json_get(params, "elicitationId"), one);
 	if (who == WHO_GONE)
-		incoming_ask_decline(a, "whoever this belongs to may have left");
+		incoming_ask_decline(a, "the session that this belongs to may have left");
 	else
 		incoming_ask_put(c, a, params);
 }
 
+#define METHOD_MAX 128 /* bytes of the name of a method */
+
+/* A notification that has no meaning for this client. */
+static void incoming_on_other(struct client *c, const struct message *m)
+{
+	struct json task = json_get(m->params, "taskId"),
+		    elicitation = json_get(m->params, "elicitationId");
+	char method[METHOD_MAX];
+	struct party *one = NULL;
+	enum who who = WHO_NOBODY;
+
+	if (c->state != CLIENT_READY || !c->ev->on_other || m->method.len > METHOD_MAX)
+		return;
+	json_string_into(m->method, method, sizeof(method));
+	if (task.at)
+		one = handles_find(c, HANDLE_TASK, task);
+	else if (elicitation.at)
+		one = handles_find(c, HANDLE_ELICITATION, elicitation);
+	else
+		who = who_sent(c, m->params, false, &one);
+	if (!one && (task.at || elicitation.at) && (c->left || !only_party(c)))
+		who = WHO_GONE; /* it belongs to an owner that has left */
+	if (who != WHO_GONE)
+		c->ev->on_other(c->ctx, one ? one->key : NULL, method, m->params);
+}
+
 static bool incoming_admit(void *ctx, const struct reply *r, const struct message *m)
 {
-	const struct client *c = ctx;
+	struct client *c = ctx;
 	unsigned flags = r->method ? r->method->flags : 0;
 
+	if (m->kind == MESSAGE_NOTIFICATION && !r->method)
+		incoming_on_other(c, m);
 	if (m->kind == MESSAGE_NOTIFICATION)
 		return c->state == CLIENT_READY || !(flags & WHEN_READY);
 	if (!flags ||
@@ -396,13 +534,29 @@ void client_decline(struct client *c, uint64_t number, const char *reason)
 		incoming_ask_decline(a, reason ? reason : "declined");
 }
 
+void client_refuse(struct client *c, uint64_t number, struct json error)
+{
+	struct ask *a = ask_find(c, number);
+	char reason[200] = "declined";
+
+	if (!a)
+		return;
+	if (a->call) { /* of a modern server, which takes no errors */
+		json_string_into(json_get(error, "message"), reason, sizeof(reason));
+		incoming_ask_decline(a, reason);
+		return;
+	}
+	reply_json_error(&a->answer->reply, error.at, error.len);
+	ask_remove(a);
+}
+
 void ask_drop_of(struct client *c, const struct client_call *call)
 {
 	RING_EACH(n, &c->asks) {
 		struct ask *a = CONTAINER_OF(n, struct ask, node);
 
 		if (a->call == call)
-			ask_remove(a);
+			ask_withdraw(a);
 	}
 }
 
@@ -411,13 +565,16 @@ void ask_forget(struct client *c, const struct party *owner, const char *why)
 	RING_EACH(n, &c->asks) {
 		struct ask *a = CONTAINER_OF(n, struct ask, node);
 
-		if (a->owner == owner && !a->call)
-			incoming_ask_decline(a, why);
+		if (a->owner != owner || a->call)
+			continue;
+		if (a->told && c->ev->on_ask_over)
+			c->ev->on_ask_over(c->ctx, owner->key, a->number);
+		incoming_ask_decline(a, why);
 	}
 }
 
 void ask_done(struct client *c)
 {
 	RING_EACH(n, &c->asks)
-		ask_remove(CONTAINER_OF(n, struct ask, node));
+		ask_withdraw(CONTAINER_OF(n, struct ask, node));
 }

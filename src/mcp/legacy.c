@@ -49,6 +49,7 @@ static void legacy_on_error(struct client *c, struct json error)
 	struct json supported = json_find(error, "data.supported");
 	int64_t code = 0;
 	char text[160] = "";
+	bool hint;
 
 	if (json_type(supported) == JSON_ARRAY) {
 		handshake_offer(c, supported);
@@ -56,10 +57,10 @@ static void legacy_on_error(struct client *c, struct json error)
 	}
 	json_int(json_get(error, "code"), &code);
 	json_string_into(json_get(error, "message"), text, sizeof(text));
+	/* a modern server does not know the method, or misses the members that it needs */
+	hint = c->spec->era == ERA_LEGACY && (code == RPC_UNKNOWN_METHOD || code == RPC_BAD_PARAMS);
 	handshake_fail(c, "the server refused initialize: %s (%lld)%s", text, (long long)code,
-		       code == RPC_UNKNOWN_METHOD
-			       ? "; if it is a modern one, set \"era\" to \"auto\""
-			       : "");
+		       hint ? "; if the server is of the modern era, set \"era\" to \"auto\"" : "");
 }
 
 static void legacy_on_initialized(struct rpc_request *rq, const struct message *m)

@@ -137,7 +137,7 @@ static struct json put_members(struct emit *j, struct json args)
 	return json_type(meta) == JSON_OBJECT ? meta : JSON_NONE;
 }
 
-static void put_rounds(struct emit *j, const struct rounds *r)
+void params_rounds(struct emit *j, const struct rounds *r)
 {
 	if (r->item_count) {
 		emit_open(j, "inputResponses", '{');
@@ -216,7 +216,7 @@ void params_call(struct emit *j, const struct client_call *call)
 		break;
 	}
 	if (call->rounds)
-		put_rounds(j, call->rounds);
+		params_rounds(j, call->rounds);
 	put_meta(j, call->client, call, foreign);
 }
 

@@ -147,8 +147,7 @@ void subscriptions_forget(struct client *c, struct party *owner)
 	}
 }
 
-/* Is uri the watched resource `of`, or a part of it? A server may report a change of a part. */
-static bool is_part(const char *uri, const char *of)
+bool subscriptions_is_part(const char *uri, const char *of)
 {
 	size_t len = strlen(of);
 
@@ -174,7 +173,8 @@ void subscriptions_updated(struct client *c, struct json params)
 
 		next = o->next;
 		for (struct ring *n = c->watches.next; n != &c->watches && !concerned; n = n->next)
-			concerned = watch_of(n)->owner == owner && is_part(uri, watch_of(n)->uri);
+			concerned = watch_of(n)->owner == owner &&
+				    subscriptions_is_part(uri, watch_of(n)->uri);
 		if (concerned)
 			c->ev->on_note(c->ctx, KILLICK_EVENT_UPDATED, owner->key, params);
 		told |= concerned;

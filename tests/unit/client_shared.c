@@ -67,6 +67,25 @@ TEST(cancelled_requests_count_for_a_minute)
 	world_close(&w);
 }
 
+/* So many cancellations that the oldest are forgotten. */
+TEST(cancellations_of_one_owner_do_not_hide_those_of_another)
+{
+	AUTO(done_drop) struct done d = { .count = 0 };
+	struct world w;
+
+	world_open_legacy(&w, &legacy);
+	client_cancel(world_call_of(&w, &d, &bob, KILLICK_CALL, "t"));
+	for (int i = 0; i < 3000; i++)
+		client_cancel(world_call_of(&w, &d, &alice, KILLICK_CALL, "t"));
+	world_call_of(&w, &d, &alice, KILLICK_CALL, "t");
+	OK(!ask_for_roots(&w)->owner); /* the server may still work for bob */
+	client_forget(w.client, &bob, "left");
+	OK(!ask_for_roots(&w));
+	fake_pass(61000);
+	OK(ask_for_roots(&w)->owner == &alice);
+	world_close(&w);
+}
+
 TEST(asks_of_an_owner_that_left_are_declined)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };

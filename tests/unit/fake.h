@@ -91,6 +91,11 @@ struct world {
 	bool refuse_asks;
 	const char *answer; /* to every ask, from inside on_ask */
 	struct client_call *cancel_on_ask;
+	unsigned overs;
+	uint64_t over; /* the last */
+	unsigned others;
+	void *other_owner;
+	char other[200];   /* the last: method and params */
 	char warning[400]; /* the last */
 	unsigned warnings;
 	char *line; /* what world_sent has returned */
@@ -142,10 +147,31 @@ static void world_on_warning(void *ctx, const char *text)
 	snprintf(w->warning, sizeof(w->warning), "%s", text);
 }
 
+static void world_on_other(void *ctx, void *owner, const char *method, struct json params)
+{
+	struct world *w = ctx;
+
+	w->others++;
+	w->other_owner = owner;
+	snprintf(w->other, sizeof(w->other), "%s %.*s", method, (int)params.len,
+		 params.at ? params.at : "");
+}
+
+static void world_on_ask_over(void *ctx, void *owner, uint64_t ask)
+{
+	struct world *w = ctx;
+
+	(void)owner;
+	w->overs++;
+	w->over = ask;
+}
+
 static const struct client_events world_events = {
 	.on_ready = world_on_ready,
 	.on_note = world_on_note,
+	.on_other = world_on_other,
 	.on_ask = world_on_ask,
+	.on_ask_over = world_on_ask_over,
 	.on_warning = world_on_warning,
 };
 

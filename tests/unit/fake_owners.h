@@ -309,13 +309,12 @@ static char *fake_copy(const char *text)
 int link_open(struct loop *loop, const struct recipe *spec, const struct link_events *ev, void *ctx,
 	      struct link **out, struct err *e)
 {
-	static const struct link_ops ops = { fake_link_write,
-					     fake_link_unwritten,
-					     fake_link_stop,
-					     fake_link_free,
-					     fake_link_interrupt,
-					     fake_link_pause,
-					     NULL };
+	static const struct link_ops ops = { .write = fake_link_write,
+					     .unwritten = fake_link_unwritten,
+					     .stop = fake_link_stop,
+					     .free = fake_link_free,
+					     .interrupt = fake_link_interrupt,
+					     .pause = fake_link_pause };
 	struct fake_link *f;
 
 	(void)loop;

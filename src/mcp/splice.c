@@ -1,0 +1,350 @@
+/* splice.c - a request of another client, passed on with a few edits; see struct client_forward.
+ *
+ * The text is copied once, into the send buffer. Each edit replaces a piece of the text; the pieces
+ * were found when the request was read, so that writing does not search. Everything else, such as
+ * spaces, the order of members, escapes, numbers and unknown members, stays as the client wrote it.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/emit.h"
+#include "base/mem.h"
+#include "mcp/client_internal.h"
+
+/* --- reading --- */
+
+/* Is the quoted key this name? Keys with escapes are rare. */
+static bool splice_is(struct json key, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (key.len == len + 2 && memcmp(key.at + 1, name, len) == 0)
+		return true;
+	return memchr(key.at, '\\', key.len) && json_is(key, name);
+}
+
+/* Is this a method of tasks? */
+static bool is_of_tasks(struct json method)
+{
+	static const char prefix[] = "tasks/";
+	char text[sizeof(prefix)];
+
+	if (memchr(method.at, '\\', method.len)) {
+		json_string_into(method, text, sizeof(text));
+		return strcmp(text, prefix) == 0;
+	}
+	return method.len > sizeof(prefix) &&
+	       memcmp(method.at + 1, prefix, sizeof(prefix) - 1) == 0;
+}
+
+static int splice_set(struct json *place, struct json value)
+{
+	if (place->at)
+		return -EINVAL;
+	*place = value;
+	return 0;
+}
+
+/* `value`: of the related task. */
+static int splice_read_related(struct client_forward *fw, struct json value)
+{
+	struct json_iter it = json_iter(value);
+	int r = 0;
+
+	if (fw->related.at)
+		return -EINVAL;
+	while (r == 0 && json_type(value) == JSON_OBJECT && json_each(&it))
+		if (splice_is(it.key, "taskId"))
+			r = splice_set(&fw->related, it.value);
+	if (!fw->related.at)
+		fw->related = value; /* names no task, and is refused */
+	return r;
+}
+
+static int splice_read_meta(struct client_forward *fw)
+{
+	struct json_iter it = json_iter(fw->meta);
+	int r = 0;
+
+	if (json_type(fw->meta) != JSON_OBJECT)
+		return 0;
+	while (r == 0 && json_each(&it))
+		if (splice_is(it.key, "progressToken"))
+			r = splice_set(&fw->token, it.value);
+		else if (splice_is(it.key, META("related-task")))
+			r = splice_read_related(fw, it.value);
+	return r;
+}
+
+int client_forward_read(struct client_forward *fw, const struct message *m)
+{
+	struct json_iter it = json_iter(m->params);
+	struct json task = JSON_NONE;
+	int r = m->repeated ? -EINVAL : 0;
+
+	assert(m->kind == MESSAGE_REQUEST);
+	memset(fw, 0, offsetof(struct client_forward, room));
+	fw->m = *m;
+	fw->lists_tasks = splice_is(m->method, "tasks/list");
+	fw->needs_task = is_of_tasks(m->method) && !fw->lists_tasks;
+	if (json_type(m->params) != JSON_OBJECT)
+		return r;
+	while (r == 0 && json_each(&it)) {
+		if (splice_is(it.key, "name"))
+			r = splice_set(&fw->old_name, it.value);
+		else if (splice_is(it.key, "_meta"))
+			r = splice_set(&fw->meta, it.value);
+		else if (splice_is(it.key, "task"))
+			r = splice_set(&task, it.value);
+		else if (splice_is(it.key, "taskId"))
+			r = splice_set(&fw->task, it.value);
+	}
+	fw->is_tasked = json_type(task) == JSON_OBJECT;
+	return r == 0 ? splice_read_meta(fw) : r;
+}
+
+bool splice_may_ask(const struct client_forward *fw)
+{
+	return splice_is(fw->m.method, "tools/call") || splice_is(fw->m.method, "resources/read") ||
+	       splice_is(fw->m.method, "prompts/get");
+}
+
+/* --- keeping --- */
+
+/* The same piece of a text that has been copied. */
+static void splice_move(struct json *piece, const char *from, const char *to)
+{
+	if (piece->at)
+		piece->at = to + (piece->at - from);
+}
+
+void client_forward_keep(struct client_forward *fw)
+{
+	struct json whole = fw->m.whole;
+	struct json *pieces[] = { &fw->m.whole, &fw->m.id,     &fw->m.method, &fw->m.params,
+				  &fw->m.error, &fw->old_name, &fw->meta,     &fw->token,
+				  &fw->task,    &fw->related };
+
+	if (fw->kept)
+		return;
+	fw->kept = whole.len + fw->name.len <= sizeof(fw->room)
+			   ? fw->room
+			   : mem_grow(NULL, whole.len + fw->name.len, 1);
+	memcpy(fw->kept, whole.at, whole.len);
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
+		splice_move(pieces[i], whole.at, fw->kept);
+	if (fw->name.at)
+		fw->name.at = memcpy(fw->kept + whole.len, fw->name.at, fw->name.len);
+}
+
+void client_forward_done(struct client_forward *fw)
+{
+	if (fw->kept != fw->room)
+		free(fw->kept);
+	fw->kept = NULL;
+}
+
+/* --- edits --- */
+
+struct edit { /* `cut` bytes at `at` become `put` */
+	const char *at;
+	size_t cut;
+	const char *put;
+	size_t len;
+};
+struct edits { /* in the order of the text */
+	struct edit list[5];
+	size_t count;
+};
+
+static void splice_edit(struct edits *e, const char *at, size_t cut, const char *put, size_t len)
+{
+	size_t i = e->count++;
+
+	assert(e->count <= sizeof(e->list) / sizeof(e->list[0]));
+	for (; i > 0 && e->list[i - 1].at > at; i--)
+		e->list[i] = e->list[i - 1];
+	e->list[i] = (struct edit){ at, cut, put, len };
+}
+
+static int splice_copy(struct buf *b, struct json text, const struct edits *e)
+{
+	const char *from = text.at, *end = text.at + text.len;
+	size_t size = text.len;
+	int r;
+
+	for (size_t i = 0; i < e->count; i++)
+		size += e->list[i].len;
+	r = buf_reserve(b, size + 1); /* and a newline */
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < e->count; i++) {
+		const struct edit *one = &e->list[i];
+
+		buf_add(b, from, (size_t)(one->at - from));
+		buf_add(b, one->put, one->len);
+		from = one->at + one->cut;
+	}
+	buf_add(b, from, (size_t)(end - from));
+	return 0;
+}
+
+/* --- _meta --- */
+
+static bool is_modern_key(struct json key)
+{
+	static const char *const names[] = { META("protocolVersion"), META("clientInfo"),
+					     META("clientCapabilities"), META("logLevel") };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (splice_is(key, names[i]))
+			return true;
+	return false;
+}
+
+/* Write the members of _meta for the era of the server. */
+static void splice_put_meta(struct emit *j, const struct client_call *call, struct json digits)
+{
+	const struct client_forward *fw = call->forward;
+	const struct client *c = call->client;
+	struct json_iter it = json_iter(fw->meta);
+	int level = call->party ? call->party->level : LEVEL_NONE;
+
+	if (c->era == ERA_MODERN) {
+		emit_members(j, c->meta, strlen(c->meta));
+		if (level != LEVEL_NONE)
+			emit_str(j, META("logLevel"), log_level_name(level));
+	}
+	while (json_type(fw->meta) == JSON_OBJECT && json_each(&it)) {
+		if (is_modern_key(it.key))
+			continue;
+		emit_member(j, it.key, it.value.at == fw->token.at ? digits : it.value);
+	}
+}
+
+/* Is there no member in this object? */
+static bool splice_is_empty(struct json object)
+{
+	struct json_iter it = json_iter(object);
+
+	return !json_each(&it);
+}
+
+/* Write the members that params does not have yet, with what must stand around them. */
+static int splice_put_params(struct buf *b, const struct client_call *call, bool meta)
+{
+	const struct client_forward *fw = call->forward;
+	/* only the members, without the braces of the object */
+	struct emit j = { .out = b, .start = b->len, .depth = 1, .kind = "{" };
+
+	if (!fw->m.params.at)
+		emit_bytes(&j, ",\"params\":{", 11);
+	if (call->rounds)
+		params_rounds(&j, call->rounds);
+	if (meta) {
+		emit_open(&j, "_meta", '{');
+		splice_put_meta(&j, call, JSON_NONE);
+		emit_close(&j);
+	}
+	if (!fw->m.params.at)
+		emit_bytes(&j, "}", 1);
+	else if (!splice_is_empty(fw->m.params))
+		emit_bytes(&j, ",", 1);
+	return j.failed;
+}
+
+/* Edit the params. The new text is in client.splice. */
+static int splice_params(struct edits *e, const struct client_call *call, struct json digits)
+{
+	const struct client_forward *fw = call->forward;
+	const struct message *m = &fw->m;
+	struct client *c = call->client;
+	bool crosses = c->era != fw->era, has_meta = fw->meta.at,
+	     adds = call->rounds || (crosses && c->era == ERA_MODERN && !has_meta);
+	size_t meta_len;
+	int r = 0;
+
+	buf_reset(&c->splice, 4096);
+	if (crosses && has_meta) {
+		struct emit j = EMIT_INIT(&c->splice);
+
+		emit_open(&j, NULL, '{');
+		splice_put_meta(&j, call, digits);
+		emit_close(&j);
+		r = emit_end(&j);
+	}
+	meta_len = c->splice.len;
+	if (m->params.at && json_type(m->params) != JSON_OBJECT)
+		adds = false; /* no request of MCP has such params */
+	if (r == 0 && adds)
+		r = splice_put_params(&c->splice, call, crosses && !has_meta);
+	if (meta_len)
+		splice_edit(e, fw->meta.at, fw->meta.len, c->splice.data, meta_len);
+	if (adds) /* behind the first brace of params, or in front of the last of the message */
+		splice_edit(e, m->params.at ? m->params.at + 1 : m->whole.at + m->whole.len - 1, 0,
+			    c->splice.data + meta_len, c->splice.len - meta_len);
+	return r;
+}
+
+int splice_write(struct buf *b, const struct client_call *call)
+{
+	const struct client_forward *fw = call->forward;
+	char number[20], *p = number + sizeof(number);
+	struct edits e = { .count = 0 };
+	struct json digits;
+	bool crosses = call->client->era != fw->era;
+	int r = 0;
+
+	for (uint64_t n = rpc_id(&call->rq); n; n /= 10)
+		*--p = (char)('0' + n % 10);
+	digits = (struct json){ p, (size_t)(number + sizeof(number) - p) };
+	splice_edit(&e, fw->m.id.at, fw->m.id.len, digits.at, digits.len);
+	if (fw->name.at && fw->old_name.at)
+		splice_edit(&e, fw->old_name.at, fw->old_name.len, fw->name.at, fw->name.len);
+	if (fw->token.at && !crosses)
+		splice_edit(&e, fw->token.at, fw->token.len, digits.at, digits.len);
+	if (crosses || call->rounds)
+		r = splice_params(&e, call, digits);
+	return r < 0 ? r : splice_copy(b, fw->m.whole, &e);
+}
+
+int splice_token(struct buf *b, struct json params, struct json token)
+{
+	struct json old = json_get(params, "progressToken");
+	struct edits e = { .count = 0 };
+
+	splice_edit(&e, old.at, old.len, token.at, token.len);
+	return splice_copy(b, params, &e);
+}
+
+/* --- tasks/list --- */
+
+int splice_tasks(struct buf *b, const struct client_call *call, struct json result)
+{
+	struct emit j = EMIT_INIT(b);
+	struct json_iter it = json_iter(result);
+
+	emit_open(&j, NULL, '{');
+	emit_raw(&j, "jsonrpc", "\"2.0\"", 5);
+	emit_int(&j, "id", (long long)call->last_id);
+	emit_open(&j, "result", '{');
+	while (json_each(&it)) {
+		struct json_iter task = json_iter(it.value);
+
+		if (!splice_is(it.key, "tasks")) {
+			emit_member(&j, it.key, it.value);
+			continue;
+		}
+		emit_open(&j, "tasks", '[');
+		while (json_each(&task))
+			if (handles_find(call->client, HANDLE_TASK,
+					 json_get(task.value, "taskId")) == call->party)
+				emit_json(&j, NULL, task.value.at, task.value.len);
+		emit_close(&j);
+	}
+	emit_close(&j);
+	emit_close(&j);
+	return emit_end(&j);
+}
