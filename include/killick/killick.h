@@ -298,6 +298,8 @@ enum killick_state {
 	KILLICK_GONE,     /* ended and proved; `error` says why, if the host did not ask for it */
 	KILLICK_DISABLED, /* by the config */
 	KILLICK_REMOTE, /* the config has a URL for the server and no command: it is not started */
+	KILLICK_RESTING, /* ended and proved, because it was not used ("idle" in its config); its
+			  * next use starts it again */
 };
 KILLICK_API const char *killick_state_name(enum killick_state state); /* "ready", ... */
 
@@ -389,6 +391,13 @@ struct killick_session_options {
 	 * an hour. 0: as its config says; else 30000, or, of a launcher that may have to download
 	 * the server (npx, uvx, docker, ...), 180000 while its processes show signs of life. */
 	unsigned startup_ms;
+	/* For a host that opens sessions for other programs: the environment ("NAME=value", NULL at
+	 * the end) and the directory of the program that the session is for, an absolute path. They
+	 * take the place of the host's own when a config is read, also in a refresh: for ${NAME} in
+	 * the config, for the variables that servers get, for the directory of servers and for
+	 * relative paths. NULL: the host's own. */
+	char *const *user_env;
+	const char *user_cwd;
 };
 
 /* Open a session: read the config, start its servers, wait as told. Fails, leaving no process, when
@@ -448,7 +457,8 @@ KILLICK_API void killick_session_free(struct killick_session *s);
  *
  * A server that ends by itself is started again as its config says ("restart"); calls in flight end
  * with KILLICK_ERR_EXITED. The new process knows nothing of the old one: the host must subscribe
- * and set the log level again once the new process is ready. */
+ * and set the log level again once the new process is ready. For a server with "idle" in its config
+ * the library does both. */
 
 struct killick_server_status {
 	const char *name;

@@ -167,8 +167,8 @@ void killick_cancel(struct killick_call *c)
 		return;
 	if (!c->over) {
 		c->cancelled = true;
-		if (ring_is_in(&c->in_park)) {
-			call_fail_parked(c, KILLICK_ERR_CANCELLED, "the call was cancelled");
+		if (parked_is_in(&c->parked)) {
+			c->parked.fail(&c->parked, KILLICK_ERR_CANCELLED, "the call was cancelled");
 		} else { /* c stays valid, because the host has its handle */
 			for (size_t i = 0; i < c->part_count; i++)
 				client_cancel(&c->parts[i].op);

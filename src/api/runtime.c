@@ -28,7 +28,9 @@ static char *runtime_copy_text(const char *text, const char *otherwise)
 
 static void runtime_destroy(struct killick *k)
 {
+	catalogue_done(&k->catalogue);
 	eras_done(&k->eras);
+	gate_memory_done(&k->askers);
 	endings_done(&k->endings);
 	outbox_done(&k->outbox);
 	free(k->keeper);
@@ -86,6 +88,7 @@ int killick_open(const struct killick_options *options, struct killick **out,
 	ring_init(&k->sites);
 	pool_init(&k->pool, o.starting ? o.starting : STARTING_MAX);
 	eras_init(&k->eras, o.cache_dir);
+	catalogue_init(&k->catalogue, o.cache_dir);
 	if (outbox_init(&k->outbox, o.dispatch != KILLICK_DISPATCH_THREAD, &why) < 0 ||
 	    runtime_open_loop(k, &why) < 0) {
 		runtime_destroy(k);
@@ -202,6 +205,7 @@ static void runtime_free(void *ctx)
 	RING_EACH(r, &k->sessions)
 		session_free(CONTAINER_OF(r, struct killick_session, in_runtime));
 	pool_done(k);
+	catalogue_done(&k->catalogue); /* before the loop, which has its timer */
 	runtime_save(k);
 	loop_unlock(k->loop);
 	loop_close(k->loop);

@@ -6,6 +6,7 @@
 #include "api/pull.h"
 #include "api/sized.h"
 #include "base/auto.h"
+#include "base/path.h"
 #include "session/session.h"
 
 #define GRACE_MAX_MS   3600000 /* the limit of `killick run --grace` */
@@ -50,6 +51,12 @@ static int check_command(const struct killick_session_options *o, struct killick
 	if (!o->command && (o->env || o->cwd))
 		return error_set(e, KILLICK_ERR_USAGE,
 				 "env and cwd are for `command`: a config has keys for them");
+	if (o->command && (o->user_env || o->user_cwd))
+		return error_set(
+			e, KILLICK_ERR_USAGE,
+			"user_env and user_cwd are for a config: a command has env and cwd");
+	if (o->user_cwd && path_kind(o->user_cwd) == PATH_RELATIVE)
+		return error_set(e, KILLICK_ERR_USAGE, "user_cwd is not an absolute path");
 	if (o->startup_ms > STARTUP_MAX_MS)
 		return error_set(e, KILLICK_ERR_USAGE, "startup_ms is more than an hour");
 	if (o->features & ~FEATURES)
@@ -107,6 +114,8 @@ static int enter_open(struct killick *k, const struct killick_session_options *o
 				.more = { .env = o->env,
 					  .cwd = o->cwd,
 					  .startup_ms = o->startup_ms },
+				.user_env = o->user_env,
+				.user_cwd = o->user_cwd,
 			},
 			out, e);
 	if (r == 0)
@@ -126,7 +135,7 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 			 struct killick_session **out, struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	struct session_spec spec;
+	struct session_spec spec = { .sink = NULL };
 	struct outcome o;
 	int r = out ? enter_open(k, options, true, &spec, &c, e)
 		    : error_set(e, KILLICK_ERR_USAGE,
@@ -151,7 +160,7 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 			       killick_opened_fn done, void *ctx, struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	struct session_spec spec;
+	struct session_spec spec = { .sink = NULL };
 	struct job *j;
 	int r;
 
@@ -175,23 +184,6 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 
 /* --- refresh --- */
 
-static int begin_refresh(struct killick_session *s, struct config *c, struct job **out,
-			 struct killick_error *e)
-{
-	struct job *j;
-
-	assert(s); /* read_config fails without a session */
-	if (s->state != SESSION_OPEN)
-		return error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
-	j = job_new(s, JOB_REFRESH);
-	j->config = *c;
-	*c = (struct config){ .count = 0 };
-	ring_add(&s->jobs, &j->in_session);
-	session_poke(s);
-	*out = j;
-	return 0;
-}
-
 static int read_config(struct killick_session *s, const char *config, const char *config_file,
 		       struct config *out, struct killick_error *e)
 {
@@ -200,7 +192,9 @@ static int read_config(struct killick_session *s, const char *config, const char
 	return session_read_config(&(struct config_from){ .text = config,
 							  .file = config_file,
 							  .only = s->only,
-							  .more = { .startup_ms = s->startup_ms } },
+							  .more = { .startup_ms = s->startup_ms },
+							  .user_env = s->user_env,
+							  .user_cwd = s->user_cwd },
 				   out, e);
 }
 
@@ -217,7 +211,8 @@ int killick_session_refresh(struct killick_session *s, const char *config, const
 		r = runtime_enter_blocking(k, e);
 	if (r < 0)
 		return r;
-	r = begin_refresh(s, &c, &j, e);
+	assert(s); /* read_config fails without a session */
+	r = session_refresh(s, &c, &j, e);
 	if (r == 0) {
 		assert(j);
 		session_pin(s);
@@ -255,7 +250,7 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 		done = pull_on_ended;
 	r = runtime_want(s->k, done, e);
 	if (r == 0)
-		r = begin_refresh(s, &c, &j, e);
+		r = session_refresh(s, &c, &j, e);
 	if (r == 0) {
 		assert(j);
 		j->on_ended = done;
@@ -342,8 +337,7 @@ void killick_session_free(struct killick_session *s)
 	s->muted = true;
 	session_pin(s);
 	runtime_quiet(k, s, loop_now_us() + HANDLER_US);
-	s->held = false;
-	session_close(s, NULL);
+	session_release(s);
 	session_unpin(s);
 	runtime_leave(k);
 }

@@ -43,6 +43,7 @@ const char *killick_state_name(enum killick_state state)
 		[KILLICK_GONE] = "gone",
 		[KILLICK_DISABLED] = "disabled",
 		[KILLICK_REMOTE] = "remote",
+		[KILLICK_RESTING] = "resting",
 	};
 
 	return (unsigned)state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";

@@ -215,7 +215,7 @@ void config_hash_list(struct sha256 *s, char *const *list)
 	config_hash_text(s, NULL);
 }
 
-static void config_fingerprint(struct config_server *s)
+void config_fingerprint(struct config_server *s)
 {
 	struct recipe r = s->recipe;
 	AUTO(mem_drop) char *words = NULL;
@@ -238,90 +238,6 @@ static void config_fingerprint(struct config_server *s)
 }
 
 /* --- the text --- */
-
-/* If the server that was read last has the name of an earlier server, it is not known which of the
- * two is meant. So neither is started: the first one fails and the second one is dropped. */
-static void config_drop_double(struct config_job *j, struct json key)
-{
-	struct config *c = j->out;
-	struct config_server *s = &c->servers[c->count - 1], *first = c->servers;
-	struct err why = ERR_INIT, *e = j->e;
-
-	while (strcmp(first->name, s->name) != 0)
-		first++;
-	if (first == s)
-		return;
-	j->e = &why;
-	config_refuse(j, key.at, "the name '%s' is already used in line %u", s->name, first->line);
-	j->e = e;
-	first->required |= s->required;
-	config_server_fail(first, why.text);
-	config_server_done(s);
-	c->count--;
-}
-
-static int read_servers(struct config_job *j, struct json servers)
-{
-	struct json_iter it = json_iter(servers);
-	size_t count = json_count(servers);
-	struct config *c = j->out;
-
-	if (count > CONFIG_SERVERS_MAX)
-		return config_refuse(j, servers.at, "%zu servers; at most %u are possible", count,
-				     CONFIG_SERVERS_MAX);
-	c->servers = mem_grow(NULL, count, sizeof(*c->servers));
-	while (json_each(&it)) {
-		struct config_server *s = &c->servers[c->count++];
-
-		memset(s, 0, sizeof(*s));
-		config_server_read(j, it.key, it.value, s);
-		config_drop_double(j, it.key);
-	}
-	for (size_t i = 0; i < c->count; i++)
-		config_fingerprint(&c->servers[i]);
-	return 0;
-}
-
-static int read_top(struct config_job *j, struct json top)
-{
-	struct config_unknown unknown = { .count = 0 };
-	struct config_value found = { .key = NULL };
-	struct json places = JSON_NONE;
-	struct json_iter it = json_iter(top);
-	int r;
-
-	if (json_type(top) != JSON_OBJECT)
-		return config_refuse(j, top.at,
-				     "a config must be an object with 'mcpServers', found %s",
-				     config_type(top));
-	while (json_each(&it)) {
-		const char *key = json_is(it.key, "mcpServers") ? "mcpServers"
-				  : json_is(it.key, "servers")  ? "servers"
-								: NULL;
-
-		if (key && found.key)
-			return config_refuse(j, it.key.at,
-					     "the config has '%s' after '%s'; keep one", key,
-					     found.key);
-		if (key)
-			found = (struct config_value){ .key = key, .v = it.value };
-		else if (json_is(it.key, "environments") && places.at)
-			return config_refuse(j, it.key.at, "'environments' occurs twice");
-		else if (json_is(it.key, "environments"))
-			places = it.value;
-		else if (!json_is(it.key, "inputs") && !json_is(it.key, "$schema"))
-			config_unknown_add(&unknown, it.key);
-	}
-	if (!found.key)
-		return config_refuse(j, top.at, "there is no 'mcpServers' and no 'servers'%s%s",
-				     unknown.count ? ", but " : "", unknown.text);
-	if (json_type(found.v) != JSON_OBJECT)
-		return config_refuse(j, found.v.at, "'%s' must be an object of servers, found %s",
-				     found.key, config_type(found.v));
-	config_unknown_warn(j, &unknown);
-	r = config_places_read(j, places);
-	return r < 0 ? r : read_servers(j, found.v);
-}
 
 /* Refuse a text that is not JSON. */
 static int refuse_syntax(struct config_job *j, const char *text, size_t len,
@@ -346,6 +262,7 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 		.text = text,
 		.file = src->file ? src->file : "config",
 		.env = src->environ_,
+		.cwd = src->cwd,
 		.room = CONFIG_ROOM,
 		.out = &c,
 		.e = e,
@@ -359,7 +276,7 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 	else if (json_check(text, len, JSON_RELAXED, &top, &fault) < 0)
 		r = refuse_syntax(&j, text, len, &fault);
 	else
-		r = read_top(&j, top);
+		r = config_top_read(&j, top);
 	if (r < 0)
 		config_done(&c);
 	else
@@ -367,10 +284,12 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 	return r;
 }
 
-int config_read(const char *file, char *const *environ_, struct config *out, struct err *e)
+/* Read the file and parse it. */
+static int config_read_as(const struct config_source *src, enum file_how how, struct config *out,
+			  struct err *e)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(CONFIG_FILE_MAX);
-	AUTO(fd_drop) int fd = file_open(file, FILE_READ);
+	AUTO(fd_drop) int fd = file_open(src->file, how);
 	ssize_t n = fd < 0 ? fd : 1;
 	int full = 0;
 
@@ -384,13 +303,23 @@ int config_read(const char *file, char *const *environ_, struct config *out, str
 			n = 1;
 	}
 	if (n < 0)
-		return err_set(e, (int)n, "cannot read config '%.120s': %s%s", file,
+		return err_set(e, (int)n, "cannot read config '%.120s': %s%s", src->file,
 			       strerror((int)-n), err_next((int)n));
 	if (full < 0)
-		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", file,
+		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", src->file,
 			       CONFIG_FILE_MAX);
-	return config_parse(b.data, b.len,
-			    &(struct config_source){ .file = file, .environ_ = environ_ }, out, e);
+	return config_parse(b.data, b.len, src, out, e);
+}
+
+int config_read(const char *file, char *const *environ_, struct config *out, struct err *e)
+{
+	return config_read_as(&(struct config_source){ .file = file, .environ_ = environ_ },
+			      FILE_READ, out, e);
+}
+
+int config_load(const struct config_source *src, struct config *out, struct err *e)
+{
+	return config_read_as(src, FILE_READ_NOW, out, e);
 }
 
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,
@@ -498,6 +427,17 @@ void config_set_startup(struct config *c, int64_t startup_ms)
 	}
 }
 
+void config_drop_words(struct config_server *s, size_t count)
+{
+	char **argv = s->recipe.argv;
+
+	assert(count < strings_count(argv));
+	for (size_t i = 0; i < count; i++)
+		free(argv[i]);
+	memmove(argv, argv + count, (strings_count(argv + count) + 1) * sizeof(*argv));
+	config_fingerprint(s);
+}
+
 static void config_warning_done(struct config_warning *w)
 {
 	free(w->server);
@@ -517,6 +457,41 @@ void config_drop_warnings(struct config *c, const char *name)
 			c->warnings[kept++] = *w;
 	}
 	c->warning_count = kept;
+}
+
+/* Is there a server with each of these names? */
+static int config_has_all(const struct config *c, char *const *names, struct err *e)
+{
+	AUTO(buf_done) struct buf all = BUF_INIT(100);
+
+	for (size_t i = 0; i < c->count; i++)
+		buf_addf(&all, "%s'%s'", i ? ", " : "", c->servers[i].name);
+	for (; *names; names++) {
+		size_t i = 0;
+
+		while (i < c->count && strcmp(c->servers[i].name, *names) != 0)
+			i++;
+		if (i == c->count)
+			return err_set(e, -ENOENT, "the config has no server '%.60s'; it has %s",
+				       *names, all.len ? all.data : "none");
+	}
+	return 0;
+}
+
+int config_select(struct config *c, char *const *names, struct err *e)
+{
+	size_t kept = 0;
+	int r = config_has_all(c, names, e);
+
+	for (size_t i = 0; r == 0 && i < c->count; i++) {
+		if (strings_have(names, c->servers[i].name))
+			c->servers[kept++] = c->servers[i];
+		else
+			config_server_done(&c->servers[i]);
+	}
+	if (r == 0)
+		c->count = kept;
+	return r;
 }
 
 void config_done(struct config *c)

@@ -47,6 +47,16 @@ struct config_place {
 
 enum config_era { CONFIG_LEGACY, CONFIG_MODERN, CONFIG_AUTO };
 enum config_restart { RESTART_ON_USE, RESTART_NOW, RESTART_NEVER };
+/* "share"; CONFIG_SHARE_RULE: the config does not have the key. Without a hub only
+ * CONFIG_SHARE_IDENTICAL shares; session/share.h has the rule of the hub. */
+enum config_share {
+	CONFIG_SHARE_RULE,
+	CONFIG_SHARE_NEVER,
+	CONFIG_SHARE_IDENTICAL,
+	CONFIG_SHARE_AUTO,
+};
+/* "stateful"; CONFIG_STATE_RULE: the config does not have the key. */
+enum config_stateful { CONFIG_STATE_RULE, CONFIG_STATELESS, CONFIG_STATEFUL };
 
 struct config_server {
 	const char *name; /* recipe.name */
@@ -60,7 +70,14 @@ struct config_server {
 	bool disabled;    /* also true for servers that are not stdio servers */
 	bool remote;      /* has a URL and no command; `problem` says what can be done */
 	bool required;
-	bool shared;                 /* "share": "identical" */
+	enum config_share share;
+	enum config_stateful stateful;
+	bool logs_all;          /* "logs": "all": log messages that belong to no session go to
+				   all sessions; "own" (default): to none */
+	unsigned max_instances; /* "maxInstances": of a shared server that asks; default 4 */
+	unsigned long long max_memory; /* "maxMemory": bytes of all its trees; 0: no limit */
+	/* "idle": the server rests after this time without a request; 0: never */
+	int64_t rest_ms;
 	enum config_era era;         /* "era": "legacy" (default), "modern", "auto" */
 	enum config_restart restart; /* "restart": "on-use" (default), "now", "never" */
 	/* defaults: 30 s, and 300 s. The start of a launcher (launcher.h) takes at most 180 s */
@@ -87,6 +104,9 @@ struct config {
 	size_t place_count;
 	struct config_warning *warnings;
 	size_t warning_count;
+	/* Limits of one session that uses this config; 0: no limit. */
+	unsigned max_servers;          /* "maxServers": servers that run at the same time */
+	unsigned long long max_memory; /* "maxMemory": bytes of all their trees */
 };
 
 /* The source of ${VAR} in a config and of the variables of a server: NAME=value strings, NULL at
@@ -94,6 +114,9 @@ struct config {
 struct config_source {
 	const char *file;      /* for messages; NULL: "config" */
 	char *const *environ_; /* NULL: no variables */
+	/* The directory of servers on this machine whose config names none, and of relative paths
+	 * in `cwd` and `stderr`; absolute. NULL: the directory of this process. */
+	const char *cwd;
 };
 
 /* Returns 0, or -EINVAL with a sentence; then *out is untouched. */
@@ -102,8 +125,15 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 /* The same for a file; also -errno when reading fails, -EFBIG when the file is longer than
  * CONFIG_FILE_MAX. */
 int config_read(const char *file, char *const *environ_, struct config *out, struct err *e);
+/* The same for src->file. Never waits for the writer of a FIFO. */
+int config_load(const struct config_source *src, struct config *out, struct err *e);
+/* Keep only the servers with these names, NULL at the end. 0; -ENOENT with a sentence, and c is
+ * unchanged. */
+int config_select(struct config *c, char *const *names, struct err *e);
 /* Set the startup timeout of every server, in place of the timeout in its config. */
 void config_set_startup(struct config *c, int64_t startup_ms);
+/* Remove the first words of a server's command; at least one word must be left. */
+void config_drop_words(struct config_server *s, size_t count);
 /* A config of one server without a text. argv is not expanded; the server gets the default
  * variables of environ_. */
 int config_command(const char *name, char *const *argv, char *const *environ_, struct config *out,

@@ -1,9 +1,9 @@
 /* config_internal.h - the job that reads one config, and functions that the config files share.
  *
- * config.c has the functions of config.h, the messages and the top level of the text;
- * config_server.c reads one server, config_hint.c explains its mistakes; config_env.c reads its
- * variables, config_place.c the environments.
- * Every value is stored in job->out at once, so that a function that fails has nothing to free.
+ * config.c has the functions of config.h and the messages, config_top.c reads the top level of the
+ * text; config_server.c reads one server, config_hint.c explains its mistakes; config_env.c reads
+ * its variables, config_place.c the environments. Every value is stored in job->out at once, so
+ * that a function that fails has nothing to free.
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 struct config_job {
 	const char *text, *file;
 	char *const *env;    /* the source of variables */
+	const char *cwd;     /* as in config_source */
 	const char *about;   /* name of the server being read; NULL: none */
 	const char *server;  /* the same for messages; NULL: the message has no name in front */
 	const char *place;   /* the same for messages about an environment */
@@ -23,6 +24,7 @@ struct config_job {
 	size_t room;         /* bytes left for strings */
 	const char *line_at; /* a position in the text whose line number is known, */
 	unsigned line;       /* so that lines are counted once and not for each server */
+	int64_t rest_ms;     /* the top level's "idle": the default of servers */
 	struct config *out;
 	struct err *e;
 };
@@ -63,6 +65,11 @@ enum config_text { CONFIG_PLAIN, CONFIG_EXPAND, CONFIG_PATH };
 int config_string(struct config_job *j, const char *key, struct json v, enum config_text how,
 		  char **out);
 
+/* Read the outermost object of the text into job->out. */
+int config_top_read(struct config_job *j, struct json top);
+/* Set the fingerprint of a server whose recipe and place are known. */
+void config_fingerprint(struct config_server *s);
+
 /* Read one member of the object of servers into *s, which must be zero. If the member has an error,
  * *s becomes a server that fails. */
 void config_server_read(struct config_job *j, struct json key, struct json value,
@@ -98,6 +105,14 @@ struct config_env {
 /* Fill in a set of variables. The caller frees envp and names_there, also after a failure. */
 int config_env_read(struct config_job *j, struct config_env *v);
 
+/* Read "idle": seconds, or a text such as "90s", "5m" or "1h"; 0: never. */
+int config_value_idle(struct config_job *j, const struct config_value *v, int64_t *out);
+/* Read a whole number from 1 to OPTION_COUNT_MAX; a number of bytes, or a size such as "512M". */
+int config_value_count(struct config_job *j, const struct config_value *v, unsigned *out);
+int config_value_size(struct config_job *j, const struct config_value *v, unsigned long long *out);
+
+/* Returns the value of a number, or of a size such as "512M"; 0: neither. */
+unsigned long long config_limits_value(struct json v, enum option_kind kind);
 /* Read an object of limits into s->recipe. */
 int config_limits_read(struct config_job *j, const struct config_value *v, struct config_server *s);
 

@@ -33,8 +33,7 @@ static int config_limits_refuse(struct config_job *j, const char *at, const char
 	return config_refuse(j, at, "'%s' is not a limit; 'limits' can have %s", key, known);
 }
 
-/* Returns the value of a number, or of a size such as "512M"; 0: neither. */
-static unsigned long long config_limits_value(struct json v, enum option_kind kind)
+unsigned long long config_limits_value(struct json v, enum option_kind kind)
 {
 	unsigned long long bytes = 0;
 	char text[32];

@@ -12,14 +12,16 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strings.h"
 #include "config/config_internal.h"
 #include "config/launcher.h"
 
-#define STARTUP_MS  30000
-#define LAUNCHER_MS 180000 /* a download that is killed can leave a broken cache of packages */
-#define TOOL_MS     300000
-#define SECONDS_MAX 31536000.0 /* a year; a larger value is a mistake */
+#define STARTUP_MS    30000
+#define LAUNCHER_MS   180000 /* a download that is killed can leave a broken cache of packages */
+#define TOOL_MS       300000
+#define INSTANCES_MAX 4
+#define SECONDS_MAX   31536000.0 /* a year; a larger value is a mistake */
 
 enum key {
 	TYPE,
@@ -39,6 +41,11 @@ enum key {
 	DISABLED_TOOLS,
 	ENVIRONMENT,
 	SHARE,
+	IDLE,
+	STATEFUL,
+	MAX_INSTANCES,
+	MAX_MEMORY,
+	LOGS,
 	LIMITS,
 	ERA,
 	RESTART,
@@ -84,6 +91,11 @@ static const struct {
 	{ "environment_id", ENVIRONMENT },
 	{ "experimental_environment", ENVIRONMENT },
 	{ "share", SHARE },
+	{ "idle", IDLE },
+	{ "stateful", STATEFUL },
+	{ "maxInstances", MAX_INSTANCES },
+	{ "maxMemory", MAX_MEMORY },
+	{ "logs", LOGS },
 	{ "limits", LIMITS },
 	{ "era", ERA },
 	{ "restart", RESTART },
@@ -264,30 +276,59 @@ static int config_server_read_env(struct config_job *j, const struct fields *f,
 	return r;
 }
 
+/* Returns the path in the directory of the config's source; NULL: that directory. The path, which
+ * may be NULL, is freed or returned. */
+static char *config_server_path_in(const struct config_job *j, char *path)
+{
+	AUTO(buf_done) struct buf whole = BUF_INIT(BUF_ANY_SIZE);
+
+	if (!j->cwd || (path && path_kind(path) != PATH_RELATIVE))
+		return path;
+	buf_adds(&whole, j->cwd);
+	if (path)
+		buf_addf(&whole, "%c%s", PATH_SEPARATOR, path);
+	free(path);
+	return buf_take(&whole);
+}
+
 static int read_cwd(struct config_job *j, const struct config_value *v, struct config_server *s)
 {
 	char *cwd = NULL;
 	int r = config_value_text(j, v, config_server_path_of(s), &cwd);
 
-	s->recipe.cwd = cwd;
+	s->recipe.cwd = s->recipe.environment ? cwd : config_server_path_in(j, cwd);
+	return r;
+}
+
+static int read_stderr(struct config_job *j, const struct config_value *v, struct config_server *s)
+{
+	int r = config_value_text(j, v, CONFIG_PATH, &s->stderr_file);
+
+	if (s->stderr_file)
+		s->stderr_file = config_server_path_in(j, s->stderr_file);
 	return r;
 }
 
 static int read_words(struct config_job *j, const struct fields *f, struct config_server *s)
 {
-	static const char *const shares[] = { "never", "identical", NULL };
+	static const char *const shares[] = { "never", "identical", "auto", NULL };
+	static const char *const logs[] = { "own", "all", NULL };
 	static const char *const eras[] = { "legacy", "modern", "auto", NULL };
 	static const char *const restarts[] = { "on-use", "now", "never", NULL };
-	int share = 0, era = CONFIG_LEGACY, restart = RESTART_ON_USE, level = LEVEL_AUTO, r;
+	int share = CONFIG_SHARE_RULE - 1, era = CONFIG_LEGACY, restart = RESTART_ON_USE;
+	int level = LEVEL_AUTO, log = 0, r;
 
+	static_assert(CONFIG_SHARE_NEVER == 1 && CONFIG_SHARE_AUTO == 3, "as in shares, from 1");
 	static_assert(CONFIG_MODERN == 1 && CONFIG_AUTO == 2, "as in eras");
 	static_assert(RESTART_NOW == 1 && RESTART_NEVER == 2, "as in restarts");
 	if ((r = read_word(j, &f->of[SHARE], shares, &share)) < 0 ||
 	    (r = read_word(j, &f->of[ERA], eras, &era)) < 0 ||
 	    (r = read_word(j, &f->of[RESTART], restarts, &restart)) < 0 ||
-	    (r = read_word(j, &f->of[CONTAIN], level_words, &level)) < 0)
+	    (r = read_word(j, &f->of[CONTAIN], level_words, &level)) < 0 ||
+	    (r = read_word(j, &f->of[LOGS], logs, &log)) < 0)
 		return r;
-	s->shared = share == 1;
+	s->share = (enum config_share)(share + 1);
+	s->logs_all = log == 1;
 	s->era = (enum config_era)era;
 	s->restart = (enum config_restart)restart;
 	s->recipe.contain = (enum level)level;
@@ -312,6 +353,23 @@ static int read_times(struct config_job *j, const struct fields *f, struct confi
 	if (r == 0)
 		r = read_ms(j, idle, 1000, &s->idle_ms);
 	return r < 0 ? r : read_ms(j, &f->of[TOOL], 1000, &s->tool_ms);
+}
+
+/* Read what decides about sharing and rest, except the words. */
+static int read_hub_values(struct config_job *j, const struct fields *f, struct config_server *s)
+{
+	const struct config_value *stateful = &f->of[STATEFUL];
+	bool keeps = false;
+	int r;
+
+	s->rest_ms = j->rest_ms;
+	if ((r = config_value_idle(j, &f->of[IDLE], &s->rest_ms)) < 0 ||
+	    (r = config_value_bool(j, stateful, &keeps)) < 0 ||
+	    (r = config_value_size(j, &f->of[MAX_MEMORY], &s->max_memory)) < 0)
+		return r;
+	if (stateful->v.at)
+		s->stateful = keeps ? CONFIG_STATEFUL : CONFIG_STATELESS;
+	return config_value_count(j, &f->of[MAX_INSTANCES], &s->max_instances);
 }
 
 static int read_switches(struct config_job *j, const struct fields *f, struct config_server *s)
@@ -343,8 +401,8 @@ static int read_rest(struct config_job *j, const struct fields *f, struct config
 	if ((r = config_server_read_env(j, f, s)) < 0 || (r = read_cwd(j, &f->of[CWD], s)) < 0 ||
 	    (r = config_hint_program(j, &f->of[COMMAND], s)) < 0 || (r = read_times(j, f, s)) < 0 ||
 	    (r = read_tools(j, f, s)) < 0 || (r = config_limits_read(j, &f->of[LIMITS], s)) < 0 ||
-	    (r = read_words(j, f, s)) < 0 ||
-	    (r = config_value_text(j, &f->of[STDERR], CONFIG_PATH, &s->stderr_file)) < 0)
+	    (r = read_words(j, f, s)) < 0 || (r = read_hub_values(j, f, s)) < 0 ||
+	    (r = read_stderr(j, &f->of[STDERR], s)) < 0)
 		return r;
 	return s->recipe.environment ? config_place_server(j, env->v.at, s) : 0;
 }
@@ -418,6 +476,7 @@ void config_server_defaults(struct config_server *s)
 	s->startup_ms = launcher ? LAUNCHER_MS : STARTUP_MS;
 	s->idle_ms = launcher ? STARTUP_MS : 0;
 	s->tool_ms = TOOL_MS;
+	s->max_instances = INSTANCES_MAX;
 }
 
 /* Find out whether the server is remote, and read the other values of a server that is not. */

@@ -11,6 +11,7 @@
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"
+#include "session/sink.h"
 
 #define ASKS_MAX 64 /* open asks of one lease; further asks are declined */
 
@@ -102,6 +103,9 @@ bool ask_put(struct lease *l, uint64_t id, const char *method, struct json param
 	struct pack p = { .base = NULL };
 	struct killick_ask *a, unused;
 
+	if (s->sink)
+		return (s->features & kind_of(method)) && l->state < LEASE_LEFT &&
+		       s->sink->on_ask(s->sink_ctx, l, id, method, params);
 	if (!is_answered(l, method))
 		return false;
 	pack_ask(&p, l, method, params, &unused);

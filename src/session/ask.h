@@ -29,7 +29,7 @@ struct killick_ask {
 	size_t params_len;
 };
 
-/* Pass the request of a server to the host; true if the host will answer. */
+/* Pass the request of a server to the host, or to the sink; true if the answer will come. */
 bool ask_put(struct lease *l, uint64_t id, const char *method, struct json params);
 /* The lease leaves or its client is gone: the answers to its asks will be dropped. */
 void asks_orphan(struct lease *l);

@@ -13,6 +13,7 @@
 #include "base/pack.h"
 #include "session/event.h"
 #include "session/pool.h"
+#include "session/replay.h"
 #include "session/server.h"
 #include "session/session.h"
 
@@ -28,7 +29,7 @@ void call_free(struct killick_call *c)
 		killick_result_free(c->parts[i].result);
 	if (c->parts != &c->one)
 		free(c->parts);
-	assert(!ring_is_in(&c->in_park));
+	assert(!parked_is_in(&c->parked));
 	loop_timer_stop(k->loop, &c->timer);
 	ring_remove(&c->in_session);
 	killick_result_free(c->result);
@@ -132,20 +133,6 @@ static struct killick_result *result_of_tools(struct lease *l, struct json all)
 	return result_new(&spec);
 }
 
-static void keep_tools(const struct part *p, const struct client_result *r)
-{
-	struct server *sv = p->lease->server;
-	struct client_facts facts;
-	int64_t for_ms;
-
-	client_facts(sv->client, &facts);
-	if (facts.era == ERA_MODERN)
-		for_ms = r->ttl_ms;
-	else
-		for_ms = facts.tells_tools ? TOOLCACHE_UNTIL_CHANGED : 0;
-	toolcache_put(&sv->tools, r->json, for_ms, p->drops);
-}
-
 /* Make the result for the host from the result of the client. */
 static struct killick_result *translate(struct part *p, const struct client_result *r)
 {
@@ -160,7 +147,7 @@ static struct killick_result *translate(struct part *p, const struct client_resu
 	}
 	if (p->call->rq.op != KILLICK_TOOLS)
 		return result_new(&spec);
-	keep_tools(p, r);
+	tools_keep(p->lease, r, p->drops);
 	return result_of_tools(p->lease, r->json);
 }
 
@@ -217,6 +204,8 @@ static void call_on_done(struct client_call *op, const struct client_result *r)
 
 	assert(c->parts_left > 0 && !p->result);
 	p->lease = NULL;
+	if (r->code < 0)
+		replay_refused(l, op);
 	lease_count(l, -1);
 	if (r->code == KILLICK_ERR_BUSY)
 		server_check(l->server);
@@ -247,6 +236,7 @@ static void begin_part(struct killick_call *c, struct part *p, struct lease *l, 
 		.on_progress = c->rq.on_progress ? event_progress : NULL,
 		.on_done = call_on_done,
 	};
+	replay_note(l, &p->op);
 	client_call(l->server->client, &p->op);
 }
 
@@ -257,6 +247,35 @@ static int64_t timeout_of(const struct killick_call *c, const struct lease *l)
 	return ms <= LONGEST_MS ? ms : -1;
 }
 
+static void unpark(struct killick_call *c)
+{
+	parked_leave(&c->parked);
+	loop_timer_stop(c->session->k->loop, &c->timer);
+}
+
+/* The server runs: pass the call to the client. */
+static void call_unpark(struct parked *p)
+{
+	struct killick_call *c = CONTAINER_OF(p, struct killick_call, parked);
+	int64_t left_ms = c->timeout_ms < 0 ? -1 : (c->timer.due_us - loop_now_us()) / 1000;
+
+	unpark(c);
+	begin_part(c, &c->one, c->one.lease, c->timeout_ms < 0 ? -1 : left_ms > 1 ? left_ms : 1);
+}
+
+/* The server will not run: end the call. */
+static void call_fail_parked(struct parked *p, int code, const char *text)
+{
+	struct killick_call *c = CONTAINER_OF(p, struct killick_call, parked);
+	struct lease *l = c->one.lease;
+
+	unpark(c);
+	c->one.lease = NULL;
+	c->parts_left = 0;
+	lease_count(l, -1);
+	finish_with(c, code, lease_name(l), text);
+}
+
 static void on_parked_too_long(struct loop_timer *t)
 {
 	struct killick_call *c = CONTAINER_OF(t, struct killick_call, timer);
@@ -265,7 +284,7 @@ static void on_parked_too_long(struct loop_timer *t)
 	snprintf(text, sizeof(text),
 		 "server '%s' did not run, and was not started again within %lld ms",
 		 lease_name(c->one.lease), (long long)c->timeout_ms);
-	call_fail_parked(c, KILLICK_ERR_TIMEOUT, text);
+	call_fail_parked(&c->parked, KILLICK_ERR_TIMEOUT, text);
 }
 
 /* The server does not run: copy the strings of the request, and keep the call until the server runs
@@ -289,33 +308,8 @@ static void park(struct killick_call *c, struct lease *l)
 	c->timeout_ms = timeout_of(c, l);
 	if (c->timeout_ms >= 0)
 		loop_timer_set(l->session->k->loop, &c->timer, c->timeout_ms, on_parked_too_long);
-	ring_add(&l->server->parked, &c->in_park);
-}
-
-static void unpark(struct killick_call *c)
-{
-	ring_remove(&c->in_park);
-	loop_timer_stop(c->session->k->loop, &c->timer);
-}
-
-void call_unpark(struct killick_call *c)
-{
-	int64_t left_ms = c->timeout_ms < 0 ? -1 : (c->timer.due_us - loop_now_us()) / 1000;
-
-	unpark(c);
-	begin_part(c, &c->one, c->one.lease, c->timeout_ms < 0 ? -1 : left_ms > 1 ? left_ms : 1);
-}
-
-void call_fail_parked(struct killick_call *c, int code, const char *text)
-{
-	struct lease *l = c->one.lease;
-
-	assert(ring_is_in(&c->in_park));
-	unpark(c);
-	c->one.lease = NULL;
-	c->parts_left = 0;
-	lease_count(l, -1);
-	finish_with(c, code, lease_name(l), text);
+	c->parked = (struct parked){ .lease = l, .begin = call_unpark, .fail = call_fail_parked };
+	ring_add(&l->server->parked, &c->parked.node);
 }
 
 /* Returns the cached list of tools as a result; NULL: the server must be asked. */
@@ -323,7 +317,9 @@ static struct killick_result *answer_from_cache(const struct killick_call *c, st
 {
 	struct json list = JSON_NONE;
 
-	if (c->rq.op == KILLICK_TOOLS && !c->rq.refresh && l->server->state == KILLICK_READY)
+	/* a resting server is not asked: its list has not changed */
+	if (c->rq.op == KILLICK_TOOLS && server_has_list(l->server) &&
+	    (!c->rq.refresh || l->server->state == KILLICK_RESTING))
 		list = toolcache_get(&l->server->tools);
 	return list.at ? result_of_tools(l, list) : NULL;
 }
@@ -342,28 +338,15 @@ static const char *tool_of(const struct killick_call *c, char **own)
 
 static void call_begin_one(struct killick_call *c, struct lease *l)
 {
-	const struct config_server *cs = lease_config(l);
 	AUTO(mem_drop) char *own = NULL;
-	const char *tool = tool_of(c, &own);
 	struct killick_result *cached;
 	struct killick_error e;
 
-	if (cs->remote) {
-		finish_with(c, KILLICK_ERR_NO_SERVER, cs->name, cs->problem);
-	} else if (cs->disabled) {
-		error_set(&e, KILLICK_ERR_NO_SERVER, "server '%s' is disabled by the config",
-			  cs->name);
-		finish_with(c, e.code, cs->name, e.text);
-	} else if (!l->server) {
-		finish_with(c, lease_code(l), cs->name, l->error);
-	} else if (tool && !config_tool_allowed(cs, tool)) {
-		error_set(&e, KILLICK_ERR_NO_SERVER,
-			  "the config does not allow tool '%.100s' of server '%s': see its "
-			  "enabledTools and disabledTools",
-			  tool, cs->name);
-		finish_with(c, e.code, cs->name, e.text);
-	} else if (server_use(l->server, &e) < 0) {
-		finish_with(c, e.code, cs->name, e.text);
+	if (l->server && l->server->state == KILLICK_RESTING && !c->rq.refresh &&
+	    (cached = answer_from_cache(c, l))) {
+		call_complete(c, cached); /* does not start the server */
+	} else if (route_use(l, tool_of(c, &own), &e) < 0) {
+		finish_with(c, e.code, lease_name(l), e.text);
 	} else if ((cached = answer_from_cache(c, l))) {
 		call_complete(c, cached);
 	} else {
@@ -401,7 +384,7 @@ static void begin_all(struct killick_call *c)
 	c->parts = mem_grow(NULL, s->count, sizeof(*c->parts));
 	c->part_count = 0;
 	for (size_t i = 0; i < s->count; i++)
-		if (lease_server_state(s->table[i]) == KILLICK_READY)
+		if (s->table[i]->server && server_has_list(s->table[i]->server))
 			c->parts[c->part_count++] =
 				(struct part){ .call = c, .lease = s->table[i] };
 	c->parts_left = c->part_count;
@@ -410,7 +393,7 @@ static void begin_all(struct killick_call *c)
 		struct killick_result *cached;
 		struct killick_error e;
 
-		if (server_use(l->server, &e) < 0) {
+		if (l->server->state == KILLICK_READY && server_use(l->server, &e) < 0) {
 			fail_part(&c->parts[i], &e);
 			continue;
 		}

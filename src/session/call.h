@@ -13,10 +13,12 @@
 #include "base/loop.h"
 #include "mcp/client.h"
 #include "session/outbox.h"
+#include "session/parked.h"
 #include "session/result.h"
 #include "base/ring.h"
 
 struct lease;
+struct names;
 struct waiter;
 
 struct part {                  /* of a call, for one server */
@@ -30,7 +32,8 @@ struct part {                  /* of a call, for one server */
 struct killick_call {
 	struct outbox_item item;
 	struct killick_session *session;
-	struct ring in_session, in_park;
+	struct ring in_session;
+	struct parked parked;
 	struct loop_timer timer;   /* while the call is parked */
 	struct killick_request rq; /* its strings are valid while the call begins or is parked */
 	struct json args;
@@ -49,10 +52,6 @@ struct killick_call *call_new(struct killick_session *s, const struct killick_re
 			      struct json args);
 /* Pass the call to its server, or to all servers. */
 void call_begin(struct killick_call *c);
-/* The server runs: pass a parked call to the client. */
-void call_unpark(struct killick_call *c);
-/* The server will not run: end a parked call. */
-void call_fail_parked(struct killick_call *c, int code, const char *text);
 void call_free(struct killick_call *c);
 /* Free the call if the host has freed its handle and the call is over. */
 void call_free_if_forgotten(struct killick_call *c);
@@ -64,12 +63,30 @@ struct lease *route_server(const struct killick_session *s, const char *server,
 /* The server that a call is for; the tool's own name is put into rq. NULL: e says why. */
 struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e);
 
+/* May this request be passed to the server of the lease? tool: the tool that the request calls;
+ * NULL: none. KILLICK_OK: the server is used, and its client takes the request now or later; else e
+ * says why not. */
+int route_use(struct lease *l, const char *tool, struct killick_error *e);
+
 /* tools.c: lists of tools as the host gets them. */
 struct buf;
+/* Cache the list of tools that the server of the lease has sent. drops: of the toolcache when the
+ * list was requested. */
+void tools_keep(struct lease *l, const struct client_result *r, uint64_t drops);
 /* Add the names of the tools of one server to the session. *out stays empty when the list can be
  * returned unchanged; else *out gets the list without the tools that cannot be used: forbidden by
  * the config, listed twice, or without a name. 0 or -EMSGSIZE. */
 int tools_of_one(struct lease *l, struct json list, struct buf *out);
+/* No model can use more tools, and to make names for a million tools would delay the other
+ * servers. */
+#define NAMED_MAX 10000
+/* A tool with a longer name gets no qualified name, because all names are kept in memory. The
+ * protocol allows 128. */
+#define TOOL_NAME_MAX 1024
+/* Append the items of a list of one server, with qualified names; items without a qualified name are
+ * left out. *first: no item was written yet. 0 or -EMSGSIZE. */
+int tools_add_items(struct buf *out, const struct names *names, const char *server,
+		    struct json items, bool *first);
 /* Write the lists of several servers to *out as one list, with qualified names. */
 int tools_of_all(struct killick_session *s, const struct part *parts, size_t count,
 		 struct buf *out);

@@ -116,7 +116,7 @@ void eras_init(struct eras *es, const char *cache_dir)
 	*es = (struct eras){ .list = NULL };
 	if (!cache_dir)
 		return;
-	file_make_directory(cache_dir);
+	file_make_directories(cache_dir);
 	buf_addf(&name, "%s/eras", cache_dir);
 	es->file = buf_take(&name);
 	text = mem_grow(NULL, FILE_MAX, 1);

@@ -11,6 +11,7 @@
 #include "session/call.h"
 #include "session/pool.h"
 #include "session/session.h"
+#include "session/sink.h"
 
 struct event { /* in the outbox; the texts follow the struct */
 	struct outbox_item item;
@@ -125,11 +126,13 @@ void event_taken(struct killick_session *s, size_t bytes)
 	s->event_bytes -= bytes;
 }
 
-void event_put(struct killick_session *s, const struct lease *l, const struct killick_event *ev)
+void event_put(struct killick_session *s, struct lease *l, const struct killick_event *ev)
 {
 	/* the library bounds the number of state events; a server can send others without end */
 	bool counted = ev->kind != KILLICK_EVENT_STATE;
 
+	if (s->sink && ev->kind == KILLICK_EVENT_WARNING)
+		s->sink->on_warning(s->sink_ctx, l, ev->text);
 	if (!s->handlers.on_event || s->muted)
 		return;
 	if (counted && !event_room(s, ev->text_len + ev->json_len))
@@ -137,7 +140,7 @@ void event_put(struct killick_session *s, const struct lease *l, const struct ki
 	event_send(s, l ? lease_name(l) : NULL, ev, counted);
 }
 
-void event_warning(struct killick_session *s, const struct lease *l, const char *text)
+void event_warning(struct killick_session *s, struct lease *l, const char *text)
 {
 	event_put(s, l,
 		  &(struct killick_event){

@@ -1,6 +1,7 @@
 /* event.h - events for the handlers of a session.
  *
- * No event is made for a session without on_event. Events that a server can send without end are
+ * No event is made for a session without on_event; a session with a sink (sink.h) gets warnings at
+ * once. Events that a server can send without end are
  * dropped when too many wait (EVENTS_MAX), and a warning tells the host how many were dropped.
  * Threads: with the loop's lock.
  */
@@ -17,8 +18,8 @@ struct lease;
 
 /* l NULL: the event is about no server in particular. text and json are copied; ev->server is
  * filled in. */
-void event_put(struct killick_session *s, const struct lease *l, const struct killick_event *ev);
-void event_warning(struct killick_session *s, const struct lease *l, const char *text);
+void event_put(struct killick_session *s, struct lease *l, const struct killick_event *ev);
+void event_warning(struct killick_session *s, struct lease *l, const char *text);
 
 /* For other items that may be dropped. Is there room for one more? If not, the drop is counted. A
  * caller that puts an item adds to s->events and s->event_bytes; event_taken subtracts again. */

@@ -9,10 +9,16 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "session/ask.h"
+#include "session/attach.h"
 #include "session/call.h"
+#include "session/gate.h"
+#include "session/limits.h"
+#include "session/replay.h"
+#include "session/rest.h"
 #include "session/server.h"
 #include "session/session.h"
 
+#define BLOCKED_MS     250 /* how often a server that waits for a limit is looked at */
 #define BACKOFF_MIN_MS 250
 #define BACKOFF_MAX_MS 30000
 #define FAILURES_MAX   5
@@ -23,10 +29,11 @@
 
 static void pool_on_turn(struct loop_timer *t);
 
-static void look_again(struct killick *k)
+void pool_look(struct killick *k)
 {
+	/* the timer may be set for a later look, because a limit is reached */
 	if (!ring_is_empty(&k->pool.queue) && k->pool.starting < k->pool.starting_max &&
-	    !k->pool.turn.slot)
+	    (!k->pool.turn.slot || k->pool.blocked))
 		loop_timer_set(k->loop, &k->pool.turn, 0, pool_on_turn);
 }
 
@@ -35,13 +42,24 @@ static void look_again(struct killick *k)
 static void pool_on_turn(struct loop_timer *t)
 {
 	struct killick *k = CONTAINER_OF(t, struct killick, pool.turn);
-	struct ring *first = ring_first(&k->pool.queue);
 
-	if (first && k->pool.starting < k->pool.starting_max) {
-		ring_remove(first);
-		server_place(CONTAINER_OF(first, struct server, in_queue));
+	k->pool.blocked = false;
+	RING_EACH(r, &k->pool.queue) {
+		struct server *sv = CONTAINER_OF(r, struct server, in_queue);
+
+		if (k->pool.starting >= k->pool.starting_max)
+			return; /* pool_count looks again */
+		if (limits_allow(sv)) {
+			k->pool.blocked = false;
+			ring_remove(r);
+			server_place(sv);
+			pool_look(k);
+			return;
+		}
+		k->pool.blocked = true;
 	}
-	look_again(k);
+	if (k->pool.blocked)
+		loop_timer_set(k->loop, &k->pool.turn, BLOCKED_MS, pool_on_turn);
 }
 
 void pool_init(struct pool *p, unsigned starting_max)
@@ -56,7 +74,7 @@ void pool_enqueue(struct killick *k, struct server *sv)
 {
 	assert(sv->state == KILLICK_IDLE);
 	ring_add(&k->pool.queue, &sv->in_queue);
-	look_again(k);
+	pool_look(k);
 }
 
 void pool_dequeue(struct killick *k, struct server *sv)
@@ -69,7 +87,7 @@ void pool_count(struct killick *k, int change)
 {
 	assert(change > 0 ? k->pool.starting < k->pool.starting_max : k->pool.starting > 0);
 	k->pool.starting += (unsigned)change;
-	look_again(k);
+	pool_look(k);
 }
 
 void pool_done(struct killick *k)
@@ -132,20 +150,6 @@ void server_forgive(struct server *sv)
 
 /* --- leases --- */
 
-/* Find a shared server for cs that has an active lease and is not being ended; NULL: none. */
-static struct server *find_shared(struct killick *k, const struct config_server *cs,
-				  unsigned answers)
-{
-	RING_EACH(r, &k->pool.servers) {
-		struct server *sv = CONTAINER_OF(r, struct server, in_pool);
-
-		if (sv->shared && sv->active > 0 && sv->state != KILLICK_STOPPING &&
-		    server_is(sv, cs, answers))
-			return sv;
-	}
-	return NULL;
-}
-
 const struct config_server *lease_config(const struct lease *l)
 {
 	assert(l->config.count == 1);
@@ -194,35 +198,6 @@ static void pool_refuse(struct lease *l, const char *text)
 	l->settled = l->failed = true;
 }
 
-/* Start the server. A shared server may be ready already, or may have failed for good: then the
- * lease is settled at once. */
-static void lease_start(struct lease *l)
-{
-	struct killick_error e;
-
-	if (server_use(l->server, &e) < 0)
-		lease_settle(l, true);
-	else if (l->server->state == KILLICK_READY)
-		lease_settle(l, false);
-}
-
-static void lease_attach(struct lease *l)
-{
-	const struct config_server *cs = lease_config(l);
-	struct killick_session *s = l->session;
-	struct server *sv = cs->shared ? find_shared(s->k, cs, s->features) : NULL;
-
-	if (!sv)
-		sv = server_new(s->k, cs, s->grace_ms, s->features, s->label);
-	else if (sv->state == KILLICK_GONE)
-		server_forgive(sv); /* a new session tries a failed server again */
-	l->server = sv;
-	sv->holders++;
-	sv->active++;
-	ring_add(&sv->leases, &l->on_server);
-	lease_start(l);
-}
-
 struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 {
 	struct lease *l = mem_grow(NULL, 1, sizeof(*l));
@@ -230,6 +205,7 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 	*l = (struct lease){ .session = s, .tools = -1 };
 	take_config(l, cs);
 	ring_init(&l->asks);
+	gate_init_lease(&l->gate);
 	ring_add(&s->leases, &l->in_session);
 	cs = l->config.servers;
 	if (cs->disabled) {
@@ -238,7 +214,7 @@ struct lease *lease_new(struct killick_session *s, struct config_server *cs)
 	} else if (cs->problem) {
 		pool_refuse(l, cs->problem);
 	} else {
-		lease_attach(l);
+		attach_lease(l);
 	}
 	return l;
 }
@@ -256,7 +232,7 @@ void lease_adjust(struct lease *l, struct config_server *cs)
 	server_adjust(l->server, lease_config(l));
 	l->settled = l->server->state == KILLICK_READY;
 	server_forgive(l->server);
-	lease_start(l);
+	attach_start(l);
 }
 
 void lease_settle(struct lease *l, bool failed)
@@ -286,6 +262,7 @@ static void lease_go(struct lease *l, enum lease_state to)
 void lease_over(struct lease *l, const struct ending *e)
 {
 	assert(l->state == LEASE_LEFT && l->in_flight == 0 && ring_is_empty(&l->asks));
+	assert(l->gate.in_flight == 0 && l->gate.queued == 0);
 	lease_go(l, LEASE_OVER);
 	l->server = NULL;
 	ring_remove(&l->on_server);
@@ -317,13 +294,11 @@ static void lease_part(struct lease *l)
 		lease_over(l, NULL);
 		return;
 	}
-	RING_EACH(r, &sv->parked) {
-		struct killick_call *c = CONTAINER_OF(r, struct killick_call, in_park);
-
-		if (c->one.lease == l)
-			call_fail_parked(c, KILLICK_ERR_CLOSED, left_text(l));
-	}
+	parked_fail(&sv->parked, l, KILLICK_ERR_CLOSED, left_text(l));
+	gate_fail(sv, l, KILLICK_ERR_CLOSED, left_text(l));
 	sv->holders--;
+	if (sv->holders == 0)
+		attach_release(sv, false);
 	if (sv->holders > 0 && sv->client && !sv->failed_client)
 		client_forget(sv->client, l, left_text(l));
 	asks_orphan(l);
@@ -341,16 +316,19 @@ static void on_drained(struct loop_timer *t)
 void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct job *job)
 {
 	struct server *sv = l->server;
+	/* the handler of a call that ended with its server may close the session: the other calls
+	 * end in this turn of the loop */
+	bool ending = sv && sv->failed_client && l->in_flight > 0;
 
 	assert(l->state == LEASE_HELD);
 	l->why = why;
 	l->job = job;
-	if (!sv || sv->state != KILLICK_READY || l->in_flight == 0 || drain_ms == 0) {
+	if (!ending && (!sv || sv->state != KILLICK_READY || l->in_flight == 0 || drain_ms == 0)) {
 		lease_part(l);
 		return;
 	}
 	lease_go(l, LEASE_LEAVING);
-	loop_timer_set(l->session->k->loop, &l->timer, drain_ms, on_drained);
+	loop_timer_set(l->session->k->loop, &l->timer, ending ? 0 : drain_ms, on_drained);
 	if (--sv->active == 0)
 		server_unleased(sv);
 }
@@ -374,6 +352,13 @@ static void lose_parts(struct killick_call *c, const struct lease *l)
 void lease_lose(struct lease *l)
 {
 	assert(l->server->lost);
+	if (l->session->sink) { /* its receivers may close the session */
+		struct server *sv = l->server;
+
+		client_cancel_all(sv->client, l);
+		gate_fail(sv, l, KILLICK_ERR_LOST, sv->error.text);
+		return;
+	}
 	RING_EACH(r, &l->session->calls)
 		lose_parts(CONTAINER_OF(r, struct killick_call, in_session), l);
 }
@@ -382,6 +367,8 @@ void lease_count(struct lease *l, int change)
 {
 	assert(change > 0 || l->in_flight > 0);
 	l->in_flight += (unsigned)change;
+	if (change < 0 && l->server)
+		rest_note_use(l->server);
 	if (l->state == LEASE_LEAVING && l->in_flight == 0)
 		loop_timer_set(l->session->k->loop, &l->timer, 0, on_drained);
 }
@@ -391,5 +378,6 @@ void lease_free(struct lease *l)
 	assert(l->state == LEASE_OVER && !l->server && ring_is_empty(&l->asks) && !l->timer.slot);
 	config_done(&l->config);
 	free(l->error);
+	replay_drop(l);
 	free(l);
 }

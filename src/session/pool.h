@@ -20,8 +20,10 @@
 #include "killick/killick.h"
 #include "base/loop.h"
 #include "config/config.h"
+#include "session/gate.h"
 #include "session/report.h"
 #include "base/ring.h"
+#include "session/tally.h"
 
 struct server;
 struct job;
@@ -31,6 +33,11 @@ struct pool {
 	struct ring queue;   /* servers that wait for their turn to start */
 	unsigned starting, starting_max;
 	struct loop_timer turn;
+	bool blocked; /* a server waits because of a limit (limits.h) */
+	/* Limits of all sessions together; 0: none. */
+	unsigned max_servers;
+	unsigned long long max_memory;
+	int64_t measured_us; /* when the memory of the servers was read; 0: never */
 };
 
 enum lease_state { LEASE_HELD, LEASE_LEAVING, LEASE_LEFT, LEASE_OVER };
@@ -53,12 +60,19 @@ struct lease {
 	unsigned in_flight;      /* calls that the server has, or gets when it runs */
 	long tools;              /* -1: not listed yet */
 	struct ring asks;
+	char *level;    /* the log level of the session; NULL: none. For replay.h */
+	char **watched; /* resources that the session subscribed to; NULL: none */
+	struct gate_lease gate;
+	struct tally_lease tally;
+	void *sink_data; /* of the session's sink, about this server; NULL at first */
 };
 
 void pool_init(struct pool *p, unsigned starting_max);
 /* Put sv into the queue; server_place is called when the server may start. */
 void pool_enqueue(struct killick *k, struct server *sv);
 void pool_dequeue(struct killick *k, struct server *sv);
+/* Something has changed that lets a waiting server start. */
+void pool_look(struct killick *k);
 /* Count a server that begins to start (1), or that is no longer starting (-1). */
 void pool_count(struct killick *k, int change);
 void pool_done(struct killick *k); /* every server must have ended */

@@ -26,25 +26,19 @@ static void dismiss(struct killick_session *s, struct lease *l, struct job *j)
 	lease_leave(l, ENDING_REFRESH, s->drain_ms, j);
 }
 
-/* Take the lease of the server with this name out of the old table; NULL: none. */
-static struct lease *take_old(struct killick_session *s, const char *name)
+static bool refresh_keeps(struct lease *const *table, size_t count, const struct lease *l)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		struct lease *l = s->table[i];
-
-		if (l && strcmp(lease_name(l), name) == 0) {
-			s->table[i] = NULL;
-			return l;
-		}
-	}
-	return NULL;
+	for (size_t i = 0; i < count; i++)
+		if (table[i] == l)
+			return true;
+	return false;
 }
 
 static void refresh_begin_one(struct killick_session *s, struct job *j, size_t i,
 			      struct lease **table)
 {
 	struct config_server *cs = &j->config.servers[i];
-	struct lease *old = take_old(s, cs->name);
+	struct lease *old = session_find(s, cs->name);
 
 	if (old && lease_fits(old, cs)) {
 		lease_adjust(old, cs);
@@ -63,21 +57,26 @@ static void refresh_begin_one(struct killick_session *s, struct job *j, size_t i
 
 static void refresh_begin(struct killick_session *s, struct job *j)
 {
-	size_t count = j->config.count;
-	struct lease **table = mem_grow(NULL, count, sizeof(struct lease *));
+	size_t count = j->config.count, old_count = s->count;
+	struct lease **table = mem_grow(NULL, count, sizeof(struct lease *)), **old = s->table;
 
 	j->begun = true;
 	j->began_us = loop_now_us();
+	s->max_servers = j->config.max_servers;
+	s->max_memory = j->config.max_memory;
+	pool_look(s->k);
 	j->fresh = mem_grow(NULL, count, sizeof(struct lease *));
 	memset(j->fresh, 0, count * sizeof(struct lease *));
 	for (size_t i = 0; i < count; i++)
 		refresh_begin_one(s, j, i, table);
-	for (size_t i = 0; i < s->count; i++)
-		if (s->table[i])
-			dismiss(s, s->table[i], j);
-	free(s->table);
+	/* Requests of a lease end when the lease is given back, and a sink may route them to
+	 * another server at once: the session has its new table by then. */
 	s->table = table;
 	s->count = count;
+	for (size_t i = 0; i < old_count; i++)
+		if (!refresh_keeps(table, count, old[i]))
+			dismiss(s, old[i], j);
+	free(old);
 	for (size_t i = 0; i < j->config.warning_count; i++)
 		event_warning(s, NULL, j->config.warnings[i].text);
 }
@@ -134,4 +133,20 @@ void refresh_abandon(struct killick_session *s, struct job *j)
 	error_set(&j->error, KILLICK_ERR_CLOSED,
 		  "the session was closed before the refresh was done");
 	job_finish(j);
+}
+
+int session_refresh(struct killick_session *s, struct config *c, struct job **out,
+		    struct killick_error *e)
+{
+	struct job *j;
+
+	if (s->state != SESSION_OPEN)
+		return error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
+	j = job_new(s, JOB_REFRESH);
+	j->config = *c;
+	*c = (struct config){ .count = 0 };
+	ring_add(&s->jobs, &j->in_session);
+	session_poke(s);
+	*out = j;
+	return 0;
 }

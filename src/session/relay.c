@@ -15,9 +15,11 @@
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
+#include "session/gate.h"
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"
+#include "session/sink.h"
 #include "session/site.h"
 
 #define LINE_ROOM (16u << 10) /* for a line of stderr; a longer line is passed on in pieces */
@@ -38,9 +40,19 @@ static struct lease *attribute(struct server *sv, struct lease *owner)
 	return NULL;
 }
 
+/* Returns the sink of the session; NULL: the session has handlers. */
+static const struct session_sink *sink_of(const struct lease *l)
+{
+	return l->session->sink;
+}
+
 static void put(struct lease *l, const struct killick_event *ev)
 {
-	if (l && !l->replaced)
+	if (l->replaced)
+		return;
+	if (sink_of(l) && ev->kind == KILLICK_EVENT_STATE)
+		sink_of(l)->on_state(l->session->sink_ctx, l);
+	else
 		event_put(l->session, l, ev);
 }
 
@@ -48,6 +60,24 @@ static void put_all(struct server *sv, const struct killick_event *ev)
 {
 	EACH_LEASE(r, sv)
 		put(LEASE_OF(r), ev);
+}
+
+static void put_note(struct lease *l, enum killick_event_kind kind, struct json params)
+{
+	AUTO(mem_drop) char *uri = NULL;
+	struct killick_event ev = { .kind = kind, .json = params.at, .json_len = params.len };
+
+	if (l->replaced)
+		return;
+	if (sink_of(l)) {
+		sink_of(l)->on_note(l->session->sink_ctx, l, kind, params);
+		return;
+	}
+	if (kind == KILLICK_EVENT_UPDATED && json_string(json_get(params, "uri"), &uri)) {
+		ev.text = uri;
+		ev.text_len = strlen(uri);
+	}
+	put(l, &ev);
 }
 
 void relay_state(struct server *sv)
@@ -62,28 +92,59 @@ void relay_warning(void *ctx, const char *text)
 					      .text_len = strlen(text) });
 }
 
+void relay_odd(void *ctx, const char *text)
+{
+	struct server *sv = ctx;
+	struct ring *first = ring_first(&sv->leases);
+
+	/* the text may quote a message that belongs to another session */
+	if (first && sink_of(LEASE_OF(first)) && sv->shared)
+		return;
+	relay_warning(sv, text);
+}
+
 void relay_note(void *ctx, enum killick_event_kind kind, void *owner, struct json params)
 {
-	AUTO(mem_drop) char *uri = NULL;
-	struct killick_event ev = { .kind = kind, .json = params.at, .json_len = params.len };
+	struct server *sv = ctx;
+	struct lease *l;
 
 	if (kind == KILLICK_EVENT_TOOLS)
-		toolcache_drop(&((struct server *)ctx)->tools);
-	if (kind == KILLICK_EVENT_UPDATED && json_string(json_get(params, "uri"), &uri)) {
-		ev.text = uri;
-		ev.text_len = strlen(uri);
+		toolcache_drop(&sv->tools);
+	if (owner || kind == KILLICK_EVENT_LOG || kind == KILLICK_EVENT_UPDATED) {
+		l = attribute(sv, owner);
+		if (l)
+			put_note(l, kind, params);
+		return;
 	}
-	if (owner || kind == KILLICK_EVENT_LOG || kind == KILLICK_EVENT_UPDATED)
-		put(attribute(ctx, owner), &ev);
-	else
-		put_all(ctx, &ev);
+	EACH_LEASE(r, sv)
+		put_note(LEASE_OF(r), kind, params);
+}
+
+void relay_other(void *ctx, void *owner, const char *method, struct json params)
+{
+	struct lease *l = attribute(ctx, owner);
+
+	if (l && !l->replaced && sink_of(l))
+		sink_of(l)->on_other(l->session->sink_ctx, l, method, params);
 }
 
 bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params)
 {
 	struct lease *l = attribute(ctx, owner);
+	struct client_facts facts;
 
+	client_facts(((struct server *)ctx)->client, &facts);
+	if (facts.era == ERA_LEGACY && strcmp(method, "roots/list") != 0)
+		gate_asked(ctx);
 	return l && ask_put(l, id, method, params);
+}
+
+void relay_ask_over(void *ctx, void *owner, uint64_t id)
+{
+	struct lease *l = attribute(ctx, owner);
+
+	if (l && sink_of(l))
+		sink_of(l)->on_ask_over(l->session->sink_ctx, l, id);
 }
 
 /* --- stderr --- */
@@ -160,6 +221,8 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 	 * reads any more, and this thread, which may belong to the host, must not block. */
 	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
 		(void)fd_write(sv->stderr_fd, bytes, len);
+	if (len && sv->k->watcher)
+		sv->k->watcher->on_stderr(sv->k->watcher_ctx, sv, bytes, len);
 	if (len && is_heard(sv))
 		tell_lines(sv, bytes, len);
 }

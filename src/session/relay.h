@@ -20,8 +20,12 @@ struct site;
 void relay_state(struct server *sv);
 /* For client_events: ctx is the server, owner a lease. */
 void relay_warning(void *ctx, const char *text);
+/* Protocol errors of the server. The sessions of the hub that share a server do not get them. */
+void relay_odd(void *ctx, const char *text);
 void relay_note(void *ctx, enum killick_event_kind kind, void *owner, struct json params);
+void relay_other(void *ctx, void *owner, const char *method, struct json params);
 bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params);
+void relay_ask_over(void *ctx, void *owner, uint64_t id);
 
 /* stderr goes into the tail, into the file, and in whole lines to the handlers. */
 void relay_stderr_open(struct server *sv);

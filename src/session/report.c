@@ -26,7 +26,8 @@ const char *ending_why_name(enum ending_why why)
 		[ENDING_START] = "start",     [ENDING_HANDSHAKE] = "handshake",
 		[ENDING_TIMEOUT] = "timeout", [ENDING_EXIT] = "exit",
 		[ENDING_CRASH] = "crash",     [ENDING_KEEPER] = "keeper",
-		[ENDING_LOST] = "lost",
+		[ENDING_LOST] = "lost",       [ENDING_REST] = "rest",
+		[ENDING_STOP] = "stop",       [ENDING_RESTART] = "restart",
 	};
 
 	assert(why != ENDING_NOT_YET && (unsigned)why < sizeof(names) / sizeof(*names));
@@ -202,7 +203,7 @@ static enum ending_why why_ended(const struct server *sv, const struct link_end 
 
 static bool is_asked_for(const struct server *sv)
 {
-	return sv->why == ENDING_CLOSE || sv->why == ENDING_REFRESH;
+	return sv->why == ENDING_CLOSE || sv->why == ENDING_REFRESH || server_is_ordered(sv);
 }
 
 /* The server did not get ready. If its era may be the reason, start the server once more, at once:

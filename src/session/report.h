@@ -19,8 +19,11 @@ enum ending_why {                 /* why a server ended */
 		  ENDING_TIMEOUT, /* the start timed out */
 		  ENDING_EXIT,
 		  ENDING_CRASH,
-		  ENDING_KEEPER, /* the keeper was killed, or does not answer */
-		  ENDING_LOST,   /* the connection to the executor is lost */
+		  ENDING_KEEPER,  /* the keeper was killed, or does not answer */
+		  ENDING_LOST,    /* the connection to the executor is lost */
+		  ENDING_REST,    /* the server was not used; its next use starts it again */
+		  ENDING_STOP,    /* an order of the hub; the next use starts the server again */
+		  ENDING_RESTART, /* an order of the hub */
 };
 const char *ending_why_name(enum ending_why why); /* static; not for ENDING_NOT_YET */
 

@@ -4,6 +4,7 @@
 #include "session/call.h"
 #include "session/pool.h"
 #include "session/runtime.h"
+#include "session/server.h"
 #include "session/session.h"
 
 static struct lease *only_server(const struct killick_session *s)
@@ -43,6 +44,25 @@ struct lease *route_server(const struct killick_session *s, const char *server,
 		error_set(e, KILLICK_ERR_NO_SERVER,
 			  "the session does not have exactly one server; name the server");
 	return l;
+}
+
+int route_use(struct lease *l, const char *tool, struct killick_error *e)
+{
+	const struct config_server *cs = lease_config(l);
+
+	if (cs->remote)
+		return error_set(e, KILLICK_ERR_NO_SERVER, "%s", cs->problem);
+	if (cs->disabled)
+		return error_set(e, KILLICK_ERR_NO_SERVER, "server '%s' is disabled by the config",
+				 cs->name);
+	if (!l->server)
+		return error_set(e, lease_code(l), "%s", l->error);
+	if (tool && !config_tool_allowed(cs, tool))
+		return error_set(e, KILLICK_ERR_NO_SERVER,
+				 "the config does not allow tool '%.100s' of server '%s': see its "
+				 "enabledTools and disabledTools",
+				 tool, cs->name);
+	return server_use(l->server, e);
 }
 
 struct lease *call_route(struct killick_call *c, const char *server, struct killick_error *e)

@@ -12,7 +12,9 @@
 #include "base/loop.h"
 #include "base/spare.h"
 #include "os/origin.h"
+#include "session/catalogue.h"
 #include "session/era.h"
+#include "session/gate.h"
 #include "session/outbox.h"
 #include "session/pool.h"
 #include "session/report.h"
@@ -20,6 +22,15 @@
 
 enum runtime_state { RUNTIME_OPEN, RUNTIME_CLOSING, RUNTIME_CLOSED };
 extern const char *const runtime_state_names[];
+
+/* What all servers do, for programs of killick (the hub). With the lock. The functions must not
+ * change or free anything of the library. */
+struct tally_call;
+struct runtime_watcher {
+	void (*on_state)(void *ctx, struct server *sv);
+	void (*on_stderr)(void *ctx, struct server *sv, const char *bytes, size_t len);
+	void (*on_call)(void *ctx, struct server *sv, const struct tally_call *call);
+};
 
 struct killick {
 	/* set once, except calls and swept_us, which need the lock */
@@ -30,6 +41,8 @@ struct killick {
 	char *keeper, *client_name, *client_version;
 	size_t message_limit;
 	bool pulls; /* KILLICK_DISPATCH_PULL: items instead of callbacks */
+	const struct runtime_watcher *watcher; /* NULL: none */
+	void *watcher_ctx;
 
 	/* with the lock */
 	enum runtime_state state;
@@ -37,6 +50,8 @@ struct killick {
 	struct outbox outbox;
 	struct pool pool;
 	struct eras eras;
+	struct gate_memory askers;
+	struct catalogue catalogue;
 	struct ring sessions, sites;
 	unsigned open_sessions; /* sessions that are not closed */
 	unsigned inside;        /* threads that wait in a function of the library */

@@ -8,6 +8,7 @@
  *	 | |                                               it ended by itself      |
  *	 | +------------- it never ran, or could not be started ------------------>+
  *	 +--------------------- it is wanted again --------------------------------+
+ *	 +--------------- resting <-- it was not used -- stopping
  *
  * One enum (killick_state), one writer (server_go), one switch (server_step). The link, the client,
  * the pool and the timer send events; nothing else changes the state of a server.
@@ -32,6 +33,8 @@
  * - gone: proved. A failure is reported now: to open calls, to the leases, in the status. Then the
  *   server is freed (no lease is left), started again (a call waits, or its config says `now`) or
  *   left alone.
+ * - resting: proved, like gone, but this is no failure: the server was not used (rest.h). Its next
+ *   use starts it again, without a back-off.
  *
  * A failure is never reported before the proof. So "failed" also means that no process is left.
  *
@@ -47,23 +50,25 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/trace.h"
 #include "session/ask.h"
-#include "session/call.h"
+#include "session/attach.h"
+#include "session/parked.h"
 #include "session/pool.h"
 #include "session/relay.h"
 #include "session/runtime.h"
-#include "session/site.h"
+#include "session/limits.h"
+#include "session/order.h"
+#include "session/replay.h"
+#include "session/rest.h"
+#include "session/survey.h"
 
 #define STATE(state, event) ((unsigned)(state) << 8 | (unsigned)(event))
 
-#define LINGER_MS     250   /* between EOF and the exit that usually follows EOF */
-#define GUARD_MS      10000 /* added to the budget of the keeper */
-#define IN_FLIGHT_MAX 4096
+#define LINGER_MS 250   /* between EOF and the exit that usually follows EOF */
+#define GUARD_MS  10000 /* added to the budget of the keeper */
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
 
@@ -79,8 +84,9 @@ static const unsigned followers[] = {
 	[KILLICK_HANDSHAKING] = 1 << KILLICK_READY | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
 	[KILLICK_READY] = 1 << KILLICK_DRAINING | 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
 	[KILLICK_DRAINING] = 1 << KILLICK_STOPPING | 1 << KILLICK_GONE,
-	[KILLICK_STOPPING] = 1 << KILLICK_GONE,
+	[KILLICK_STOPPING] = 1 << KILLICK_GONE | 1 << KILLICK_RESTING,
 	[KILLICK_GONE] = 1 << KILLICK_IDLE,
+	[KILLICK_RESTING] = 1 << KILLICK_IDLE | 1 << KILLICK_GONE,
 };
 
 static const char *const server_event_names[] = {
@@ -88,6 +94,7 @@ static const char *const server_event_names[] = {
 	[EV_SHOOK] = "handshake", [EV_REFUSED] = "refused", [EV_EOF] = "eof",
 	[EV_LOST] = "lost",       [EV_BACK] = "back",       [EV_ENDED] = "ended",
 	[EV_LEAVING] = "leaving", [EV_LEFT] = "left",       [EV_TIME] = "time",
+	[EV_ORDER] = "order",
 };
 
 static bool is_starting(enum killick_state state)
@@ -113,6 +120,8 @@ static void server_go(struct server *sv, enum killick_state to, int64_t deadline
 	else if (deadline_ms == NO_DEADLINE)
 		loop_timer_stop(sv->k->loop, &sv->timer);
 	relay_state(sv);
+	if (sv->k->watcher)
+		sv->k->watcher->on_state(sv->k->watcher_ctx, sv);
 }
 
 /* --- start --- */
@@ -121,10 +130,10 @@ static void server_want(struct server *sv)
 {
 	int64_t wait_ms = server_backoff_ms(sv);
 
-	if (sv->state == KILLICK_GONE)
+	if (sv->state == KILLICK_GONE || sv->state == KILLICK_RESTING)
 		server_go(sv, KILLICK_IDLE, NO_DEADLINE);
 	assert(sv->state == KILLICK_IDLE && !sv->link && !sv->client);
-	if (ring_is_in(&sv->in_queue) || sv->timer.slot)
+	if (ring_is_in(&sv->in_queue) || sv->timer.slot || sv->awaits)
 		return;
 	if (wait_ms > 0)
 		loop_timer_set(sv->k->loop, &sv->timer, wait_ms, on_time);
@@ -143,9 +152,13 @@ static void server_start(struct server *sv)
 	sv->pid = 0;
 	sv->level[0] = sv->link_id[0] = sv->tree[0] = '\0';
 	sv->ready_us = sv->stop_us = 0;
+	sv->wakes += sv->why == ENDING_REST;
 	sv->why = ENDING_NOT_YET;
 	sv->failed_client = sv->deaf = sv->lost = sv->shook = false;
-	sv->has_ended = false;
+	sv->has_ended = sv->over_limit = false;
+	toolcache_drop(&sv->tools); /* kept while the server rested */
+	if (survey_is_wanted(sv))
+		server_identify(sv);
 	sv->started_us = loop_now_us();
 	sv->starts++;
 	sv->tried = true;
@@ -165,8 +178,9 @@ static void server_start(struct server *sv)
 	sv->alive_us = sv->started_us;
 	server_go(sv, KILLICK_STARTING, server_start_wait_ms(sv));
 	server_open_client(sv);
+	replay_begin(sv);
 	RING_EACH(r, &sv->parked)
-		call_unpark(CONTAINER_OF(r, struct killick_call, in_park));
+		parked_of(r)->begin(parked_of(r));
 	assert(ring_is_empty(&sv->parked));
 }
 
@@ -182,6 +196,9 @@ static void server_ready(struct server *sv)
 	server_go(sv, KILLICK_READY, NO_DEADLINE);
 	RING_EACH(r, &sv->leases)
 		lease_settle(CONTAINER_OF(r, struct lease, on_server), false);
+	survey_begin(sv);
+	rest_arm(sv);
+	orders_on_ready(sv);
 }
 
 /* --- end --- */
@@ -192,10 +209,11 @@ static void fail_client(struct server *sv, int code, const char *text)
 	if (!sv->client || sv->failed_client)
 		return;
 	sv->failed_client = true;
+	gate_fail(sv, NULL, code, text);
 	client_fail(sv->client, code, text);
 }
 
-static void server_stop(struct server *sv, enum ending_why why, enum link_stop how)
+static void server_halt(struct server *sv, enum ending_why why, enum link_stop how)
 {
 	assert(sv->link && !sv->why);
 	sv->why = why;
@@ -212,13 +230,13 @@ static void server_stop(struct server *sv, enum ending_why why, enum link_stop h
 static void server_too_quiet(struct server *sv)
 {
 	server_error_quiet(sv);
-	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
+	server_halt(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
 
 static void server_too_slow(struct server *sv)
 {
 	server_error_slow(sv);
-	server_stop(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
+	server_halt(sv, ENDING_TIMEOUT, LINK_STOP_TERM);
 }
 
 /* The timer of a start: the deadline has passed, or the tree is checked once more. */
@@ -279,7 +297,24 @@ static void server_left(struct server *sv)
 		    last->why == ENDING_REFRESH ? "the server was removed or replaced by a refresh"
 						: "the session was closed");
 	if (!sv->why)
-		server_stop(sv, last->why, LINK_STOP_EOF);
+		server_halt(sv, last->why, LINK_STOP_EOF);
+}
+
+/* The server is to be ended by an order: open calls end now. */
+static void server_obey(struct server *sv)
+{
+	static const char *const texts[] = {
+		[ENDING_REST] = "rests",
+		[ENDING_STOP] = "was stopped on request",
+		[ENDING_RESTART] = "was restarted on request",
+	};
+	char text[160];
+
+	assert(sv->ordered >= ENDING_REST);
+	snprintf(text, sizeof(text), "server '%s' %s", sv->recipe.name, texts[sv->ordered]);
+	if (!sv->why) /* a server that closed its stdout is being ended already */
+		server_halt(sv, sv->ordered, LINK_STOP_EOF);
+	fail_client(sv, KILLICK_ERR_EXITED, text);
 }
 
 /* The keeper did not answer within its budget, nor after SIGKILL. The ending says that the outcome
@@ -306,7 +341,7 @@ static void server_escalate(struct server *sv)
 	case STOP_LINGER:
 		server_error_closed(sv);
 		fail_client(sv, sv->error.code, sv->error.text);
-		server_stop(sv, ENDING_EXIT, LINK_STOP_EOF);
+		server_halt(sv, ENDING_EXIT, LINK_STOP_EOF);
 		break;
 	case STOP_ASKED:
 		sv->stop = STOP_FORCED;
@@ -319,13 +354,28 @@ static void server_escalate(struct server *sv)
 	}
 }
 
+/* The server has ended because of an order. This is no failure: the next use starts it again, at
+ * once. */
+static void server_ordered_end(struct server *sv)
+{
+	server_error_clear(sv);
+	server_forgive(sv);
+	sv->rests += sv->why == ENDING_REST;
+	server_go(sv, sv->why == ENDING_REST ? KILLICK_RESTING : KILLICK_GONE, NO_DEADLINE);
+	attach_release(sv, false);
+	orders_on_end(sv);
+	if (sv->active > 0 && (sv->why == ENDING_RESTART || !ring_is_empty(&sv->parked)))
+		server_want(sv);
+}
+
 /* The tree is gone: free its client and its link. */
 static void server_end(struct server *sv)
 {
 	fail_client(sv, sv->error.code, sv->error.text);
 	client_free(sv->client);
 	sv->client = NULL;
-	toolcache_drop(&sv->tools);
+	if (sv->why != ENDING_REST)
+		toolcache_drop(&sv->tools);
 	if (sv->link) {
 		sv->bytes_out += sv->link->written;
 		link_free(sv->link);
@@ -334,6 +384,13 @@ static void server_end(struct server *sv)
 	relay_stderr_close(sv);
 	RING_EACH(r, &sv->leases)
 		asks_orphan(CONTAINER_OF(r, struct lease, on_server));
+	loop_timer_stop(sv->k->loop, &sv->rest);
+	if (sv->k->pool.blocked)
+		pool_look(sv->k);
+	if (server_is_ordered(sv) && sv->holders > 0) {
+		server_ordered_end(sv);
+		return;
+	}
 	server_go(sv, KILLICK_GONE, NO_DEADLINE);
 	server_gone(sv);
 }
@@ -342,7 +399,8 @@ static void server_end(struct server *sv)
  * report it, and start the server again if necessary. */
 static void server_gone(struct server *sv)
 {
-	bool no_way = sv->lost && !sv->has_ended; /* not started: no connection */
+	/* not started: no connection, or a limit is reached */
+	bool no_way = (sv->lost && !sv->has_ended) || sv->over_limit;
 	struct killick_error e = sv->error;
 
 	assert(sv->state == KILLICK_GONE && !sv->link && !sv->client);
@@ -363,41 +421,48 @@ static void server_gone(struct server *sv)
 		server_count_failure(sv);
 	RING_EACH(r, &sv->leases)
 		lease_settle(CONTAINER_OF(r, struct lease, on_server), true);
+	attach_release(sv, true);
+	orders_on_failure(sv);
 	if (no_way || server_refuses(sv, &e) < 0) {
 		if (sv->broken)
 			relay_warning(sv, e.text);
-		RING_EACH(r, &sv->parked)
-			call_fail_parked(CONTAINER_OF(r, struct killick_call, in_park), e.code,
-					 e.text);
+		parked_fail(&sv->parked, NULL, e.code, e.text);
 	}
 	if (!sv->broken && sv->active > 0 &&
 	    (sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked)))
 		server_want(sv);
 }
 
-/* The last step: pass the ending to the leases that wait for it, and free the server. */
-static void server_free(struct server *sv)
+/* A limit did not let the server start in time. */
+static void server_over_limit(struct server *sv)
 {
-	assert(sv->state == KILLICK_GONE && sv->holders == 0 && ring_is_empty(&sv->parked));
-	assert(!sv->link && !sv->client && sv->stderr_fd < 0);
-	RING_EACH(r, &sv->leases) {
-		struct lease *l = CONTAINER_OF(r, struct lease, on_server);
-		const struct ending never_ran = { .exit_code = -1,
-						  .why = l->why,
-						  .proof = LINK_PROOF_NEVER };
+	char limit[120];
 
-		lease_over(l, sv->has_ended ? &sv->ending : &never_ran);
+	pool_dequeue(sv->k, sv);
+	sv->over_limit = true;
+	server_error_limit(sv, limits_name(sv, limit, sizeof(limit)));
+	server_go(sv, KILLICK_GONE, NO_DEADLINE);
+	server_gone(sv);
+}
+
+/* The events that change nothing. */
+static bool server_ignores(enum killick_state state, enum server_event ev)
+{
+	switch (STATE(state, ev)) {
+	case STATE(KILLICK_STARTING, EV_USE): /* the server runs or is being started */
+	case STATE(KILLICK_HANDSHAKING, EV_USE):
+	case STATE(KILLICK_READY, EV_USE):
+	case STATE(KILLICK_STOPPING, EV_USE):     /* server_gone looks for parked calls */
+	case STATE(KILLICK_STOPPING, EV_STARTED): /* too late: the end has begun */
+	case STATE(KILLICK_STOPPING, EV_SHOOK):
+	case STATE(KILLICK_STOPPING, EV_REFUSED):
+	case STATE(KILLICK_STOPPING, EV_EOF):
+	case STATE(KILLICK_STOPPING, EV_LOST): /* the deadline of the stop stays valid */
+	case STATE(KILLICK_STOPPING, EV_BACK):
+		return true;
+	default:
+		return false;
 	}
-	assert(ring_is_empty(&sv->leases));
-	loop_timer_stop(sv->k->loop, &sv->timer);
-	ring_remove(&sv->in_pool);
-	ending_done(&sv->ending);
-	tail_done(&sv->tail);
-	if (sv->site)
-		site_leave(sv->site);
-	recipe_done(&sv->recipe);
-	free(sv->stderr_file);
-	free(sv);
 }
 
 void server_step(struct server *sv, enum server_event ev)
@@ -406,10 +471,14 @@ void server_step(struct server *sv, enum server_event ev)
 	switch (STATE(sv->state, ev)) {
 	case STATE(KILLICK_IDLE, EV_USE):
 	case STATE(KILLICK_GONE, EV_USE):
+	case STATE(KILLICK_RESTING, EV_USE):
 		server_want(sv);
 		break;
-	case STATE(KILLICK_IDLE, EV_TIME): /* the back-off has passed */
-		pool_enqueue(sv->k, sv);
+	case STATE(KILLICK_IDLE, EV_TIME): /* the back-off has passed, or the wait for a limit */
+		if (ring_is_in(&sv->in_queue))
+			server_over_limit(sv);
+		else
+			pool_enqueue(sv->k, sv);
 		break;
 	case STATE(KILLICK_IDLE, EV_PLACE):
 		server_start(sv);
@@ -427,12 +496,12 @@ void server_step(struct server *sv, enum server_event ev)
 		break;
 	case STATE(KILLICK_STARTING, EV_REFUSED):
 	case STATE(KILLICK_HANDSHAKING, EV_REFUSED):
-		server_stop(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
+		server_halt(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
 		break;
 	case STATE(KILLICK_STARTING, EV_LOST): /* not known how much of the handshake arrived */
 	case STATE(KILLICK_HANDSHAKING, EV_LOST):
 		sv->lost = true;
-		server_stop(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
+		server_halt(sv, ENDING_HANDSHAKE, LINK_STOP_EOF);
 		fail_client(sv, sv->error.code, sv->error.text);
 		break;
 	case STATE(KILLICK_READY, EV_LOST):
@@ -461,8 +530,16 @@ void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_STOPPING, EV_LEFT):
 		server_left(sv);
 		break;
+	case STATE(KILLICK_RESTING, EV_LEFT):
+		server_go(sv, KILLICK_GONE, 0);
+		break;
 	case STATE(KILLICK_GONE, EV_LEFT):
 		loop_timer_set(sv->k->loop, &sv->timer, 0, on_time);
+		break;
+	case STATE(KILLICK_STARTING, EV_ORDER):
+	case STATE(KILLICK_HANDSHAKING, EV_ORDER):
+	case STATE(KILLICK_READY, EV_ORDER):
+		server_obey(sv);
 		break;
 	case STATE(KILLICK_STARTING, EV_EOF):
 	case STATE(KILLICK_HANDSHAKING, EV_EOF):
@@ -483,111 +560,16 @@ void server_step(struct server *sv, enum server_event ev)
 	case STATE(KILLICK_GONE, EV_TIME):
 		server_free(sv);
 		break;
-	case STATE(KILLICK_STARTING, EV_USE): /* the server runs or is being started */
-	case STATE(KILLICK_HANDSHAKING, EV_USE):
-	case STATE(KILLICK_READY, EV_USE):
-	case STATE(KILLICK_STOPPING, EV_USE):     /* server_gone looks for parked calls */
-	case STATE(KILLICK_STOPPING, EV_STARTED): /* too late: the end has begun */
-	case STATE(KILLICK_STOPPING, EV_SHOOK):
-	case STATE(KILLICK_STOPPING, EV_REFUSED):
-	case STATE(KILLICK_STOPPING, EV_EOF):
-	case STATE(KILLICK_STOPPING, EV_LOST): /* the deadline of the stop stays valid */
-	case STATE(KILLICK_STOPPING, EV_BACK):
-		break;
 	default:
-		assert(false); /* an event that cannot come in this state */
+		assert(server_ignores(sv->state, ev)); /* else the event cannot come here */
 	}
 }
 
 /* --- for other files --- */
 
-struct server *server_new(struct killick *k, const struct config_server *cs, unsigned grace_ms,
-			  unsigned answers, const char *label)
+void server_begin_wait(struct server *sv)
 {
-	struct server *sv = mem_grow(NULL, 1, sizeof(*sv));
-
-	assert(!cs->disabled && !cs->problem && !cs->recipe.environment == !cs->place);
-	*sv = (struct server){
-		.k = k,
-		.number = ++k->last_number,
-		.state = KILLICK_IDLE,
-		.era = cs->era,
-		.answers = answers,
-		.shared = cs->shared,
-		.stderr_fd = -1,
-		.spec = { .name = k->client_name,
-			  .version = k->client_version,
-			  .answers = answers,
-			  .message_limit = k->message_limit,
-			  .max_in_flight = IN_FLIGHT_MAX },
-	};
-	memcpy(sv->fingerprint, cs->fingerprint, sizeof(sv->fingerprint));
-	sv->recipe = recipe_copy(&cs->recipe);
-	sv->recipe.session = mem_dup(label);
-	sv->recipe.grace_ms = grace_ms;
-	sv->recipe.keeper = k->keeper;
-	sv->recipe.write_limit = k->message_limit;
-	if (cs->place)
-		sv->site = site_use(k, cs->place);
-	server_adjust(sv, cs);
-	ring_init(&sv->leases);
-	ring_init(&sv->parked);
-	ring_add(&k->pool.servers, &sv->in_pool);
-	return sv;
-}
-
-bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers)
-{
-	return sv->shared == cs->shared && sv->era == cs->era && sv->answers == answers &&
-	       strcmp(sv->fingerprint, cs->fingerprint) == 0;
-}
-
-void server_adjust(struct server *sv, const struct config_server *cs)
-{
-	sv->startup_ms = cs->startup_ms;
-	sv->idle_ms = cs->idle_ms;
-	sv->restart = cs->restart;
-	free(sv->stderr_file); /* used at the next start */
-	sv->stderr_file = mem_dup(cs->stderr_file);
-}
-
-int server_use(struct server *sv, struct killick_error *e)
-{
-	int r = server_refuses(sv, e);
-
-	assert(sv->active > 0);
-	if (r == 0 && sv->lost && sv->state == KILLICK_READY)
-		r = error_set(e, KILLICK_ERR_LOST, "%s", sv->error.text);
-	if (r == 0)
-		server_step(sv, EV_USE);
-	return r;
-}
-
-bool server_has_client(const struct server *sv)
-{
-	return sv->client && !sv->failed_client && sv->state != KILLICK_STOPPING;
-}
-
-void server_check(struct server *sv)
-{
-	int r = server_has_client(sv) ? link_write(sv->link, "", 0) : 0;
-
-	if (r != -EPIPE && r != -ESTALE)
-		return;
-	sv->deaf = true;
-	server_step(sv, EV_EOF);
-}
-
-void server_unleased(struct server *sv)
-{
-	assert(sv->active == 0);
-	if (sv->holders == 0)
-		server_step(sv, EV_LEFT);
-	else if (sv->state == KILLICK_READY) /* in other states there is nothing to drain */
-		server_step(sv, EV_LEAVING);
-}
-
-void server_place(struct server *sv)
-{
-	server_step(sv, EV_PLACE);
+	assert(sv->state == KILLICK_IDLE && ring_is_in(&sv->in_queue));
+	if (!sv->timer.slot)
+		loop_timer_set(sv->k->loop, &sv->timer, sv->startup_ms, on_time);
 }

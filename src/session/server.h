@@ -23,14 +23,19 @@
 #include "link/link.h"
 #include "mcp/client.h"
 #include "config/config.h"
+#include "session/catalogue.h"
+#include "session/gate.h"
 #include "session/report.h"
+#include "session/share.h"
 #include "base/ring.h"
 #include "link/recipe.h"
+#include "session/tally.h"
 #include "session/toolcache.h"
 #include "base/tail.h"
 
 struct lease;
 struct site;
+struct survey;
 
 enum server_event {
 	EV_USE,     /* a lease needs the server */
@@ -45,6 +50,7 @@ enum server_event {
 	EV_LEAVING, /* every session is leaving, but calls may finish */
 	EV_LEFT,    /* no lease is left */
 	EV_TIME,    /* the deadline of the state has passed */
+	EV_ORDER,   /* end the server for the reason `ordered` */
 };
 
 /* In KILLICK_STOPPING: how far the end has come. */
@@ -68,19 +74,37 @@ struct server {
 	char fingerprint[FINGERPRINT_SIZE];
 	enum config_era era;
 	unsigned answers; /* enum killick_answers: declared to the server */
-	bool shared;
+	bool shared;      /* other sessions may join */
+
+	/* sharing: attach.c, survey.c */
+	bool hub; /* made for a session with a sink */
+	enum config_share word;
+	enum config_stateful stateful;
+	unsigned max_instances;
+	struct share_verdict verdict; /* of a server of the hub, or one that may rest */
+	bool asked;                   /* the server has sent a request of its own */
+	struct metadata program;      /* as in struct share_key */
+	char key[CATALOGUE_KEY_SIZE], stamp[CATALOGUE_STAMP_SIZE]; /* in the catalogue */
+	struct server *awaits; /* not started before the verdict of this server is known; NULL: the
+				  server may start */
+	struct survey *survey[CATALOGUE_KINDS]; /* lists that are being read; NULL: none */
 
 	/* what a refresh may change */
 	int64_t startup_ms;
 	int64_t idle_ms; /* 0: the tree is not checked for signs of life */
 	enum config_restart restart;
 	char *stderr_file;
+	bool logs_all;
+	unsigned long long max_memory; /* of all processes of servers like this; 0: no limit */
+	int64_t rest_ms;               /* the server rests after this time without use; 0: never */
 
 	/* leases and calls that use the server */
 	struct ring leases; /* struct lease; the last one stays until the server has ended */
 	unsigned holders;   /* leases that have not left */
 	unsigned active;    /* leases that have not left and are not leaving */
-	struct ring parked; /* calls that wait until the server runs */
+	struct ring parked; /* struct parked: requests that wait until the server runs */
+	struct gate gate;   /* forwards (forward.h) in flight and in the queue */
+	struct tally tally; /* of forwards */
 
 	/* while the server runs */
 	struct link *link;
@@ -104,7 +128,20 @@ struct server {
 	struct own stderr_id;
 	struct buf stderr_part; /* the incomplete last line */
 
+	/* rest.c, order.c */
+	int64_t used_us; /* when the last request ended, or the server got ready */
+	struct loop_timer rest;
+	enum ending_why ordered; /* with EV_ORDER: ENDING_REST, ENDING_STOP or ENDING_RESTART */
+	struct ring orders;      /* struct server_order */
+
+	/* limits.c */
+	unsigned long long memory;      /* bytes of the tree at the last look */
+	unsigned long long last_memory; /* the same while the server ran last */
+	unsigned processes;
+	bool over_limit; /* the start failed because of a limit */
+
 	/* history */
+	unsigned rests, wakes;     /* wakes: starts after a rest */
 	unsigned starts, failures; /* failures: in a row */
 	unsigned backoff_ms;
 	bool tried;   /* the server was started; a refresh resets this */
@@ -126,20 +163,38 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers);
 /* Take over the settings that need no restart: times, restart, stderr. */
 void server_adjust(struct server *sv, const struct config_server *cs);
+/* The last step of the state machine: pass the ending to the leases that wait for it, and free the
+ * server. */
+void server_free(struct server *sv);
 
 /* Start the server if it does not run. KILLICK_OK: calls can be made, or parked until the server
  * runs; else an error that says why not. */
 int server_use(struct server *sv, struct killick_error *e);
 /* Does the client take calls now? */
 bool server_has_client(const struct server *sv);
+/* Can a list of tools be had now: from the server, or, while it rests, from the cache? */
+bool server_has_list(const struct server *sv);
 /* A call could not be written: check whether the server's stdin is closed. */
 void server_check(struct server *sv);
 /* `holders` or `active` became 0. */
 void server_unleased(struct server *sv);
+/* The server waits in the queue because of a limit: the start fails after startup_ms, counted from
+ * the first call. */
+void server_begin_wait(struct server *sv);
 /* The server's turn to start has come. */
 void server_place(struct server *sv);
 
-/* The only function that steps the state machine: for server_link.c. */
+/* Has the server ended, or does it end, because of EV_ORDER? */
+static inline bool server_is_ordered(const struct server *sv)
+{
+	return sv->why >= ENDING_REST && sv->why <= ENDING_RESTART;
+}
+/* How often the server was started again, without the starts after a rest. */
+static inline unsigned server_restarts(const struct server *sv)
+{
+	return sv->starts ? sv->starts - 1 - sv->wakes : 0;
+}
+/* The only function that steps the state machine: for server_link.c, rest.c and order.c. */
 void server_step(struct server *sv, enum server_event ev);
 /* server_link.c: open a link in the environment of the server, never in another place. 0, or -errno
  * with a sentence: -ENOTCONN while the connection to the environment is lost. */
@@ -151,6 +206,11 @@ int64_t server_start_wait_ms(const struct server *sv);
 /* Has the tree of a starting server done something since the last call? True also if the tree
  * cannot be checked. */
 bool server_is_alive(struct server *sv);
+
+/* attach.c: `answers` was set: set `key` and `stamp`. */
+void server_identify(struct server *sv);
+/* survey.c: the server has sent a request of its own. */
+void server_note_ask(struct server *sv);
 
 /* server_error.c: set `error`, to a sentence or to "server 'NAME' " and the rest of a sentence. */
 void server_error_clear(struct server *sv);
@@ -166,6 +226,8 @@ void server_error_not_started(struct server *sv, const char *why);
 void server_error_quiet(struct server *sv);
 void server_error_slow(struct server *sv);
 void server_error_broken(struct server *sv);
+/* No room for the server within startup_ms. */
+void server_error_limit(struct server *sv, const char *limit);
 /* The server has closed its stdin or stdout and kept running. */
 void server_error_closed(struct server *sv);
 

@@ -89,6 +89,14 @@ void server_error_slow(struct server *sv)
 			(double)sv->startup_ms / 1000);
 }
 
+void server_error_limit(struct server *sv, const char *limit)
+{
+	server_error_of(sv, KILLICK_ERR_BUSY,
+			"was not started within %.3g s, because of %s, and no other server could "
+			"rest; end sessions that are not needed, or raise the limit",
+			(double)sv->startup_ms / 1000, limit);
+}
+
 void server_error_closed(struct server *sv)
 {
 	int code = sv->ready_us ? KILLICK_ERR_EXITED : KILLICK_ERR_START;

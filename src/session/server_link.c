@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "remote/environment.h"
+#include "session/pool.h"
 #include "session/relay.h"
 #include "session/runtime.h"
 #include "session/server.h"
+#include "session/session.h"
 #include "session/site.h"
+#include "session/survey.h"
 
 #define PROBE_MAX_MS 5000
 #define LIFE_MS      1000 /* how often a starting tree is checked */
@@ -82,11 +85,27 @@ static void server_link_on_ready(void *ctx, const struct err *e)
 	server_step(sv, e ? EV_REFUSED : EV_SHOOK);
 }
 
+static void server_link_on_note(void *ctx, enum killick_event_kind kind, void *owner,
+				struct json params)
+{
+	survey_on_changed(ctx, kind);
+	relay_note(ctx, kind, owner, params);
+}
+
+static bool server_link_on_ask(void *ctx, void *owner, uint64_t id, const char *method,
+			       struct json params)
+{
+	server_note_ask(ctx);
+	return relay_ask(ctx, owner, id, method, params);
+}
+
 static const struct client_events client_events = {
 	.on_ready = server_link_on_ready,
-	.on_note = relay_note,
-	.on_ask = relay_ask,
-	.on_warning = relay_warning,
+	.on_note = server_link_on_note,
+	.on_other = relay_other,
+	.on_ask = server_link_on_ask,
+	.on_ask_over = relay_ask_over,
+	.on_warning = relay_odd,
 };
 
 /* --- to open the link and the client --- */
@@ -114,10 +133,22 @@ static void choose_era(struct server *sv)
 		sv->era == CONFIG_AUTO && eras_get(&sv->k->eras, sv->fingerprint, &sv->spec.era);
 }
 
+/* The first session decides: the servers of the hub are not shared with sessions of a host. */
+static enum client_logs choose_logs(const struct server *sv)
+{
+	struct ring *first = ring_first(&sv->leases);
+	const struct lease *l = CONTAINER_OF(first, struct lease, on_server);
+
+	if (!first || !l->session->sink)
+		return CLIENT_LOGS_LEVELS;
+	return lease_config(l)->logs_all ? CLIENT_LOGS_ALL : CLIENT_LOGS_OWN;
+}
+
 void server_open_client(struct server *sv)
 {
 	choose_era(sv);
 	sv->spec.probe_ms = sv->startup_ms / 3 < PROBE_MAX_MS ? sv->startup_ms / 3 : PROBE_MAX_MS;
+	sv->spec.logs = choose_logs(sv);
 	sv->client = client_new(sv->k->loop, sv->link, &sv->spec, &client_events, sv);
 }
 

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "base/trace.h"
 #include "os/env.h"
 #include "session/ask.h"
@@ -65,7 +66,11 @@ void job_finish(struct job *j)
 		j->report = report_new(&j->endings, j->began_us);
 	if (j->for_runtime)
 		endings_move(&k->endings, &j->endings);
-	if (j->outcome) {
+	if (j->on_finished) {
+		j->on_finished(j);
+		killick_report_free(j->report);
+		job_free(j);
+	} else if (j->outcome) {
 		*j->outcome = (struct outcome){ .session = j->session,
 						.report = j->report,
 						.error = j->error };
@@ -139,6 +144,9 @@ static int keep_only(struct config *c, const char *name, struct killick_error *e
 int session_read_config(const struct config_from *from, struct config *out, struct killick_error *e)
 {
 	AUTO(env_done) struct env env = env_read();
+	const struct config_source src = { .file = from->file,
+					   .environ_ = from->user_env ? from->user_env : env.list,
+					   .cwd = from->user_cwd };
 	struct err why = ERR_INIT;
 	int r;
 
@@ -148,10 +156,10 @@ int session_read_config(const struct config_from *from, struct config *out, stru
 	if (from->command && !from->command[0])
 		return error_set(e, KILLICK_ERR_USAGE, "the command is empty");
 	if (from->text)
-		r = config_parse(from->text, strlen(from->text),
-				 &(struct config_source){ .environ_ = env.list }, out, &why);
+		r = config_parse(from->text, strlen(from->text), &src, out, &why);
 	else if (from->file)
-		r = config_read(from->file, env.list, out, &why);
+		r = from->user_cwd ? config_load(&src, out, &why)
+				   : config_read(from->file, src.environ_, out, &why);
 	else
 		r = config_command("server", from->command, env.list, out, &why);
 	if (r == 0 && from->command) {
@@ -198,6 +206,8 @@ void session_free(struct killick_session *s)
 	names_done(&s->names);
 	free(s->label);
 	free(s->only);
+	strings_free(s->user_env);
+	free(s->user_cwd);
 	free(s);
 }
 
@@ -236,7 +246,9 @@ void session_blame(const struct lease *l, struct killick_error *e)
 	const char *text = l->server ? l->server->error.text : l->error;
 
 	assert(l->failed && text);
-	error_set(e, KILLICK_ERR_START, "a required server failed: %s", text);
+	/* of a session with one server, such as that of a command, the user required nothing */
+	error_set(e, KILLICK_ERR_START, "%s%s",
+		  l->session->count > 1 ? "a required server failed: " : "", text);
 }
 
 /* Begin to close: end every refresh and give back every lease. job, which may be NULL, gets the
@@ -270,6 +282,15 @@ void session_close(struct killick_session *s, struct job *job)
 		begin_close(s, job, s->drain_ms);
 	else if (s->state == SESSION_CLOSED && job)
 		job_finish(job);
+}
+
+void session_release(struct killick_session *s)
+{
+	assert(s->held);
+	session_pin(s);
+	s->held = false;
+	session_close(s, NULL);
+	session_unpin(s);
 }
 
 static void finish_close(struct killick_session *s)
@@ -352,17 +373,23 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 	const struct killick_session_options *o = &spec->o;
 	struct killick_session *s = mem_grow(NULL, 1, sizeof(*s));
 
+	assert(!spec->sink || (!spec->handlers.on_event && !spec->handlers.on_ask));
 	*s = (struct killick_session){
 		.k = k,
 		.number = ++k->last_number,
 		.state = SESSION_OPENING,
 		.label = o->label && *o->label ? mem_dup(o->label) : NULL,
 		.only = mem_dup(o->only),
+		.user_env = strings_copy(o->user_env),
+		.user_cwd = mem_dup(o->user_cwd),
 		.wait = o->wait,
 		.grace_ms = o->grace_ms ? o->grace_ms : GRACE_MS,
 		.drain_ms = o->drain_ms,
 		.startup_ms = o->startup_ms,
 		.handlers = spec->handlers,
+		.sink = spec->sink,
+		.sink_ctx = spec->sink_ctx,
+		.lazy = spec->lazy,
 		.features = features_of(spec),
 		.names = NAMES_INIT,
 	};
@@ -371,6 +398,8 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 	ring_init(&s->calls);
 	ring_init(&s->asks);
 	ring_add(&k->sessions, &s->in_runtime);
+	if (s->sink)
+		catalogue_use_files(&k->catalogue, k->loop);
 	k->open_sessions++;
 	return s;
 }
@@ -380,6 +409,8 @@ struct job *session_begin(struct killick *k, const struct session_spec *spec, st
 	struct killick_session *s = session_new(k, spec);
 	struct job *j = job_new(s, JOB_OPEN);
 
+	s->max_servers = c->max_servers;
+	s->max_memory = c->max_memory;
 	ring_add(&s->jobs, &j->in_session);
 	s->table = mem_grow(NULL, c->count, sizeof(struct lease *));
 	for (; s->count < c->count; s->count++) {

@@ -21,22 +21,32 @@
 #include "session/report.h"
 #include "base/ring.h"
 #include "session/runtime.h"
+#include "session/sink.h"
 
 enum session_state { SESSION_OPENING, SESSION_OPEN, SESSION_CLOSING, SESSION_CLOSED };
 extern const char *const session_state_names[];
+
+struct session_sink;
 
 struct killick_session {
 	struct killick *k;
 	unsigned number; /* for traces */
 	struct ring in_runtime;
 	/* set once */
-	char *label; /* NULL: none */
-	char *only;  /* NULL: all servers of the config */
+	char *label;     /* NULL: none */
+	char *only;      /* NULL: all servers of the config */
+	char **user_env; /* of the program that the session is for; NULL: the host's */
+	char *user_cwd;  /* the same */
 	enum killick_wait wait;
 	unsigned grace_ms, drain_ms;
 	unsigned startup_ms; /* 0: as the config says */
 	struct killick_handlers handlers;
-	unsigned features; /* enum killick_answers: declared to servers */
+	const struct session_sink *sink; /* of the hub; NULL: a session of a host */
+	void *sink_ctx;
+	bool lazy;
+	unsigned features;             /* enum killick_answers: declared to servers */
+	unsigned max_servers;          /* servers that run at the same time; 0: no limit */
+	unsigned long long max_memory; /* bytes of their trees; 0: no limit */
 
 	enum session_state state;
 	struct loop_timer turn; /* session_advance is due */
@@ -85,6 +95,10 @@ struct job {
 	killick_ended_fn on_ended;
 	void *ctx;
 	bool for_runtime;
+	/* For the hub, in place of the above: called in the loop when the job is over; the receiver
+	 * takes `report` by setting it to NULL. The job is freed afterwards. After an open that
+	 * failed (error.code) the session must not be used any more. */
+	void (*on_finished)(struct job *j);
 };
 
 struct job *job_new(struct killick_session *s, enum job_kind kind);
@@ -98,6 +112,10 @@ void job_tell(struct job *j, struct outcome *out);
 struct session_spec {
 	struct killick_session_options o; /* o.handlers is not used; `handlers` replaces it */
 	struct killick_handlers handlers;
+	/* For the hub: the sink gets the events of the session. NULL: the handlers get them. */
+	const struct session_sink *sink; /* borrowed; must outlive the session */
+	void *sink_ctx;
+	bool lazy; /* a server whose catalogue is known is started by its first use */
 };
 /* Make a session and begin to open it; the job is done when the session is open. The servers are
  * moved out of the config. */
@@ -107,6 +125,12 @@ void session_poke(struct killick_session *s);
 /* Begin to close, unless the close has begun already; job, which may be NULL, is done when the
  * session is closed. */
 void session_close(struct killick_session *s, struct job *job);
+/* Begin a refresh: *out is done when the servers of c, which is moved out, have replaced those of
+ * the session. KILLICK_ERR_CLOSED: the session is not open. */
+int session_refresh(struct killick_session *s, struct config *c, struct job **out,
+		    struct killick_error *e);
+/* The handle is not used any more; the session is closed if it is open, and freed soon. */
+void session_release(struct killick_session *s);
 /* Is every server that the session waits for ready or failed? */
 bool session_is_settled(const struct killick_session *s);
 /* The first required server that failed; NULL: none. */
@@ -129,6 +153,8 @@ struct config_from {
 	char *const *command;
 	const char *only;        /* use only this server; NULL: all servers */
 	struct config_more more; /* env and cwd: of the command; startup_ms: of all servers */
+	char *const *user_env;   /* as in killick_session_options */
+	const char *user_cwd;
 };
 int session_read_config(const struct config_from *from, struct config *out,
 			struct killick_error *e);

@@ -16,14 +16,8 @@
 #include "session/call.h"
 #include "session/event.h"
 #include "session/pool.h"
+#include "session/server.h"
 #include "session/session.h"
-
-/* No model can use more tools, and to make names for a million tools would delay the other
- * servers. */
-#define NAMED_MAX 10000
-/* A tool with a longer name gets no qualified name, because all names are kept in memory. The
- * protocol allows 128. */
-#define TOOL_NAME_MAX 1024
 
 /* Add the names of the tools of a server to the names of the session, unless the lease is leaving,
  * because a new server may have this name already. If out is not NULL, the tools that may be used
@@ -87,6 +81,20 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out)
 	return 0;
 }
 
+void tools_keep(struct lease *l, const struct client_result *r, uint64_t drops)
+{
+	struct server *sv = l->server;
+	struct client_facts facts;
+	int64_t for_ms;
+
+	client_facts(sv->client, &facts);
+	if (facts.era == ERA_MODERN)
+		for_ms = r->ttl_ms;
+	else
+		for_ms = facts.tells_tools ? TOOLCACHE_UNTIL_CHANGED : 0;
+	toolcache_put(&sv->tools, r->json, for_ms, drops);
+}
+
 /* Append an item with its name replaced by the qualified name. */
 static int add_item(struct buf *out, struct json item, struct json name, const char *qualified)
 {
@@ -100,11 +108,10 @@ static int add_item(struct buf *out, struct json item, struct json name, const c
 	return buf_add(out, item.at + after, item.len - after);
 }
 
-static int tools_add_items(struct buf *out, const struct names *names,
-			   const struct killick_result *list, bool *first)
+int tools_add_items(struct buf *out, const struct names *names, const char *server,
+		    struct json items, bool *first)
 {
-	struct json all = { .at = killick_result_json(list, &all.len) };
-	struct json_iter it = json_iter(json_get(all, "tools"));
+	struct json_iter it = json_iter(items);
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < NAMED_MAX && json_each(&it); i++) {
@@ -113,7 +120,7 @@ static int tools_add_items(struct buf *out, const struct names *names,
 		const char *qualified = NULL;
 
 		if (json_string(name, &tool))
-			qualified = names_of(names, killick_result_server(list), tool);
+			qualified = names_of(names, server, tool);
 		if (!qualified) /* the name is too long, or the server was removed meanwhile */
 			continue;
 		r = *first ? 0 : buf_adds(out, ",");
@@ -129,8 +136,13 @@ int tools_of_all(struct killick_session *s, const struct part *parts, size_t cou
 	bool first = true;
 	int r = buf_adds(out, "{\"tools\":[");
 
-	for (size_t i = 0; i < count && r == 0; i++)
-		if (killick_result_code(parts[i].result) == 0)
-			r = tools_add_items(out, &s->names, parts[i].result, &first);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		const struct killick_result *list = parts[i].result;
+		struct json all = { .at = killick_result_json(list, &all.len) };
+
+		if (killick_result_code(list) == 0)
+			r = tools_add_items(out, &s->names, killick_result_server(list),
+					    json_get(all, "tools"), &first);
+	}
 	return r == 0 ? buf_adds(out, "]}") : r;
 }

@@ -278,7 +278,7 @@ void zoo_begin(const char *mode, int argc, char **argv)
 	const char *life = getenv("ZOO_LIFE_MS");
 	long life_ms = life ? atol(life) : ZOO_LIFE_MS;
 	bool harmless = !strcmp(mode, "plain") || !strcmp(mode, "mcp"); /* fork nothing unasked */
-	long max_ms = harmless ? 600000 : ZOO_LIFE_MAX_MS;
+	long max_ms = harmless ? 7200000 : ZOO_LIFE_MAX_MS;
 
 	deadline_ns =
 		now_ns() + 1000000LL * (life_ms > 0 && life_ms <= max_ms ? life_ms : ZOO_LIFE_MS);

@@ -10,7 +10,7 @@
  *
  * Environment: ZOO_FIFO names a FIFO that every process of the tree keeps open for writing, so its
  * reader gets a hang-up when the last process ends; once that name is removed, no process is forked
- * any more. ZOO_LIFE_MS shortens the 12 s (or lengthens them to 20 s, to ten minutes for the
+ * any more. ZOO_LIFE_MS shortens the 12 s (or lengthens them to 20 s, to two hours for the
  * harmless modes `plain` and `mcp`).
  *
  * The modes of src/zoo are those of `killick zoo`, which `killick demo` starts. The modes that only

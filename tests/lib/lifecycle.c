@@ -311,6 +311,54 @@ TEST(config_from_a_file_and_from_a_command)
 	lab_close(k);
 }
 
+/* Does the server have this variable, and this directory? */
+static void expect_environment(struct killick_session *s, const char *variable, const char *cwd)
+{
+	char path[64], text[8192], dir[256];
+	ssize_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", lab_pid(s, "zoo"));
+	f = fopen(path, "re");
+	OK(f);
+	n = (ssize_t)fread(text, 1, sizeof(text), f);
+	fclose(f);
+	OK(n > 0 && memmem(text, (size_t)n, variable, strlen(variable) + 1));
+	snprintf(path, sizeof(path), "/proc/%d/cwd", lab_pid(s, "zoo"));
+	n = readlink(path, dir, sizeof(dir) - 1);
+	OK(n > 0);
+	dir[n] = '\0';
+	STREQ(dir, cwd);
+}
+
+TEST(a_session_for_another_program_has_its_environment_and_directory)
+{
+	char *env[] = { (char *)"LAB_USER=1", (char *)"TZ=Asia/Tokyo", NULL };
+	struct lab_server server = { "zoo", .more = "\"env\":{\"LAB_GIVEN\":\"${LAB_USER}\"}" };
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.user_env = env, .user_cwd = "/usr");
+	struct killick_error e = { 0 };
+	struct killick *k = LAB();
+	struct killick_session *s;
+	char *config;
+
+	setenv("LAB_USER", "2", 1);
+	s = lab_session_with(k, SERVERS(server), &options);
+	expect_environment(s, "LAB_GIVEN=1", "/usr");
+	expect_environment(s, "TZ=Asia/Tokyo", "/usr");
+	server.more = "\"env\":{\"LAB_GIVEN\":\"${LAB_USER}0\"},\"cwd\":\"bin\"";
+	config = lab_config(SERVERS(server));
+	EQ(killick_session_refresh(s, config, NULL, NULL, &e), 0);
+	expect_environment(s, "LAB_GIVEN=10", "/usr/bin");
+	options.config = config;
+	options.user_cwd = "usr";
+	EQ(killick_session_open(k, &options, &s, &e), KILLICK_ERR_USAGE);
+	OK(strstr(e.text, "user_cwd"));
+	free(config);
+	lab_end(s);
+	lab_close(k);
+}
+
 TEST(the_environment_of_a_server)
 {
 	struct killick *k;

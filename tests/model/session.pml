@@ -3,7 +3,8 @@
  * What is modelled: the life of a server (src/session/server.c) with its process, which may exit, answer or stay silent
  * at any moment; the start time and the drain time, which may run out at any moment; leases of two sessions that open, call and
  * close in any order, also while the server starts; calls that are answered, cancelled, or ended by a close; a restart on
- * the next use. The keeper is taken at its word (keeper.pml): once asked to stop, the tree ends, and then the proof comes.
+ * the next use; a rest of the server while no call is with it, and a call that comes during the rest. The keeper is taken at
+ * its word (keeper.pml): once asked to stop, the tree ends, and then the proof comes.
  *
  * Mutants  REFCOUNT    the end waits until no call holds the server any more (what the issue trackers are full of)
  *          ANY_LEAVES  the first lease to go ends it, not the last
@@ -11,6 +12,8 @@
  *          LOST_CALL   a close forgets the calls of its session
  *          TWICE       an answer that comes after the cancellation is handed on, too
  *          LEAK_START  a close during the start forgets the process that is just being made
+ *          CUT         the server rests while it has a call
+ *          FORGETS     a call that comes during the rest ends with the old process
  */
 #define SESSIONS 2
 
@@ -28,6 +31,8 @@ bool open_call[SESSIONS];
 byte done_calls[SESSIONS]; /* times the call's result was given */
 bool mute;              /* it never answers */
 bool wire[SESSIONS];    /* the server has the request and may answer it */
+bool resting;           /* the server is ended because it is not used */
+bool cut;               /* a rest has ended a call */
 bool disturbed;         /* a session that did not close lost its server to another's close */
 
 #define no_leases (!lease[0] && !lease[1])
@@ -35,6 +40,11 @@ bool disturbed;         /* a session that did not close lost its server to anoth
 #define may_stop (no_leases && !wire[0] && !wire[1])
 #else
 #define may_stop no_leases
+#endif
+#ifdef CUT
+#define may_rest true
+#else
+#define may_rest (!wire[0] && !wire[1])
 #endif
 
 inline finish_call(s)
@@ -82,8 +92,21 @@ end:
 		fail_calls(); ask_to_stop()
 #endif
 	   }
+	/* nobody uses it: a rest */
+	:: atomic { state == READY && !no_leases && starts < 2 && may_rest ->
+		cut = cut || (wire[0] && open_call[0]) || (wire[1] && open_call[1]);
+		resting = true; ask_to_stop() }
+	/* a call that came meanwhile waits for the new process */
+	:: atomic { state == STOPPING && !process && resting && !no_leases ->
+		resting = false; state = IDLE;
+#ifdef FORGETS
+		cut = cut || open_call[0] || open_call[1];
+		fail_calls()
+#endif
+	   }
 	/* proved gone: asked for, or by itself */
-	:: atomic { state == STOPPING && !process -> state = GONE; fail_calls() }
+	:: atomic { state == STOPPING && !process && (!resting || no_leases) ->
+		resting = false; state = GONE; fail_calls() }
 	:: atomic { (state == STARTING || state == HANDSHAKING || state == READY) && !process ->
 		state = GONE; fail_calls() }
 	od
@@ -164,3 +187,5 @@ ltl closed_is_gone { [] ((all_closed && !someone_holds) -> !process) }
 ltl once { [] (done_calls[0] <= 1 && done_calls[1] <= 1) }
 ltl no_call_lost { [] ((closed[0] -> !open_call[0]) && (closed[1] -> !open_call[1])) }
 ltl undisturbed { [] !disturbed }
+/* A rest ends no call. */
+ltl uncut { [] !cut }

@@ -131,7 +131,9 @@ TEST(config_of_a_plain_server)
 	list_is(s->recipe.envp, DEFAULT_ENV);
 	OK(!s->recipe.cwd && !s->recipe.environment && s->recipe.contain == LEVEL_AUTO &&
 	   !s->stderr_file);
-	OK(!s->disabled && !s->required && !s->shared);
+	OK(!s->disabled && !s->required && s->share == CONFIG_SHARE_RULE);
+	OK(s->stateful == CONFIG_STATE_RULE && !s->logs_all && !s->rest_ms && !s->max_memory);
+	EQ(s->max_instances, 4);
 	OK(!s->enabled_tools && !s->disabled_tools);
 	EQ(s->era, CONFIG_LEGACY);
 	EQ(s->restart, RESTART_ON_USE);
@@ -164,7 +166,7 @@ TEST(config_of_all_keys)
 	STREQ(s->recipe.cwd, "/tmp");
 	EQ(s->startup_ms, 500);
 	EQ(s->tool_ms, 7000);
-	OK(s->required && s->shared && !s->disabled);
+	OK(s->required && s->share == CONFIG_SHARE_IDENTICAL && !s->disabled);
 	list_is(s->enabled_tools, "t|u");
 	list_is(s->disabled_tools, "u");
 	OK(!s->recipe.environment);
@@ -342,8 +344,15 @@ TEST(config_values_of_the_wrong_kind)
 		    "'enabledTools' must be an array of strings, found a string");
 	REFUSED_ONE("'exclude_tools': 1, 'excludeTools': [1]",
 		    "'excludeTools' must be an array of strings, found a number");
-	REFUSED_ONE("'share': 'always'", "'share' must be 'never' or 'identical', found 'always'");
-	REFUSED_ONE("'share': true", "'share' must be 'never' or 'identical', found a boolean");
+	REFUSED_ONE("'share': 'always'",
+		    "'share' must be 'never', 'identical' or 'auto', found 'always'");
+	REFUSED_ONE("'share': true",
+		    "'share' must be 'never', 'identical' or 'auto', found a boolean");
+	REFUSED_ONE("'stateful': 'no'", "'stateful' must be true or false, found a string");
+	REFUSED_ONE("'logs': 'none'", "'logs' must be 'own' or 'all', found 'none'");
+	REFUSED_ONE("'maxInstances': 0", "'maxInstances' must be a whole number from 1 to 1000000");
+	REFUSED_ONE("'maxMemory': '2X'", "'maxMemory' must be a number of bytes or a size such as "
+					 "\"512M\" or \"2G\"");
 	REFUSED_ONE("'era': 'old'", "'era' must be 'legacy', 'modern' or 'auto', found 'old'");
 	REFUSED_ONE("'restart': 'always'",
 		    "'restart' must be 'on-use', 'now' or 'never', found 'always'");
@@ -356,6 +365,60 @@ TEST(config_values_of_the_wrong_kind)
 	REFUSED_ONE("'environment': 'a\\u001b['", "'environment' must be a printable name");
 	REFUSED_ONE("'type': 1", "'type' must be a string, found a number");
 	REFUSED_ONE("'args': ['a\\u0000b']", "'args' has a NUL character in it");
+}
+
+TEST(idle_is_a_time_and_the_top_level_has_the_default)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} table[] = { { "90", 90000 },     { "0.25", 250 },    { "0", 0 },
+		      { "'90s'", 90000 },  { "'5m'", 300000 }, { "'1h'", 3600000 },
+		      { "'1.5m'", 90000 }, { "null", 0 },      { "'0s'", 0 } };
+	static const char *const wrong[] = { "-1",    "'5'",     "'5d'",  "'m'",          "true",
+					     "'.5s'", "'1..2s'", "'-1s'", "'366000000h'", "''" };
+	char members[64];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		snprintf(members, sizeof(members), "'idle': %s", table[i].text);
+		AUTO(config_done) struct config c = one(members);
+		EQ(c.servers[0].rest_ms, table[i].ms);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(members, sizeof(members), "'idle': %s", wrong[i]);
+		AUTO(config_done) struct config c = one(members);
+		OK(c.servers[0].refused && strstr(c.servers[0].problem, "'idle' must be"));
+	}
+	AUTO(config_done)
+	struct config all = good("{'idle': '2m', 'maxServers': 7, 'maxMemory': '1G', "
+				 "'mcpServers': {'a': {'command': 'x'}, "
+				 "'b': {'command': 'x', 'idle': 0}}}");
+	EQ(all.servers[0].rest_ms, 120000);
+	EQ(all.servers[1].rest_ms, 0);
+	EQ(all.max_servers, 7);
+	EQ(all.max_memory, 1u << 30);
+	REFUSED("{'idle': '5', 'mcpServers': {}}", "mcp.json:1: 'idle' must be a number of seconds "
+						   "or a time such as \"90s\", \"5m\" or "
+						   "\"1h\", of at most a year");
+	REFUSED("{'maxServers': 0, 'mcpServers': {}}",
+		"mcp.json:1: 'maxServers' must be a whole number from 1 to 1000000");
+	REFUSED("{'idle': 1, 'idle': 2, 'mcpServers': {}}", "mcp.json:1: 'idle' occurs twice");
+}
+
+TEST(keys_of_the_hub_are_read)
+{
+	AUTO(config_done)
+	struct config c =
+		one("'share': 'auto', 'stateful': false, 'maxInstances': 2, 'logs': 'all', "
+		    "'maxMemory': 1000000");
+	const struct config_server *s = c.servers;
+
+	EQ(s->share, CONFIG_SHARE_AUTO);
+	EQ(s->stateful, CONFIG_STATELESS);
+	EQ(s->max_instances, 2);
+	EQ(s->max_memory, 1000000);
+	OK(s->logs_all);
+	EQ(c.warning_count, 0);
 }
 
 TEST(config_times)

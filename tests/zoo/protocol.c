@@ -21,6 +21,11 @@ const char *protocol_version;
 unsigned protocol_lists;
 long protocol_read_pause_us;
 const char *protocol_tools = "{\"listChanged\":true}";
+const char *protocol_more = "";
+const char *protocol_scheme = "zoo://";
+bool protocol_bare;
+const struct zoo_tool *protocol_more_tools;
+const char *protocol_tool_more = "";
 long protocol_ttl_ms;
 
 double protocol_now_ms(void)
@@ -229,14 +234,21 @@ static void initialize(const struct request *rq)
 	char version[64];
 
 	scan_copy(asked, version, sizeof(version));
+	if (protocol_bare) {
+		protocol_say("{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"protocolVersion\":\"%s\","
+			     "\"capabilities\":{\"tools\":{}%s},\"serverInfo\":{\"name\":\"bare\","
+			     "\"version\":\"1\"}}}",
+			     (int)rq->id.len, rq->id.at, version, protocol_more);
+		return;
+	}
 	protocol_say("{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"protocolVersion\":\"%s\","
 		     "\"capabilities\":{\"tools\":%s,"
 		     "\"resources\":{\"subscribe\":true,\"listChanged\":true},"
-		     "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}},"
+		     "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}%s},"
 		     "\"serverInfo\":{\"name\":\"killick-zoo\",\"version\":\"1\"},"
 		     "\"instructions\":\"Behave.\"}}",
 		     (int)rq->id.len, rq->id.at, protocol_version ? protocol_version : version,
-		     protocol_tools);
+		     protocol_tools, protocol_more);
 }
 
 static void notified(const struct request *rq)

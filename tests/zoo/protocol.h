@@ -5,12 +5,14 @@
  * request is answered, or instead of writing a line. Most ways only affect calls of the tool
  * `echo`: a client that can still call `pid` has a session that survived.
  *
- * Tools: echo {text}, sleep {ms}, block, pid, progress {n, ms}, ask {method, params, bytes, late},
- * log {n, text, bytes}, big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what,
- * uri}, fail, seen, env. `seen` says as structuredContent what the client did: cancelled,
+ * Tools: echo {text}, sleep {ms, text}, block, pid, progress {n, ms}, ask {method, params,
+ * bytes, late}, log {n, text, bytes, level, token} (with a level: only from the level up that the
+ * client has set), big {bytes}, crash {code, signal}, spawn, stderr {lines}, notify {what,
+ * uri, n, force}, fail, seen, env. `seen` says as structuredContent what the client did: cancelled,
  * initialized, roots, level, late (the answer to an ask that belonged to no call). Lists have three
- * pages. Every process adds its pid to the file that ZOO_PIDS names, and every line that it reads
- * to the file that ZOO_WIRE names, if that is set.
+ * pages. The way `tagged` has more tools (protocol_tagged.c). Every process adds its pid to the
+ * file that ZOO_PIDS names, and every line that it reads to the file that ZOO_WIRE names, if that
+ * is set.
  */
 #pragma once
 
@@ -54,7 +56,16 @@ extern const char *protocol_version; /* answer to initialize; NULL: the requeste
 extern unsigned protocol_lists;      /* how often tools were listed; odd tools depend on it */
 extern long protocol_read_pause_us;  /* between reads of 512 bytes; 0: none */
 extern const char *protocol_tools;   /* the capability "tools" of the legacy era */
-extern long protocol_ttl_ms;         /* of cacheable results of the modern era */
+extern const char *protocol_more;    /* more capabilities of the legacy era, with a comma first */
+extern const char *protocol_scheme;  /* of its resources */
+extern bool protocol_bare; /* legacy: only tools are declared, and protocol_more */
+struct zoo_tool {
+	const char *name;
+	void (*call)(const struct request *rq);
+};
+extern const struct zoo_tool *protocol_more_tools; /* ends with a NULL name; NULL: none */
+extern const char *protocol_tool_more; /* more members of each tool, with a comma first */
+extern long protocol_ttl_ms;                       /* of cacheable results of the modern era */
 
 void protocol_raw(const char *bytes, size_t len); /* to stdout, without the way's `put` */
 /* Write a line with the way's `put`. */
@@ -79,8 +90,10 @@ struct open {
 	enum open_kind kind;
 	struct request rq; /* of a copy of the line */
 	char *line;
-	double due_ms; /* OPEN_SLEEP */
-	long number;   /* OPEN_ASK: "zoo-NUMBER" */
+	double due_ms;                /* OPEN_SLEEP */
+	long left;                    /* OPEN_SLEEP: steps, or for the owner of `fire` */
+	void (*fire)(struct open *o); /* OPEN_SLEEP: instead of the answer of the tool `sleep` */
+	long number;                  /* OPEN_ASK: "zoo-NUMBER" */
 };
 struct open *protocol_open(const struct request *rq, enum open_kind kind);
 void protocol_close(struct open *o);
@@ -95,13 +108,16 @@ bool tools_answered(struct span id, struct span whole); /* an answer to an ask o
 void tools_cancelled(struct span id);
 void tools_note(const char *what); /* initialized, roots */
 void tools_level(struct span level);
+const char *tools_get_level(void); /* "": the client has set none */
 void tools_ask(const struct request *rq, const char *method, struct span params);
+/* The argument `text`, or this JSON text. */
+struct span tools_text(const struct request *rq, const char *otherwise);
 extern bool (*tools_on_answer)(struct open *o); /* true: handled; for ways that ask again */
 void open_each(void (*fn)(struct open *o));
 
 /* protocol_lists.c: false when the method is not a list or a read */
 bool lists_answer(const struct request *rq);
-void lists_updated(struct span uri);
+void lists_updated(struct span uri, bool forced); /* forced: without a subscription */
 void lists_page(const struct request *rq, const char *key, const char *const *items, size_t count);
 
 /* protocol_modern.c */

@@ -148,6 +148,64 @@ void begin_unannounced(void)
 	protocol_tools = "{}";
 }
 
+/* What decides whether two sessions may share the server. */
+
+void begin_says(void)
+{
+	static char more[128];
+
+	snprintf(more, sizeof(more), ",\"experimental\":{\"x-mux\":{\"sharing\":\"%s\"}}",
+		 way_argument);
+	protocol_more = more;
+}
+
+void begin_reads(void)
+{
+	protocol_tool_more = ",\"annotations\":{\"readOnlyHint\":true}";
+}
+
+static void tool_browser_open(const struct request *rq)
+{
+	protocol_tool_answer(rq, (struct span){ "\"open\"", 6 }, SPAN_NONE);
+}
+
+void begin_browses(void)
+{
+	static const struct zoo_tool more[] = { { "browser_open", tool_browser_open },
+						{ NULL, NULL } };
+
+	protocol_more_tools = more;
+}
+
+void begin_bare(void)
+{
+	static char more[512];
+
+	protocol_bare = true;
+	if (*way_argument)
+		snprintf(more, sizeof(more), ",%s", way_argument);
+	protocol_more = more;
+}
+
+void after_asksroots(const struct request *rq)
+{
+	if (request_is(rq, "notifications/initialized"))
+		protocol_say("{\"jsonrpc\":\"2.0\",\"id\":\"zoo-0\",\"method\":\"roots/list\"}");
+}
+
+void begin_flagged(void)
+{
+	const char *flag = getenv("ZOO_FLAG");
+
+	if (!flag || access(flag, F_OK) != 0)
+		die(5, "the flag is not there");
+}
+
+void begin_uris(void)
+{
+	protocol_scheme = way_argument;
+}
+
 void begin_ttl(void)
 {
 	protocol_ttl_ms = atol(way_argument);

@@ -6,7 +6,7 @@
 #include "protocol.h"
 
 #define PAGES    3
-#define MAX_SUBS 16
+#define MAX_SUBS 256
 
 static char subscribed[MAX_SUBS][128]; /* "": free */
 
@@ -28,6 +28,20 @@ static const char *const prompts[] = {
 	"{\"name\":\"ask\"}",
 };
 
+/* With the scheme of the way in place of zoo:// */
+static void add_item(struct grow *t, const char *item)
+{
+	const char *uri = strstr(item, "zoo://");
+
+	if (!uri) {
+		grow_adds(t, item);
+		return;
+	}
+	grow_add(t, item, (size_t)(uri - item));
+	grow_adds(t, protocol_scheme);
+	grow_adds(t, uri + 6);
+}
+
 /* A third of the items; the cursor is the page's number. */
 void lists_page(const struct request *rq, const char *key, const char *const *items, size_t count)
 {
@@ -46,8 +60,10 @@ void lists_page(const struct request *rq, const char *key, const char *const *it
 	first = count * (size_t)page / PAGES;
 	last = count * (size_t)(page + 1) / PAGES;
 	grow_addf(&t, "\"%s\":[", key);
-	for (size_t i = first; i < last; i++)
-		grow_addf(&t, "%s%s", i > first ? "," : "", items[i]);
+	for (size_t i = first; i < last; i++) {
+		grow_adds(&t, i > first ? "," : "");
+		add_item(&t, items[i]);
+	}
 	grow_adds(&t, "]");
 	if (page + 1 < PAGES)
 		grow_addf(&t, ",\"nextCursor\":\"%ld\"", page + 1);
@@ -60,7 +76,10 @@ static void read_resource(const struct request *rq)
 	struct span uri = scan_member(rq->params, "uri");
 	struct grow t = { 0 };
 
-	if (uri.len < 8 || strncmp(uri.at, "\"zoo://", 7) != 0) {
+	size_t hidden = uri.len > 8 && !strncmp(uri.at, "\"hidden:", 8) ? 8 : 1; /* not listed */
+
+	if (uri.len < 2 ||
+	    strncmp(uri.at + hidden, protocol_scheme, strlen(protocol_scheme)) != 0) {
 		protocol_error(rq, rq->modern ? -32602 : -32002, "no such resource");
 		return;
 	}
@@ -103,16 +122,16 @@ static void subscribe(const struct request *rq)
 	protocol_answers(rq, "");
 }
 
-void lists_updated(struct span uri)
+void lists_updated(struct span uri, bool forced)
 {
-	for (int i = 0; i < MAX_SUBS; i++) {
-		if (!scan_is(uri, subscribed[i]))
-			continue;
+	bool wanted = forced;
+
+	for (int i = 0; i < MAX_SUBS; i++)
+		wanted = wanted || scan_is(uri, subscribed[i]);
+	if (wanted)
 		protocol_say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
 			     "\"params\":{\"uri\":%.*s}}",
 			     (int)uri.len, uri.at);
-		return;
-	}
 }
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))

@@ -152,6 +152,33 @@ static bool task_result(const struct request *rq)
 	return true;
 }
 
+/* Two pages, the second without a task. */
+static bool task_list(const struct request *rq)
+{
+	struct grow t = { 0 };
+
+	if (scan_member(rq->params, "cursor").len) {
+		protocol_answers(rq, "\"tasks\":[]");
+		return true;
+	}
+	grow_adds(&t, "\"tasks\":[");
+	if (*task_name) {
+		grow_adds(&t, "{");
+		task_members(&t);
+		grow_adds(&t, "}");
+	}
+	grow_adds(&t, "],\"nextCursor\":\"2\"");
+	protocol_answer(rq, t.at, t.len, false);
+	grow_done(&t);
+	return true;
+}
+
+void begin_tasks(void)
+{
+	protocol_more =
+		",\"tasks\":{\"list\":{},\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}";
+}
+
 bool before_tasks(const struct request *rq)
 {
 	if (request_is(rq, "tools/list")) {
@@ -181,5 +208,7 @@ bool before_tasks(const struct request *rq)
 		return task_result(rq);
 	if (request_is(rq, "tasks/cancel"))
 		return task_get(rq);
+	if (request_is(rq, "tasks/list"))
+		return task_list(rq);
 	return false;
 }

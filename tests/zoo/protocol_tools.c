@@ -57,6 +57,13 @@ static void tool_pid(const struct request *rq)
 	say_string(rq, pid);
 }
 
+struct span tools_text(const struct request *rq, const char *otherwise)
+{
+	struct span text = request_arg(rq, "text");
+
+	return text.len > 0 ? text : (struct span){ otherwise, strlen(otherwise) };
+}
+
 static void tool_progress(const struct request *rq)
 {
 	struct span token = scan_member(rq->meta, "progressToken");
@@ -164,23 +171,56 @@ static void tool_ask(const struct request *rq)
 	grow_done(&pad);
 }
 
+static int level_rank(struct span level, int otherwise)
+{
+	static const char *const levels[] = { "debug", "info",     "notice", "warning",
+					      "error", "critical", "alert",  "emergency" };
+
+	for (int i = 0; i < 8; i++)
+		if (scan_is(level, levels[i]))
+			return i;
+	return otherwise;
+}
+
+/* Does the client want logs of the argument `level`? */
+static bool level_is_wanted(const struct request *rq)
+{
+	int level = level_rank(request_arg(rq, "level"), 7);
+	struct span asked = scan_member(rq->meta, "io.modelcontextprotocol/logLevel");
+	char quoted[24];
+
+	if (rq->modern)
+		return asked.len > 0 && level >= level_rank(asked, 0);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", seen.level);
+	return level >= level_rank((struct span){ quoted, strlen(quoted) }, 0);
+}
+
 static void tool_log(const struct request *rq)
 {
 	long n = scan_long(request_arg(rq, "n"), 1);
-	struct span text = request_arg(rq, "text");
-	bool wanted = !rq->modern || scan_member(rq->meta, "io.modelcontextprotocol/logLevel").len;
+	struct span text = request_arg(rq, "text"), level = request_arg(rq, "level");
+	struct span token = request_arg(rq, "token").len > 0
+				    ? scan_member(rq->meta, "progressToken")
+				    : SPAN_NONE;
+	bool wanted = level_is_wanted(rq);
+	char meta[96] = "";
 	struct grow pad = padding(rq, "\"", "\"");
 
 	if (pad.len > 0)
 		text = (struct span){ pad.at, pad.len };
 	if (text.len == 0)
 		text = (struct span){ "\"a line\"", 8 };
+	if (level.len == 0)
+		level = (struct span){ "\"info\"", 6 };
+	if (token.len > 0)
+		snprintf(meta, sizeof(meta), "\"_meta\":{\"progressToken\":%.*s},", (int)token.len,
+			 token.at);
 	for (long i = 0; wanted && i < n; i++)
 		protocol_say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":"
-			     "{\"level\":\"info\",\"logger\":\"zoo\",\"data\":%.*s}}",
-			     (int)text.len, text.at);
+			     "{%s\"level\":%.*s,\"logger\":\"zoo\",\"data\":%.*s}}",
+			     meta, (int)level.len, level.at, (int)text.len, text.at);
 	grow_done(&pad);
-	say_string(rq, "logged");
+	protocol_tool_answer(rq, tools_text(rq, "\"logged\""), SPAN_NONE);
 }
 
 static void tool_big(const struct request *rq)
@@ -236,17 +276,20 @@ static void tool_notify(const struct request *rq)
 {
 	struct span what = request_arg(rq, "what"), uri = request_arg(rq, "uri");
 
+	bool forced = request_arg(rq, "force").len > 0;
+
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
 		if (!scan_is(what, notes[i].what))
 			continue;
 		if (rq->modern)
 			modern_notify(notes[i].filter, notes[i].method, uri);
 		else if (uri.len > 0)
-			lists_updated(uri);
-		else
+			lists_updated(uri, forced);
+		for (long n = scan_long(request_arg(rq, "n"), 1); !rq->modern && !uri.len && n > 0;
+		     n--)
 			protocol_say("{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", notes[i].method);
 	}
-	say_string(rq, "notified");
+	protocol_tool_answer(rq, tools_text(rq, "\"notified\""), SPAN_NONE);
 }
 
 static void tool_fail(const struct request *rq)
@@ -278,10 +321,7 @@ static void tool_env(const struct request *rq)
 	grow_done(&t);
 }
 
-static const struct {
-	const char *name;
-	void (*call)(const struct request *rq);
-} tools[] = {
+static const struct zoo_tool tools[] = {
 	{ "echo", tool_echo },   { "sleep", tool_sleep },       { "block", tool_block },
 	{ "pid", tool_pid },     { "progress", tool_progress }, { "ask", tool_ask },
 	{ "log", tool_log },     { "big", tool_big },           { "crash", tool_crash },
@@ -290,27 +330,47 @@ static const struct {
 };
 #define TOOLS (sizeof(tools) / sizeof(*tools))
 
+#define MORE_TOOLS 16
+
+/* The tools of this process; how many. */
+static size_t all_tools(const struct zoo_tool **out)
+{
+	size_t n = 0;
+
+	for (; n < TOOLS; n++)
+		out[n] = &tools[n];
+	for (const struct zoo_tool *t = protocol_more_tools; t && t->name && n < TOOLS + MORE_TOOLS;
+	     t++)
+		out[n++] = t;
+	return n;
+}
+
 void tools_list(const struct request *rq)
 {
-	static char items[TOOLS][128];
-	const char *list[TOOLS];
+	static char items[TOOLS + MORE_TOOLS][128];
+	const char *list[TOOLS + MORE_TOOLS];
+	const struct zoo_tool *all[TOOLS + MORE_TOOLS];
+	size_t n = all_tools(all);
 
 	protocol_lists++;
-	for (size_t i = 0; i < TOOLS; i++) {
+	for (size_t i = 0; i < n; i++) {
 		snprintf(items[i], sizeof(items[i]),
 			 "{\"name\":\"%s\",\"description\":\"\",\"inputSchema\":{\"type\":"
-			 "\"object\"}}",
-			 tools[i].name);
+			 "\"object\"}%s}",
+			 all[i]->name, protocol_tool_more);
 		list[i] = items[i];
 	}
-	lists_page(rq, "tools", list, TOOLS);
+	lists_page(rq, "tools", list, n);
 }
 
 void tools_call(const struct request *rq)
 {
-	for (size_t i = 0; i < TOOLS; i++) {
-		if (request_calls(rq, tools[i].name)) {
-			tools[i].call(rq);
+	const struct zoo_tool *all[TOOLS + MORE_TOOLS];
+	size_t n = all_tools(all);
+
+	for (size_t i = 0; i < n; i++) {
+		if (request_calls(rq, all[i]->name)) {
+			all[i]->call(rq);
 			return;
 		}
 	}
@@ -336,7 +396,11 @@ static void wake(struct open *o)
 {
 	if (o->kind != OPEN_SLEEP || o->due_ms > protocol_now_ms())
 		return;
-	say_string(&o->rq, "slept");
+	if (o->fire) {
+		o->fire(o);
+		return;
+	}
+	protocol_tool_answer(&o->rq, tools_text(&o->rq, "\"slept\""), SPAN_NONE);
 	protocol_close(o);
 }
 
@@ -426,4 +490,9 @@ void tools_note(const char *what)
 void tools_level(struct span level)
 {
 	scan_copy(level, seen.level, sizeof(seen.level));
+}
+
+const char *tools_get_level(void)
+{
+	return seen.level;
 }

@@ -46,6 +46,12 @@ void eof_posthumous(void);
 
 /* protocol_tasks.c: tools that are called as tasks */
 bool before_tasks(const struct request *rq);
+void begin_tasks(void);
+
+/* protocol_tagged.c: every kind of state, with tags */
+void begin_tagged(void);
+bool before_tagged(const struct request *rq);
+void put_lies(const char *line, size_t len);
 
 /* protocol_handshake.c: errors during the handshake */
 bool before_mute(const struct request *rq);
@@ -64,7 +70,14 @@ bool before_probesilent(const struct request *rq);
 void begin_diesnow(void);
 void begin_old(void);
 void begin_unannounced(void);
+void begin_says(void);
+void begin_reads(void);
+void begin_browses(void);
 void begin_ttl(void);
+void after_asksroots(const struct request *rq);
+void begin_bare(void);
+void begin_flagged(void);
+void begin_uris(void);
 void begin_future(void);
 void begin_batch(void);
 void begin_slowread(void);

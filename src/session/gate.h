@@ -1,0 +1,77 @@
+/* gate.h - limits how many forwards are in flight, per session and per server, and queues the rest.
+ *
+ * Each lease has at most GATE_LEASE_MAX forwards in flight, each server at most GATE_SERVER_MAX.
+ * Further forwards wait in a queue per lease; the leases take turns, so that a greedy session does
+ * not delay the others. A queue has at most GATE_QUEUE_MAX entries.
+ *
+ * Turns. A request of a legacy server (sampling, elicitation) names no call. After the first such
+ * request, a server that several sessions share gets one forward at a time, so that the next
+ * request belongs to a known session. The runtime remembers such servers by their fingerprint.
+ *
+ * As long as nothing waits, a forward costs two counters and no memory.
+ * Threads: with the loop's lock.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/loop.h"
+#include "base/ring.h"
+
+#define GATE_LEASE_MAX  32
+#define GATE_SERVER_MAX 256
+#define GATE_QUEUE_MAX  1024
+
+struct killick;
+struct lease;
+struct server;
+
+struct gate { /* of a server */
+	unsigned in_flight, queued;
+	bool asks;             /* the server has made requests of its own */
+	struct ring turns;     /* struct gate_lease: leases that have a queue, the next one first */
+	struct loop_timer run; /* see gate_leave_later */
+};
+struct gate_lease {
+	unsigned in_flight, queued;
+	struct ring queue, in_turns;
+};
+
+struct gate_entry { /* embedded in its owner */
+	struct ring node;
+	struct lease *lease;
+	/* The entry's turn has come: it is out of the queue and is counted. Must not call host
+	 * code. */
+	void (*go)(struct gate_entry *e);
+	/* The entry is out of the queue and not counted. */
+	void (*fail)(struct gate_entry *e, int code, const char *text);
+};
+
+struct gate_memory { /* of a runtime: fingerprints of servers that ask */
+	char **list;
+	size_t count, room;
+};
+
+void gate_init(struct gate *g, const struct killick *k, const char *fingerprint);
+void gate_init_lease(struct gate_lease *g);
+void gate_done(struct gate *g, const struct killick *k);
+void gate_memory_done(struct gate_memory *m);
+
+/* Count one more forward, if no limit is reached. False: it must wait (gate_wait). */
+bool gate_enter(struct lease *l);
+/* Put the entry into the queue: `go` is called later. False: the queue is full. */
+bool gate_wait(struct gate_entry *e);
+/* A counted forward is over: the next ones may go. */
+void gate_leave(struct lease *l);
+/* The same for a forward that was cancelled. The next ones go from the loop, because an owner that
+ * leaves cancels one forward after the other: those that wait must not be sent meanwhile. */
+void gate_leave_later(struct lease *l);
+/* The entry does not want to wait any more. Does nothing if the entry is not in the queue. */
+void gate_forget(struct gate_entry *e);
+/* Fail all entries of the lease; l NULL: of the server. */
+void gate_fail(struct server *sv, struct lease *l, int code, const char *text);
+/* Entries may go that could not go before. */
+void gate_run(struct server *sv);
+/* The server has made a request of its own. */
+void gate_asked(struct server *sv);
