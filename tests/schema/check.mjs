@@ -1,4 +1,4 @@
-// check.mjs DUMP - does everything the client writes match the official schemas? TAP.
+// check.mjs DUMP [server] - does everything the client, or the server, writes match the official schemas? TAP.
 //
 // The schemas are not part of this tree: KILLICK_SCHEMA_DIR, or shared/schema beside it. Without them this is skipped, and
 // says so; the servers of the interop suite validate what they get in any case. ajv comes with the official SDK.
@@ -11,10 +11,11 @@ import { fileURLToPath } from "node:url";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.resolve(here, "../..");
 const dir = process.env.KILLICK_SCHEMA_DIR ?? path.resolve(root, "../shared/schema");
+const role = process.argv[3] ?? "client";
 const revisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 function skip(why) {
-	console.error(`SKIPPED: what the client writes was not checked against the schemas: ${why}`);
+	console.error(`SKIPPED: what the ${role} writes was not checked against the schemas: ${why}`);
 	console.log(`1..1\nok 1 - schemas # SKIP ${why}`);
 	process.exit(0);
 }
@@ -44,13 +45,15 @@ class Schema {
 		addFormats(this.ajv);
 		this.ajv.addSchema({ ...text, $id: "mcp" });
 		this.byMethod = new Map();
-		for (const union of ["ClientRequest", "ClientNotification"])
+		for (const union of role === "server" ? ["ServerRequest", "ServerNotification"] : ["ClientRequest", "ClientNotification"])
 			for (const name of this.members(union))
 				this.byMethod.set(this.defs[name].properties.method.const, name);
 	}
 
 	members(union) {
 		const def = this.defs[union];
+		if (!def)
+			return []; // a modern server makes no requests
 		return def.anyOf ? def.anyOf.map((m) => m.$ref.split("/").pop()) : [union];
 	}
 
@@ -61,7 +64,7 @@ class Schema {
 		return check(value) ? null : this.ajv.errorsText(check.errors, { dataVar: name });
 	}
 
-	// One line of the client; kind names the definition of a result.
+	// One line; kind names the definition of a result.
 	line(text, kind) {
 		const message = JSON.parse(text);
 		const envelope = message.method === undefined ? "JSONRPCMessage" : "id" in message ? "JSONRPCRequest" : "JSONRPCNotification";
@@ -70,7 +73,7 @@ class Schema {
 			return bad;
 		if (message.method !== undefined) {
 			const name = this.byMethod.get(message.method);
-			return name ? this.validate(name, message) : `a client does not send ${message.method}`;
+			return name ? this.validate(name, message) : `a ${role} does not send ${message.method}`;
 		}
 		if (message.error !== undefined)
 			return this.validate(this.defs.JSONRPCErrorResponse ? "JSONRPCErrorResponse" : "JSONRPCError", message);
@@ -78,12 +81,25 @@ class Schema {
 	}
 }
 
-// What must have been written at least, so that nothing is left out unseen.
-const always = ["tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
-	"prompts/get", "completion/complete", "notifications/cancelled"];
-const legacyOnly = ["initialize", "notifications/initialized", "ping", "logging/setLevel", "resources/subscribe",
-	"resources/unsubscribe"];
-const modernOnly = ["server/discover", "subscriptions/listen"];
+// What must have been written at least, so that nothing is left out unseen; and the method of a line to break.
+const parts = {
+	client: {
+		always: ["tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
+			"prompts/get", "completion/complete", "notifications/cancelled"],
+		legacyOnly: ["initialize", "notifications/initialized", "ping", "logging/setLevel", "resources/subscribe",
+			"resources/unsubscribe"],
+		modernOnly: ["server/discover", "subscriptions/listen"],
+		sample: "tools/call",
+	},
+	server: {
+		always: ["notifications/progress", "notifications/message", "notifications/tools/list_changed",
+			"notifications/resources/list_changed", "notifications/prompts/list_changed",
+			"notifications/resources/updated", "notifications/cancelled"],
+		legacyOnly: ["sampling/createMessage", "roots/list"],
+		modernOnly: ["notifications/subscriptions/acknowledged"],
+		sample: "notifications/progress",
+	},
+}[role];
 
 const lines = execFileSync(process.argv[2], { encoding: "utf8" }).trimEnd().split("\n")
 	.map((line) => line.match(/^([^\t]*)\t([^\t]*)\t(.*)$/).slice(1));
@@ -109,18 +125,20 @@ for (const revision of revisions) {
 			bad.push(text, `  ${why}`);
 	}
 	result(bad.length === 0, `${revision}: ${mine.length} lines match the schema`, bad);
-	const wanted = [...always, ...(revision < "2026" ? legacyOnly : modernOnly)];
+	const wanted = [...parts.always, ...(revision < "2026" ? parts.legacyOnly : parts.modernOnly)];
 	const missing = wanted.filter((m) => !seen.has(m));
 	result(missing.length === 0, `${revision}: every method was written`, missing.map((m) => `missing: ${m}`));
 	// would it be seen?
-	const call = mine.find(([, , text]) => JSON.parse(text).method === "tools/call")[2];
+	const sample = mine.find(([, , text]) => JSON.parse(text).method === parts.sample)[2];
 	const broken = [
-		call.replace('"name":', '"title":'),
-		call.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"'),
-		call.replace('"id":', '"id":null,"x":'),
-		call.replace("tools/call", "tools/cal"),
-		call.replace("io.modelcontextprotocol/protocolVersion", "protocolVersion"),
-	].filter((text) => text !== call);
+		sample.replace('"name":', '"title":'),
+		sample.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"'),
+		sample.replace('"id":', '"id":null,"x":'),
+		sample.replace("tools/call", "tools/cal"),
+		sample.replace("io.modelcontextprotocol/protocolVersion", "protocolVersion"),
+		sample.replace('"progress":', '"progres":'),
+		sample.replace("notifications/progress", "notifications/progres"),
+	].filter((text) => text !== sample);
 	result(broken.every((text) => schema.line(text, "-") !== null), `${revision}: broken lines are noticed`);
 }
 console.log(`1..${count}`);
