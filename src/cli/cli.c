@@ -14,9 +14,7 @@
 
 static bool is_tty, has_colour;
 
-/* Print words as long as they fit; later lines are indented. A word that is longer than a line is
- * not split, so that users can copy it. */
-static void cli_wrap(const char *text, size_t width)
+void cli_wrap(FILE *to, const char *text, size_t width)
 {
 	size_t column = 0;
 
@@ -27,12 +25,12 @@ static void cli_wrap(const char *text, size_t width)
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text + gap);
 		columns = text_width(word);
-		if (column && column + gap + columns > width) {
-			fputs("\n  ", stderr);
+		if (width && column && column + gap + columns > width) {
+			fputs("\n  ", to);
 			column = 2;
 			gap = 0;
 		}
-		fprintf(stderr, "%*s%.*s", (int)gap, "", (int)len, text + strspn(text, " "));
+		fprintf(to, "%*s%.*s", (int)gap, "", (int)len, text + strspn(text, " "));
 		column += gap + columns;
 		text += strspn(text, " ") + len;
 	}
@@ -43,7 +41,7 @@ static void cli_put(const char *text)
 	size_t width = cli_error_width();
 
 	if (width)
-		cli_wrap(text, width);
+		cli_wrap(stderr, text, width);
 	else
 		fputs(text, stderr);
 	fputc('\n', stderr);

@@ -14,6 +14,7 @@
 #include "keeper/option.h"
 
 int verb_ps(int argc, char **argv);
+int verb_top(int argc, char **argv);
 int verb_reap(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_demo(int argc, char **argv);
@@ -29,6 +30,8 @@ int verb_ping(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_exec_server(int argc, char **argv);
+int verb_hub(int argc, char **argv);
+int verb_connect(int argc, char **argv);
 int verb_wrap(int argc, char **argv);
 int verb_unwrap(int argc, char **argv);
 int verb_run(int argc, char **argv);      /* with --on, and for container engines */
@@ -36,11 +39,11 @@ int verb_complete(int argc, char **argv); /* for the completion of shells */
 int verb_container_end(int argc, char **argv);
 
 /* The texts of `killick VERB --help`. */
-extern const char ps_help[], reap_help[], doctor_help[], demo_help[], zoo_help[], wrap_help[],
-	unwrap_help[];
+extern const char ps_help[], top_help[], reap_help[], doctor_help[], demo_help[], zoo_help[],
+	wrap_help[], unwrap_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
 	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[],
-	complete_help[], container_end_help[];
+	complete_help[], container_end_help[], hub_help[], connect_help[];
 
 struct cli_words {   /* the arguments that are not options */
 	char **list; /* borrowed from argv, which is reordered */
@@ -66,6 +69,10 @@ int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(prin
 
 /* Print a line on stderr, wrapped if stderr is a terminal: lines after the first are indented. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Print the words of the text, in lines of at most `width` columns (0: one line), without a newline
+ * at the end; lines after the first are indented. A word that is longer than a line is not split,
+ * so that users can copy it. */
+void cli_wrap(FILE *to, const char *text, size_t width);
 /* Print `killick: VERB: TEXT` to stderr, wrapped in the same way. */
 void cli_say(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

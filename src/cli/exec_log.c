@@ -91,6 +91,15 @@ void exec_log_line(struct exec_log *l, const char *line)
 	mutex_unlock(&l->lock);
 }
 
+void exec_log_bytes(struct exec_log *l, const char *bytes, size_t len)
+{
+	mutex_lock(&l->lock);
+	if (buf_add(&l->waiting, bytes, len) < 0)
+		l->dropped++;
+	cond_signal(&l->news);
+	mutex_unlock(&l->lock);
+}
+
 void exec_log_close(struct exec_log *l)
 {
 	int64_t until_us = time_now_us() + 1000000;

@@ -52,6 +52,9 @@ struct ps_trees {
  * *out_status, and *out_trees is unchanged. */
 bool ps_read(struct ps_trees *out_trees, int *out_status);
 void ps_trees_done(struct ps_trees *ts);
+/* Ask the keepers of a tree to end it, as SIGTERM to `killick run` does; in the folder of the
+ * system. 0; -ESRCH: the keeper is gone; -ENOSYS: not on this system; -errno. */
+int ps_end_tree(const struct ps_tree *t);
 
 /* A sentence behind the answer that there are no trees, with a space in front, or ""; in the folder
  * of the system. */

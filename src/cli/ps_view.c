@@ -183,7 +183,7 @@ static void ps_view_emit_keepers(struct emit *j, const struct ps_tree *t)
 		emit_null(j, "due_in_ms");
 }
 
-static void ps_view_emit_tree(struct emit *j, const struct ps_tree *t)
+void ps_view_emit_tree(struct emit *j, const struct ps_tree *t)
 {
 	emit_open(j, NULL, '{');
 	emit_str(j, "tree", t->rec.tree);

@@ -14,6 +14,7 @@
  *	the reader of stdout is gone	SIGTERM; grace; kill
  */
 #include "run_on.h"
+#include "run_words.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -32,8 +33,8 @@
 #include "os/fd.h"
 #include "os/file.h"
 #include "os/interrupt.h"
-#include "os/process.h"
 #include "os/thread.h"
+#include "owner.h"
 #include "pump.h"
 
 #define VERB          "run"
@@ -316,42 +317,6 @@ static int start_input(struct run_on *r, struct err *e)
 
 /* --- start --- */
 
-static int open_report(struct run_on *r)
-{
-	const char *to = r->o.run.report;
-
-	r->report_fd = -1;
-	if (!to)
-		return 0;
-	if (to[strspn(to, "0123456789")] == '\0')
-		r->report_fd = file_copy(atoi(to));
-	else
-		r->report_fd = file_open(to, FILE_REPORT);
-	if (r->report_fd < 0)
-		return cli_usage(VERB, "--report: cannot write to '%.100s': %s", to,
-				 strerror(-r->report_fd));
-	return 0;
-}
-
-/* Find the owner as `killick run` does. Returns 0 or an exit status. */
-static int watch_owner(struct run_on *r)
-{
-	bool parent = r->o.run.owner == OWNER_PARENT;
-	int pid = parent ? process_parent() : (int)r->o.run.owner_pid;
-	int fd;
-
-	if (r->o.run.owner == OWNER_STDIN || pid == 0)
-		return 0;
-	fd = process_open(pid);
-	if (fd == -ESRCH && !parent)
-		return cli_usage(VERB, "--owner %d: no such process", pid);
-	if (parent && process_parent() != pid)
-		return EXIT_UNAVAILABLE; /* the owner is gone */
-	if (fd >= 0 && loop_watch(r->loop, &r->owner, fd, POLLER_IN, on_owner_dead) < 0)
-		fd_close(fd);
-	return 0;
-}
-
 static int run_on_open_link(struct run_on *r, struct err *e)
 {
 	struct recipe recipe = r->o.run.recipe;
@@ -373,7 +338,7 @@ static int run_on_open_link(struct run_on *r, struct err *e)
 static int run_on_start(struct run_on *r, const char *keeper)
 {
 	struct err e = ERR_INIT;
-	int status = watch_owner(r), code;
+	int status = owner_watch(r->loop, VERB, &r->o.run, &r->owner, on_owner_dead), code;
 
 	if (status)
 		return status;
@@ -515,8 +480,7 @@ int run_on(int argc, char **argv)
 	if (!run_on_options(argc, argv, &r->o, &status) ||
 	    !on_find(VERB, &r->o.on, &r->place, &status))
 		return status;
-	status = open_report(r);
-	if (status)
+	if (!run_report_open(VERB, r->o.run.report, &r->report_fd, &status))
 		return status;
 	keeper = on_keeper(VERB);
 	if (!keeper)

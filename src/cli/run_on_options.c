@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "os/env.h"
 #include "run_on.h"
+#include "run_words.h"
 
 #define VERB "run"
 
@@ -66,21 +67,15 @@ static bool add_env(char ***envp, const char *text)
 /* Returns an option that is only for keepers on this machine, or NULL. */
 static const char *misplaced(const struct options *o)
 {
-	if (o->log)
-		return "--log";
-	if (o->control >= 0)
-		return "--control";
-	if (o->recipe.linger_ms)
-		return "--linger";
-	if (o->recipe.arg0)
-		return "--arg0";
+	const char *wrong = run_words_misplaced(o);
+
+	if (wrong)
+		return wrong;
 	if (o->has_container)
 		return "--container";
 	if (o->no_container)
 		return "--no-container";
-	if (!o->recipe.sweep)
-		return "--sweep";
-	return o->recipe.stdio == STDIO_TERMINAL ? "--terminal" : NULL;
+	return o->recipe.sweep ? NULL : "--sweep";
 }
 
 static bool run_on_options_check(struct run_on_options *o, int *out_status)
@@ -105,75 +100,50 @@ static bool run_on_options_check(struct run_on_options *o, int *out_status)
 	return true;
 }
 
-/* Read the options of this verb, and store the other words, which are options of `killick run`, in
- * out->words. False: help or an error was printed. */
-static bool take_ours(struct option_reader *r, struct run_on_options *out, struct recipe *recipe,
-		      int *out_count, int *out_status)
+struct run_on_reading {
+	const char *env; /* the value of the last --env; NULL: none */
+	bool help;
+	char **envp;
+	int *out_status;
+};
+
+static bool run_on_option_taken(void *ctx)
 {
-	const char *env = NULL;
-	bool help = false;
-	const struct option ours[] = {
-		{ "on", OPTION_WORD, .text = &out->on.where },
-		{ "config", OPTION_WORD, .text = &out->on.config },
-		{ "cwd", OPTION_WORD, .text = &recipe->cwd },
-		{ "token-env", OPTION_WORD, .text = &out->on.token_env },
-		{ "env", OPTION_WORD, .text = &env },
-		{ "help", .flag = &help, .letter = 'h' },
-		{ .name = NULL },
-	};
-	struct option theirs[OPTIONS_COUNT + 1];
-	struct options unused = { .recipe = RECIPE_DEFAULT };
-	int count = 0;
+	struct run_on_reading *r = ctx;
+	const char *env = r->env;
 
-	options_table(&unused, theirs);
-	for (; r->at < r->argc && strcmp(r->argv[r->at], "--") != 0; r->at++) {
-		int from = r->at;
-		enum option_result result = option_read(r, ours);
-
-		if (result == OPTION_UNKNOWN) {
-			/* find the end of this option; options_parse reports the errors */
-			option_read(r, theirs);
-			while (from <= r->at)
-				out->words[count++] = r->argv[from++];
-			continue;
-		}
-		if (result != OPTION_TAKEN) {
-			cli_refuse_option(VERB, r, result);
-			return false;
-		}
-		if (help) {
-			fputs(run_on_help, stdout);
-			*out_status = cli_finish(VERB, EXIT_SUCCESS);
-			return false;
-		}
-		if (env && !add_env(&recipe->envp, env))
-			return false;
-		env = NULL;
+	if (r->help) {
+		fputs(run_on_help, stdout);
+		*r->out_status = cli_finish(VERB, EXIT_SUCCESS);
+		return false;
 	}
-	while (r->at < r->argc)
-		out->words[count++] = r->argv[r->at++];
-	out->words[count] = NULL;
-	*out_count = count;
-	return true;
+	r->env = NULL;
+	return !env || add_env(&r->envp, env);
 }
 
 bool run_on_options(int argc, char **argv, struct run_on_options *out, int *out_status)
 {
-	struct option_reader r = { .argc = argc, .argv = argv, .at = 1 };
-	struct recipe ours = { .cwd = NULL };
-	struct line why;
-	int count;
+	struct run_on_reading reading = { .out_status = out_status };
+	const char *cwd = NULL;
+	const struct option ours[] = {
+		{ "on", OPTION_WORD, .text = &out->on.where },
+		{ "config", OPTION_WORD, .text = &out->on.config },
+		{ "cwd", OPTION_WORD, .text = &cwd },
+		{ "token-env", OPTION_WORD, .text = &out->on.token_env },
+		{ "env", OPTION_WORD, .text = &reading.env },
+		{ "help", .flag = &reading.help, .letter = 'h' },
+		{ .name = NULL },
+	};
+	struct run_words words = {
+		.verb = VERB, .ours = ours, .on_taken = run_on_option_taken, .ctx = &reading
+	};
 
 	*out = (struct run_on_options){ .words = NULL };
 	*out_status = EXIT_USAGE;
-	out->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
-	if (!take_ours(&r, out, &ours, &count, out_status))
+	words.words = out->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
+	if (!run_words_parse(&words, argc, argv, &out->run))
 		return false;
-	if (options_parse(count, out->words, &out->run, &why) < 0) {
-		cli_say(VERB, "%s", why.text);
-		return false;
-	}
-	out->run.recipe.cwd = ours.cwd;
-	out->run.recipe.envp = ours.envp;
+	out->run.recipe.cwd = cwd;
+	out->run.recipe.envp = reading.envp;
 	return run_on_options_check(out, out_status);
 }

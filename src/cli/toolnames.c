@@ -34,7 +34,7 @@ static bool toolnames_file(const char *config, char *out, size_t size)
 	sha256_init(&s);
 	sha256_add(&s, path, strlen(path));
 	sha256_hex(&s, hash);
-	file_make_directory(dir);
+	file_make_directories(dir);
 	return snprintf(out, size, "%s/tools-%.*s", dir, DIGITS, hash) < (int)size;
 }
 

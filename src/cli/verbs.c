@@ -8,6 +8,7 @@ static const struct verb first[] = {
 	{ "wrap", "put killick in front of the servers of your MCP clients", verb_wrap, wrap_help },
 	{ "unwrap", "restore the commands that wrap changed", verb_unwrap, unwrap_help },
 	{ "ps", "list the trees of this user", verb_ps, ps_help },
+	{ "top", "show the servers of this user live", verb_top, top_help },
 	{ NULL, NULL, NULL, NULL },
 };
 
@@ -20,6 +21,9 @@ static const struct verb last[] = {
 	{ "ping", "measure how fast the servers answer", verb_ping, ping_help },
 	{ "status", "print which servers work, and why others do not", verb_status, status_help },
 	{ "inspect", "print all that one server says about itself", verb_inspect, inspect_help },
+	{ "connect", "be an MCP server whose servers are held by the hub", verb_connect,
+	  connect_help },
+	{ "hub", "hold and share the servers of all sessions of this user", verb_hub, hub_help },
 	{ "exec-server", "run and hold servers for other machines", verb_exec_server,
 	  exec_server_help },
 	{ "help", "explain a verb", verb_help, NULL },

@@ -9,7 +9,9 @@
 	"\n"                                                                                       \
 	"  killick run [options] -- CMD ARGS...  hold a server (see killick run --help)\n"         \
 	"  killick wrap | unwrap                 edit the configs of your MCP clients\n"           \
-	"  killick ps [--json] [--tree]          list the trees of this user\n" own                \
+	"  killick ps [--json] [--tree]          list the trees of this user\n"                    \
+	"  killick top [--once]                  show the servers of this user live\n"             \
+	"  killick hub | connect                 share servers between sessions\n" own             \
 	"  killick --version [--json]\n"                                                           \
 	"\n"                                                                                       \
 	"With the servers of a config (.mcp.json), or with one: -- CMD ARGS...\n"                  \

@@ -151,6 +151,8 @@ TEST(a_stopped_janitor_ends_when_both_keepers_were_killed, .timeout_ms = 90000)
 	frozen_start_with_janitor(&f);
 	OK(kill(f.h.watch, SIGSTOP) == 0); /* so that it does not act when the hold dies */
 	OK(kill(f.hold, SIGKILL) == 0 && kill(f.h.watch, SIGKILL) == 0);
+	/* reap leaves a tree alone as long as a keeper exists */
+	OK(held_wait_gone(f.hold) && held_wait_gone(f.h.watch));
 	EQ(KILLICK("reap"), 0);
 	frozen_ended(&f);
 	lost_kill(f.owner);

@@ -14,6 +14,7 @@
 #include "cli/doctor_clients.h"
 #include "cli/doctor_variables.h"
 #include "cli/fact.h"
+#include "cli/hub_talk.h"
 #include "engine.h"
 #include "orphan.h"
 #include "probe.h"
@@ -126,6 +127,46 @@ static void print_trees(const struct findings *f)
 	fact("trees", text, false);
 }
 
+/* The hub, which starts with the first `killick connect`: its answer to hub.status, or the reason
+ * why no hub answers. */
+static bool doctor_ask_hub(struct hub_talk *t, struct json *out, struct err *e)
+{
+	return hub_talk_open(t, false, e) == 0 && hub_talk_ask(t, "hub.status", "{}", out, e) == 0;
+}
+
+static void print_hub(void)
+{
+	AUTO(hub_talk_close) struct hub_talk t = HUB_TALK_INIT;
+	int64_t pid = 0, sessions = 0, servers = 0;
+	struct err e = ERR_INIT;
+	char text[sizeof(e.text)];
+	struct json status;
+
+	if (doctor_ask_hub(&t, &status, &e)) {
+		json_int(json_get(status, "pid"), &pid);
+		json_int(json_get(status, "sessions"), &sessions);
+		json_int(json_get(status, "servers"), &servers);
+		snprintf(text, sizeof(text),
+			 "pid %lld, sessions %lld, servers %lld (see: killick hub servers)",
+			 (long long)pid, (long long)sessions, (long long)servers);
+	} else {
+		snprintf(text, sizeof(text), "%s", e.code == -ENOENT ? "none" : e.text);
+	}
+	fact("hub", text, false);
+}
+
+static void json_hub(struct emit *j)
+{
+	AUTO(hub_talk_close) struct hub_talk t = HUB_TALK_INIT;
+	struct err e = ERR_INIT;
+	struct json status;
+
+	if (doctor_ask_hub(&t, &status, &e))
+		emit_raw(j, "hub", status.at, status.len);
+	else
+		emit_null(j, "hub");
+}
+
 static void print_engines(void)
 {
 	char engines[64], text[200];
@@ -213,6 +254,7 @@ static void print_findings(const struct findings *f)
 	if (*f->records.raise)
 		fact("", f->records.raise, true);
 	print_trees(f);
+	print_hub();
 	print_engines();
 	print_orphans(f);
 	doctor_clients_print();
@@ -276,6 +318,7 @@ static void doctor_print_json(const struct findings *f)
 	emit_int(&j, "abandoned", (long long)f->abandoned);
 	emit_int(&j, "overdue", (long long)f->overdue);
 	emit_close(&j);
+	json_hub(&j);
 	emit_open(&j, "orphans", '[');
 	for (size_t i = 0; i < f->orphan_count; i++)
 		json_orphan(&j, f, &f->orphans[i]);

@@ -1,8 +1,12 @@
 /* ps.c - the trees of Linux for `killick ps`; see cli/ps.h */
 #include "cli/ps.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -132,6 +136,15 @@ static struct ps_tree ps_read_tree(const struct trees *ts, const struct held *t)
 	for (size_t i = 0; i < t->count; i++)
 		out.processes[i] = ps_read_process(&ts->procs, procs_find(&ts->procs, t->pids[i]));
 	return out;
+}
+
+int ps_end_tree(const struct ps_tree *t)
+{
+	AUTO(fd_drop) int fd = proc_hold(t->rec.watch.pid, t->rec.watch.start);
+
+	if (fd < 0)
+		return fd;
+	return syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) < 0 ? -errno : 0;
 }
 
 bool ps_read(struct ps_trees *out_trees, int *out_status)

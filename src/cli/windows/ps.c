@@ -1,6 +1,7 @@
 /* ps.c - the trees of Windows for `killick ps`; see cli/ps.h */
 #include "cli/ps.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,12 @@ static struct ps_tree ps_read_tree(const struct trees *ts, const struct tree *t)
 							.cpu_ms = p->cpu_ms };
 	}
 	return out;
+}
+
+int ps_end_tree(const struct ps_tree *t)
+{
+	(void)t;
+	return -ENOSYS;
 }
 
 bool ps_read(struct ps_trees *out_trees, int *out_status)

@@ -46,6 +46,10 @@ static const char run_usage[] =
 	"  --log FILE         append one line for each event\n"
 	"  --report FILE|FD   append one JSON line at the end: the result and its proof\n"
 	"  --no-container     leave the container of docker, podman, nerdctl alone\n"
+	"  --rest TIME        end an MCP server after TIME without a call; the next call\n"
+	"                     starts it again, and the client does not notice\n"
+	"  --restart          start an MCP server again when it crashed\n"
+	"  --supersede        end the idle copy that the same client started before\n"
 	"  --cwd, --linger, --arg0, --terminal, --sweep, --control: see 'man killick'\n"
 	"\n"
 	"With --on PLACE, CMD runs on another machine: see 'killick help run-on'.\n"
@@ -82,13 +86,23 @@ static int killick_main_run(int argc, char **argv)
 	return watch_run(&opt, environ);
 }
 
-/* `run --on PLACE` is for killick-more: no server runs here. */
+static bool killick_main_is_option(const char *word, const char *option)
+{
+	size_t len = strlen(option);
+
+	return strncmp(word, option, len) == 0 && (word[len] == '\0' || word[len] == '=');
+}
+
+/* These options are for killick-more: with --on no server runs here, the others put a relay between
+ * the client and the server. */
 static bool is_elsewhere(char **words)
 {
-	for (; *words && strcmp(*words, "--") != 0; words++) {
-		if (strcmp(*words, "--on") == 0 || strncmp(*words, "--on=", 5) == 0)
-			return true;
-	}
+	static const char *const options[] = { "--on", "--rest", "--restart", "--supersede" };
+
+	for (; *words && strcmp(*words, "--") != 0; words++)
+		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+			if (killick_main_is_option(*words, options[i]))
+				return true;
 	return false;
 }
 

@@ -1,0 +1,37 @@
+/* top_keys.h - what the keys of `killick top` do: sort, select, unfold, and orders to the hub.
+ *
+ * Only keys change the state of the view. The state names servers by their ids, so that a new model
+ * does not move the selection. Threads: any.  Blocking: never.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "top_model.h"
+
+enum top_order { TOP_NO_ORDER, TOP_STOP, TOP_RESTART, TOP_REST };
+
+struct top_keys {
+	enum top_sort sort;
+	char selected[40];    /* id of a server; "": the first one */
+	char unfolded[40];    /* id of a server; "": none */
+	enum top_order asked; /* waits for the key that confirms it */
+	char asked_id[40], asked_name[100];
+	long long asked_sessions;
+	bool asked_tree;
+	char note[300]; /* one line about the last order; "": none */
+	bool note_bad;
+	bool quit;
+	char rest[8]; /* the beginning of a key that sends several bytes */
+	size_t rest_len;
+};
+
+/* The word for an order: "stop", "restart", "rest". */
+const char *top_keys_word(enum top_order order);
+/* The index of the selected server in the model; 0 if the server is gone. */
+size_t top_keys_selected(const struct top_keys *k, const struct top_model *m);
+/* Read bytes of the terminal. Returns the order that was confirmed, for asked_id, or TOP_NO_ORDER;
+ * bytes behind a confirmed order are dropped. */
+enum top_order top_keys_read(struct top_keys *k, const struct top_model *m, const char *bytes,
+			     size_t len);

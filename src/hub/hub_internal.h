@@ -1,0 +1,269 @@
+/* hub_internal.h - the inside of the hub, for the files of this folder.
+ *
+ *	hub.c             the hub: its life, its end
+ *	hub_session.c     a session: its desk, its lease, its end
+ *	hub_source.c      where the servers of a session come from
+ *	caller.c          a connection that speaks the control API, and its messages
+ *	caller_session.c  methods session.*, tool.*, mcp.request
+ *	caller_server.c   method server.list
+ *	caller_command.c  the command of a server without its secrets
+ *	caller_order.c    methods server.restart, server.stop, server.rest
+ *	caller_hub.c      methods hub.*
+ *	caller_params.c   params of requests
+ *	news.c            events.subscribe, and the events
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/emit.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/ring.h"
+#include "config/config.h"
+#include "hub/desk.h"
+#include "hub/hub.h"
+#include "killick/killick.h"
+#include "net/channel.h"
+#include "net/listen.h"
+#include "rpc/reply.h"
+#include "rpc/rpc.h"
+
+struct server;
+struct tally_call;
+
+/* --- the hub --- */
+
+struct hub {
+	struct hub_spec o;
+	struct killick *k;
+	struct loop *loop;
+	struct listener *listener; /* NULL: stdio, or the hub is ending */
+	char socket[160];          /* path; "": stdio */
+	int64_t started_us;
+	struct ring callers, sessions;
+	unsigned last_session, last_caller;
+	unsigned long long calls; /* of sessions that are closed */
+	struct loop_timer idle;
+	struct loop_watch requests;
+	/* While the hub ends: the endings of all sessions. */
+	bool closing, over;
+	struct buf ended; /* JSON objects with commas between them */
+	int survivors;
+	bool unproved;
+	struct ring shutdowns; /* struct wait: answers to hub.shutdown */
+};
+
+/* Begin to end the hub: no connection is accepted, every session is closed. Idempotent. */
+void hub_end(struct hub *h, const char *why);
+/* A session or a connection is gone: take the steps that are possible now. */
+void hub_settle(struct hub *h);
+/* The hub is used or not: start or stop its idle timer. */
+void hub_check_idle(struct hub *h);
+void hub_log(struct hub *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- where the servers of a session come from --- */
+
+struct hub_source {
+	char *file;      /* absolute path; NULL: text */
+	char *text;      /* a config; NULL: file or command */
+	char **command;  /* of one server, which gets all of environ_ and cwd; NULL: a config */
+	char *name;      /* of the server of `command`; NULL: none */
+	unsigned share;  /* of the server of `command`: enum config_share */
+	int64_t rest_ms; /* of the server of `command`: config_server.rest_ms */
+	char **environ_; /* NULL: the hub's own */
+	char *cwd;       /* NULL: the hub's own */
+	char **only;     /* names of servers; NULL: all */
+};
+
+/* Read the members config, mcpServers, environments, command, name, share, idleMs, only,
+ * environ and cwd of a request. 0, or e is set (a code for the answer), and *out is untouched. */
+int hub_source_read(struct hub *h, struct json params, struct hub_source *out, struct err *e);
+void hub_source_done(struct hub_source *s);
+enum hub_source_code { /* in struct err: caller_refuse answers HUB_FAILED with data.reason */
+		       HUB_SOURCE_CONFIG = -31001, /* "config": the config was refused */
+		       HUB_SOURCE_SERVER = -31002, /* "no-server": `only` has an unknown name */
+};
+/* Read and parse the config. 0, or -errno and e, which has a code of hub_source_code. */
+int hub_source_load(const struct hub *h, const struct hub_source *s, struct config *out,
+		    struct err *e);
+
+/* --- a session --- */
+
+struct caller;
+
+struct hub_session {
+	struct hub *hub;
+	unsigned number;
+	struct ring in_hub;
+	char *tag; /* NULL: none */
+	long pid;  /* of the program that uses the session; 0: not known */
+	int64_t began_us;
+	struct desk *desk; /* NULL: could not be opened */
+	struct hub_source source;
+	struct caller *caller; /* the session ends with this connection; NULL: it has a lease */
+	struct ring in_caller;
+	bool attached;    /* by `killick connect`: the connection ends with the session */
+	int64_t lease_ms; /* 0: none */
+	struct loop_timer lease;
+	bool opened, closing;
+	bool asked;      /* a request or a failure ended the session, not the client */
+	bool bad_config; /* each server has an error in its config */
+	char why[512];
+	struct answer *opening; /* of session.create; NULL: answered */
+	struct ring closers;    /* struct wait: answers to session.destroy */
+	struct ring calls;      /* struct wait: requests to its servers */
+	struct ring refreshes;  /* struct wait: of session.refresh */
+	struct ring reloads;    /* struct wait: of hub.reload */
+	/* after the desk has closed: */
+	struct loop_timer end;
+	struct killick_report *report; /* NULL: never opened */
+	char *kept;                    /* JSON */
+};
+
+struct hub_session_spec {
+	char *tag;                /* moved */
+	struct hub_source source; /* moved */
+	struct caller *caller;
+	long pid;
+	int in, out; /* -1: none */
+	unsigned answers, wait;
+	int64_t lease_ms;
+};
+
+/* An answer that is due. */
+struct wait {
+	struct ring in_session;
+	struct hub_session *session;
+	struct answer *answer; /* NULL: no caller waits */
+};
+
+/* 0, or e is set: nothing was made, and the descriptors are closed. */
+int hub_session_open(struct hub *h, struct hub_session_spec *spec, struct hub_session **out,
+		     struct err *e);
+void hub_session_close(struct hub_session *s, const char *why, bool asked);
+/* The session was named in a request: its lease begins again. */
+void hub_session_touch(struct hub_session *s);
+/* The number in an id such as "s1" or "v2"; 0: not an id with this letter. */
+unsigned hub_id_read(struct json v, char letter);
+/* The session with the id in v ("s1"); NULL: none. */
+struct hub_session *hub_session_find(struct hub *h, struct json v);
+/* The session of the hub that has this session of the library; NULL: none. */
+struct hub_session *hub_session_of(struct hub *h, const struct killick_session *s);
+/* Write members: ended, survivors, proved, ms. */
+void hub_report_emit(struct emit *j, const struct killick_report *r);
+/* Write members: session, tag. */
+void hub_session_emit_names(struct emit *j, const struct hub_session *s);
+/* Write the member servers: their names and states. */
+void hub_session_emit_servers(struct emit *j, const struct hub_session *s);
+/* Answer this request when the session is open. NULL: answered already. */
+struct answer *hub_session_await(struct hub_session *s, const struct reply *r);
+
+struct wait *wait_new(struct hub_session *s, struct ring *list, const struct reply *r,
+		      void (*on_gone)(void *ctx));
+void wait_free(struct wait *w);
+
+/* --- a connection --- */
+
+enum news_kind {
+	EVENT_OPENED = 1,
+	EVENT_CLOSED = 2,
+	EVENT_STATE = 4,
+	EVENT_STDERR = 8,
+	EVENT_CALL = 16,
+	EVENT_ALL = 31,
+};
+
+struct caller {
+	struct hub *hub;
+	unsigned number;
+	struct ring in_hub;
+	struct channel *channel;
+	struct rpc rpc;
+	struct ring sessions; /* that end with this connection */
+	struct hub_session *attached;
+	long pid;         /* of the peer; 0: not known */
+	unsigned events;  /* enum news_kind */
+	unsigned dropped; /* events that were dropped since the peer stopped reading */
+	bool last;        /* the hub ends with this connection */
+	bool let_in;
+	bool ended; /* nothing is sent any more */
+};
+
+struct caller *caller_new(struct hub *h, struct channel *c, bool last);
+/* The session that `killick connect` attached is over: tell it, and close the connection. */
+void caller_tell_over(struct caller *c, const struct hub_session *s);
+/* Every session is closed: answer the requests for hub.shutdown. */
+void caller_hub_closed(struct hub *h);
+/* Send the unsent bytes, then close. */
+void caller_close(struct caller *c, bool now);
+
+/* Handlers of the methods; ctx is the struct caller. */
+#define CALLER_METHOD(name) void name(void *ctx, const struct reply *r, struct json params)
+CALLER_METHOD(caller_on_status);
+CALLER_METHOD(caller_on_shutdown);
+CALLER_METHOD(caller_on_reload);
+CALLER_METHOD(caller_on_create);
+CALLER_METHOD(caller_on_attach);
+CALLER_METHOD(caller_on_renew);
+CALLER_METHOD(caller_on_refresh);
+CALLER_METHOD(caller_on_destroy);
+CALLER_METHOD(caller_on_sessions);
+CALLER_METHOD(caller_on_tools);
+CALLER_METHOD(caller_on_call);
+CALLER_METHOD(caller_on_request);
+CALLER_METHOD(caller_on_servers);
+CALLER_METHOD(caller_on_restart);
+CALLER_METHOD(caller_on_stop);
+CALLER_METHOD(caller_on_rest);
+CALLER_METHOD(caller_on_subscribe);
+
+/* Answer with the error object of a server or a desk. */
+void caller_pass_error(const struct reply *r, struct json error);
+/* Answer a request whose error is in e. */
+void caller_refuse(const struct reply *r, const struct err *e);
+
+/* --- events --- */
+
+void news_session(struct hub_session *s, enum news_kind kind);
+/* For struct runtime_watcher; ctx is the hub. */
+void news_state(void *ctx, struct server *sv);
+void news_stderr(void *ctx, struct server *sv, const char *bytes, size_t len);
+void news_call(void *ctx, struct server *sv, const struct tally_call *call);
+/* The peer reads again. */
+void news_room(struct caller *c);
+
+/* --- params --- */
+
+struct caller_param {
+	const char *name;
+	enum json_type type; /* JSON_ABSENT: any */
+	bool required;
+	struct json value; /* out; JSON_NONE: absent or null */
+};
+int caller_params(struct json params, struct caller_param *list, size_t count, struct err *e);
+/* A time or number from least to most; *out is untouched if absent. */
+int caller_number(const struct caller_param *p, int64_t least, int64_t most, int64_t *out,
+		  struct err *e);
+/* An array of strings, or NULL if absent. */
+int caller_strings(const struct caller_param *p, char ***out, struct err *e);
+/* An object of strings as "NAME=value"; NULL if absent. */
+int caller_variables(const struct caller_param *p, char ***out, struct err *e);
+/* The session that the member names; NULL: the request was answered. */
+struct hub_session *caller_session(struct caller *c, const struct reply *r, struct json name);
+
+/* --- servers --- */
+
+/* Write the members of one call: session, tool, ms, ok. */
+void caller_emit_call(struct hub *h, struct emit *j, const struct tally_call *call);
+/* Write the member `command`: the words with secrets replaced by ***. */
+void caller_emit_command(struct emit *j, char *const *argv);
+/* The state in words: that of the library, "failed" or "resting". */
+const char *caller_server_state(const struct server *sv);
+struct hub_totals {
+	unsigned servers, running, resting, processes;
+	unsigned long long memory, saved, calls;
+};
+void caller_totals(struct hub *h, struct hub_totals *out);

@@ -1,0 +1,414 @@
+/* hub_session.c - a session of the hub: see hub_internal.h
+ *
+ *	hub_session_open -> [the desk opens] -> open
+ *	  -> hub_session_close, or the client leaves -> [the desk closes] -> freed
+ *
+ * The end has one path, hub_session_over, which runs from a timer when the desk is closed: requests
+ * that wait are answered, the connection of `killick connect` is closed, the memory is freed.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "hub/hub_internal.h"
+#include "os/fd.h"
+#include "session/attach.h"
+#include "session/catalogue.h"
+#include "session/pool.h"
+#include "session/server.h"
+#include "session/session.h"
+
+/* --- answers that are due --- */
+
+struct wait *wait_new(struct hub_session *s, struct ring *list, const struct reply *r,
+		      void (*on_gone)(void *ctx))
+{
+	struct wait *w = mem_grow(NULL, 1, sizeof(*w));
+
+	*w = (struct wait){ .session = s };
+	w->answer = answer_new(r, on_gone, w);
+	if (!w->answer) {
+		free(w);
+		return NULL;
+	}
+	ring_add(list, &w->in_session);
+	return w;
+}
+
+void wait_free(struct wait *w)
+{
+	ring_remove(&w->in_session);
+	if (w->answer)
+		answer_free(w->answer);
+	free(w);
+}
+
+static void wait_refuse(struct wait *w, const char *text)
+{
+	if (w->answer)
+		reply_error(&w->answer->reply, HUB_FAILED, "%s", text);
+}
+
+/* --- reports --- */
+
+static const char hub_report_nothing[] =
+	"{\"proved\":true,\"survivors\":0,\"ms\":0,\"endings\":[]}";
+
+/* Returns the report as JSON, for free(), and its value in *out. */
+static char *hub_report_parse(const struct killick_report *r, struct json *out)
+{
+	char *text = r ? killick_report_json(r) : mem_dup(hub_report_nothing);
+	struct json_fault fault;
+
+	json_check(text, strlen(text), 0, out, &fault);
+	return text;
+}
+
+void hub_report_emit(struct emit *j, const struct killick_report *r)
+{
+	static const char *const names[][2] = { { "ended", "endings" },
+						{ "survivors", "survivors" },
+						{ "proved", "proved" },
+						{ "ms", "ms" } };
+	struct json all;
+	AUTO(mem_drop) char *text = hub_report_parse(r, &all);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct json v = json_get(all, names[i][1]);
+
+		emit_json(j, names[i][0], v.at, v.len);
+	}
+}
+
+/* The hub is ending: keep the endings for the answer to hub.shutdown. */
+static void hub_report_collect(struct hub *h, const struct killick_report *r)
+{
+	struct json all;
+	AUTO(mem_drop) char *text = hub_report_parse(r, &all);
+	struct json_iter it = json_iter(json_get(all, "endings"));
+
+	while (json_each(&it)) {
+		buf_adds(&h->ended, h->ended.len ? "," : "");
+		buf_add(&h->ended, it.value.at, it.value.len);
+	}
+	h->survivors += r ? r->survivors : 0;
+	h->unproved |= r && !r->proved;
+}
+
+/* --- servers of a session --- */
+
+/* The number of its tools; -1: not known. */
+static long hub_session_tools(const struct lease *l)
+{
+	const struct catalogue_entry *e = l->server ? lease_catalogue(l) : NULL;
+	struct json tools = e ? json_get(e->lists[CATALOGUE_TOOLS], "tools") : JSON_NONE;
+
+	return tools.at ? (long)json_count(tools) : l->tools;
+}
+
+static void hub_session_emit_server(struct emit *j, const struct lease *l)
+{
+	const struct server *sv = l->server;
+	const char *error = sv ? sv->error.text : l->error;
+	enum killick_state state = lease_server_state(l);
+
+	emit_open(j, NULL, '{');
+	emit_str(j, "name", lease_name(l));
+	emit_str(j, "state",
+		 state == KILLICK_GONE && error && *error ? "failed" : killick_state_name(state));
+	if (error && *error)
+		emit_str(j, "error", error);
+	if (hub_session_tools(l) >= 0)
+		emit_int(j, "tools", hub_session_tools(l));
+	emit_close(j);
+}
+
+void hub_session_emit_servers(struct emit *j, const struct hub_session *s)
+{
+	const struct killick_session *ks = s->desk ? desk_session(s->desk) : NULL;
+
+	emit_open(j, "servers", '[');
+	for (size_t i = 0; ks && i < ks->count; i++)
+		hub_session_emit_server(j, ks->table[i]);
+	emit_close(j);
+}
+
+/* --- leases --- */
+
+static void hub_session_on_lease(struct loop_timer *t)
+{
+	struct hub_session *s = CONTAINER_OF(t, struct hub_session, lease);
+
+	if (!ring_is_empty(&s->calls) || !ring_is_empty(&s->refreshes))
+		hub_session_touch(s); /* a request is in flight */
+	else
+		hub_session_close(s, "the lease of the session is over", true);
+}
+
+void hub_session_touch(struct hub_session *s)
+{
+	if (s->lease_ms && !s->closing)
+		loop_timer_set(s->hub->loop, &s->lease, s->lease_ms, hub_session_on_lease);
+}
+
+/* --- the end --- */
+
+void hub_session_close(struct hub_session *s, const char *why, bool asked)
+{
+	if (s->closing)
+		return;
+	s->closing = true;
+	s->asked = asked;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+	loop_timer_stop(s->hub->loop, &s->lease);
+	desk_close(s->desk, why);
+}
+
+static void hub_session_answer_closers(struct hub_session *s)
+{
+	struct emit j;
+
+	for (struct ring *n; (n = ring_first(&s->closers));) {
+		struct wait *w = CONTAINER_OF(n, struct wait, in_session);
+
+		if (w->answer && reply_begin(&w->answer->reply, &j)) {
+			char id[16];
+
+			snprintf(id, sizeof(id), "s%u", s->number);
+			emit_str(&j, "session", id);
+			hub_report_emit(&j, s->report);
+			emit_raw(&j, "kept", s->kept, strlen(s->kept));
+			reply_end(&w->answer->reply, &j);
+		}
+		wait_free(w);
+	}
+}
+
+static void hub_session_refuse_all(struct hub_session *s, struct ring *list)
+{
+	for (struct ring *n; (n = ring_first(list));) {
+		struct wait *w = CONTAINER_OF(n, struct wait, in_session);
+
+		wait_refuse(w, "the session was closed");
+		wait_free(w);
+	}
+	(void)s;
+}
+
+static void hub_session_free(struct hub_session *s)
+{
+	loop_timer_stop(s->hub->loop, &s->lease);
+	loop_timer_stop(s->hub->loop, &s->end);
+	ring_remove(&s->in_hub);
+	ring_remove(&s->in_caller);
+	if (s->opening)
+		answer_free(s->opening);
+	hub_source_done(&s->source);
+	killick_report_free(s->report);
+	free(s->kept);
+	free(s->tag);
+	free(s);
+}
+
+static void hub_session_over(struct loop_timer *t)
+{
+	struct hub_session *s = CONTAINER_OF(t, struct hub_session, end);
+	struct hub *h = s->hub;
+
+	desk_free(s->desk);
+	s->desk = NULL;
+	hub_session_refuse_all(s, &s->calls);
+	hub_session_refuse_all(s, &s->refreshes);
+	if (s->opening)
+		reply_error(&s->opening->reply, HUB_FAILED, "%s",
+			    *s->why ? s->why : "the session was closed");
+	hub_session_answer_closers(s);
+	if (h->closing)
+		hub_report_collect(h, s->report);
+	news_session(s, EVENT_CLOSED);
+	hub_log(h, "event=closed session=s%u why=\"%s\"", s->number, s->why);
+	if (s->attached && s->caller)
+		caller_tell_over(s->caller, s);
+	hub_session_free(s);
+	hub_settle(h);
+}
+
+/* --- events of the desk --- */
+
+static void hub_session_on_open(void *ctx, const struct killick_error *e)
+{
+	struct hub_session *s = ctx;
+	struct answer *a = s->opening;
+	struct emit j;
+
+	s->opening = NULL;
+	if (e->code) {
+		snprintf(s->why, sizeof(s->why), "%s", e->text);
+		s->bad_config = e->code == KILLICK_ERR_CONFIG;
+		s->asked = s->asked || e->code != KILLICK_ERR_CLOSED; /* the client did not leave */
+		if (a)
+			reply_error(&a->reply, HUB_FAILED, "%s", e->text);
+	} else {
+		s->opened = true;
+		hub_session_touch(s);
+		if (a && reply_begin(&a->reply, &j)) {
+			hub_session_emit_names(&j, s);
+			hub_session_emit_servers(&j, s);
+			reply_end(&a->reply, &j);
+		}
+		news_session(s, EVENT_OPENED);
+	}
+	if (a)
+		answer_free(a);
+}
+
+static void hub_session_on_closed(void *ctx, struct killick_report *report, const char *kept,
+				  const char *why)
+{
+	struct hub_session *s = ctx;
+
+	if (!*s->why && why)
+		snprintf(s->why, sizeof(s->why), "%s", why);
+	s->closing = true;
+	s->report = report;
+	s->kept = mem_dup(kept ? kept : "[]");
+	loop_timer_set(s->hub->loop, &s->end, 0, hub_session_over);
+}
+
+static void hub_session_on_change(void *ctx)
+{
+	(void)ctx; /* the hub gets changes from the events of servers */
+}
+
+/* --- start --- */
+
+/* The caller does not know the id of the session, so no program can use or end the session. */
+static void hub_session_on_opener_gone(void *ctx)
+{
+	struct hub_session *s = ctx;
+
+	answer_free(s->opening);
+	s->opening = NULL;
+	hub_session_close(s, "its creation was cancelled", true);
+}
+
+struct answer *hub_session_await(struct hub_session *s, const struct reply *r)
+{
+	s->opening = answer_new(r, hub_session_on_opener_gone, s);
+	return s->opening;
+}
+
+static int hub_session_open_desk(struct hub_session *s, const struct hub_session_spec *spec,
+				 struct err *e)
+{
+	static const struct desk_events events = { .on_open = hub_session_on_open,
+						   .on_closed = hub_session_on_closed,
+						   .on_change = hub_session_on_change };
+	struct config config;
+	struct desk_spec d = { .k = s->hub->k,
+			       .config = &config,
+			       .tag = s->tag,
+			       .in = spec->in,
+			       .out = spec->out,
+			       .answers = spec->answers,
+			       .wait = spec->wait,
+			       .message_limit = s->hub->k->message_limit };
+	int r = hub_source_load(s->hub, &s->source, &config, e);
+
+	if (r < 0) {
+		fd_drop(&d.in);
+		fd_drop(&d.out);
+		return r;
+	}
+	r = desk_open(&d, &events, s, &s->desk, e);
+	config_done(&config);
+	return r;
+}
+
+int hub_session_open(struct hub *h, struct hub_session_spec *spec, struct hub_session **out,
+		     struct err *e)
+{
+	struct hub_session *s = mem_grow(NULL, 1, sizeof(*s));
+	int r;
+
+	*s = (struct hub_session){ .hub = h,
+				   .number = h->last_session + 1,
+				   .tag = spec->tag,
+				   .source = spec->source,
+				   .pid = spec->pid,
+				   .lease_ms = spec->lease_ms,
+				   .attached = spec->in >= 0,
+				   .began_us = loop_now_us() };
+	ring_init(&s->closers);
+	ring_init(&s->calls);
+	ring_init(&s->refreshes);
+	ring_init(&s->reloads);
+	r = hub_session_open_desk(s, spec, e);
+	if (r < 0) {
+		hub_session_free(s);
+		return r;
+	}
+	h->last_session++;
+	ring_add(&h->sessions, &s->in_hub);
+	if (spec->lease_ms == 0) {
+		s->caller = spec->caller;
+		ring_add(&spec->caller->sessions, &s->in_caller);
+	}
+	hub_check_idle(h);
+	hub_log(h, "event=session session=s%u tag=\"%s\" pid=%ld", s->number, s->tag ? s->tag : "",
+		s->pid);
+	*out = s;
+	return 0;
+}
+
+/* --- lookup --- */
+
+unsigned hub_id_read(struct json v, char letter)
+{
+	char text[16], *end;
+	unsigned long n;
+
+	if (!json_string_into(v, text, sizeof(text)) || text[0] != letter || text[1] < '1' ||
+	    text[1] > '9')
+		return 0;
+	n = strtoul(text + 1, &end, 10);
+	return *end || n > UINT_MAX ? 0 : (unsigned)n;
+}
+
+struct hub_session *hub_session_find(struct hub *h, struct json v)
+{
+	unsigned number = hub_id_read(v, 's');
+
+	RING_EACH(r, &h->sessions) {
+		struct hub_session *s = CONTAINER_OF(r, struct hub_session, in_hub);
+
+		if (s->number == number)
+			return s;
+	}
+	return NULL;
+}
+
+struct hub_session *hub_session_of(struct hub *h, const struct killick_session *ks)
+{
+	RING_EACH(r, &h->sessions) {
+		struct hub_session *s = CONTAINER_OF(r, struct hub_session, in_hub);
+
+		if (s->desk && desk_session(s->desk) == ks)
+			return s;
+	}
+	return NULL;
+}
+
+void hub_session_emit_names(struct emit *j, const struct hub_session *s)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "s%u", s->number);
+	emit_str(j, "session", id);
+	emit_str(j, "tag", s->tag);
+}

@@ -1,0 +1,277 @@
+/* hub_source.c - where the servers of a session come from: see hub_internal.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/strings.h"
+#include "hub/hub_internal.h"
+
+#define HUB_IDLE_MAX_MS (365LL * 24 * 3600 * 1000) /* as "idle" in a config: a year */
+
+enum { CONFIG, SERVERS, ENVIRONMENTS, COMMAND, NAME, SHARE, IDLE, ONLY, ENVIRON, CWD, MEMBERS };
+
+void hub_source_done(struct hub_source *s)
+{
+	free(s->file);
+	free(s->text);
+	strings_free(s->command);
+	free(s->name);
+	strings_free(s->environ_);
+	free(s->cwd);
+	strings_free(s->only);
+	*s = (struct hub_source){ .file = NULL };
+}
+
+/* The text of a config that has these two members of the request, as they were written. */
+static char *hub_source_text(struct json servers, struct json environments)
+{
+	struct buf b = BUF_INIT(BUF_ANY_SIZE);
+	struct emit j = EMIT_INIT(&b);
+
+	emit_open(&j, NULL, '{');
+	emit_raw(&j, "mcpServers", servers.at, servers.len);
+	if (environments.at)
+		emit_raw(&j, "environments", environments.at, environments.len);
+	emit_close(&j);
+	emit_end(&j);
+	return buf_take(&b);
+}
+
+/* A path of the caller, relative to the caller's directory and not to that of the hub. */
+static char *hub_source_path(const char *path, const char *cwd)
+{
+	struct buf whole = BUF_INIT(BUF_ANY_SIZE);
+
+	if (cwd && path_kind(path) == PATH_RELATIVE)
+		buf_addf(&whole, "%s%c", cwd, PATH_SEPARATOR);
+	buf_adds(&whole, path);
+	return buf_take(&whole);
+}
+
+static int hub_source_share(struct json v, unsigned *out, struct err *e)
+{
+	static const char *const words[] = { [CONFIG_SHARE_NEVER] = "never",
+					     [CONFIG_SHARE_IDENTICAL] = "identical",
+					     [CONFIG_SHARE_AUTO] = "auto" };
+
+	for (unsigned i = CONFIG_SHARE_NEVER; v.at && i <= CONFIG_SHARE_AUTO; i++) {
+		if (!json_is(v, words[i]))
+			continue;
+		*out = i;
+		return 0;
+	}
+	return v.at ? err_set(e, RPC_BAD_PARAMS, "'share' must be never, identical or auto") : 0;
+}
+
+/* Read `command`, `name`, `share` and `idleMs`. */
+static int hub_source_command(const struct caller_param *p, struct hub_source *s, struct err *e)
+{
+	int r = caller_strings(&p[COMMAND], &s->command, e);
+
+	if (r == 0 && (!s->command[0] || !*s->command[0]))
+		r = err_set(e, RPC_BAD_PARAMS, "'command' must have the name of a program");
+	if (r == 0 && (p[CONFIG].value.at || p[SERVERS].value.at || p[ONLY].value.at))
+		r = err_set(e, RPC_BAD_PARAMS,
+			    "give 'command', 'mcpServers' or 'config', and 'only' not with "
+			    "'command'");
+	if (r == 0)
+		r = hub_source_share(p[SHARE].value, &s->share, e);
+	if (r == 0)
+		r = caller_number(&p[IDLE], 0, HUB_IDLE_MAX_MS, &s->rest_ms, e);
+	if (r == 0)
+		json_string(p[NAME].value, &s->name);
+	return r;
+}
+
+static int hub_source_file(struct hub *h, const struct caller_param *p, struct hub_source *s,
+			   struct err *e)
+{
+	char *path = NULL;
+
+	if (!p[CONFIG].value.at && !p[SERVERS].value.at && !h->o.config)
+		return err_set(e, RPC_BAD_PARAMS,
+			       "'mcpServers' or 'config' is missing: the session has no servers");
+	if (p[CONFIG].value.at && p[SERVERS].value.at)
+		return err_set(e, RPC_BAD_PARAMS, "give 'mcpServers' or 'config', not both");
+	if (p[SERVERS].value.at) {
+		s->text = hub_source_text(p[SERVERS].value, p[ENVIRONMENTS].value);
+		return 0;
+	}
+	if (!p[CONFIG].value.at) {
+		s->file = mem_dup(h->o.config);
+		return 0;
+	}
+	if (!json_string(p[CONFIG].value, &path) || !*path) {
+		free(path);
+		return err_set(e, RPC_BAD_PARAMS, "'config' must be a path");
+	}
+	s->file = hub_source_path(path, s->cwd);
+	free(path);
+	return 0;
+}
+
+int hub_source_read(struct hub *h, struct json params, struct hub_source *out, struct err *e)
+{
+	struct caller_param p[MEMBERS] = {
+		[CONFIG] = { "config", JSON_STRING },
+		[SERVERS] = { "mcpServers", JSON_OBJECT },
+		[ENVIRONMENTS] = { "environments", JSON_OBJECT },
+		[COMMAND] = { "command", JSON_ARRAY },
+		[NAME] = { "name", JSON_STRING },
+		[SHARE] = { "share", JSON_STRING },
+		[IDLE] = { "idleMs", JSON_NUMBER },
+		[ONLY] = { "only", JSON_ARRAY },
+		[ENVIRON] = { "environ", JSON_OBJECT },
+		[CWD] = { "cwd", JSON_STRING },
+	};
+	struct hub_source s = { .file = NULL };
+	int r = caller_params(params, p, MEMBERS, e);
+
+	if (r == 0 && p[CWD].value.at) {
+		json_string(p[CWD].value, &s.cwd);
+		if (!s.cwd || path_kind(s.cwd) != PATH_NATIVE)
+			r = err_set(e, RPC_BAD_PARAMS, "'cwd' must be an absolute path");
+	}
+	if (r == 0)
+		r = caller_strings(&p[ONLY], &s.only, e);
+	if (r == 0)
+		r = caller_variables(&p[ENVIRON], &s.environ_, e);
+	if (r == 0)
+		r = p[COMMAND].value.at ? hub_source_command(p, &s, e)
+					: hub_source_file(h, p, &s, e);
+	if (r == 0)
+		*out = s;
+	else
+		hub_source_done(&s);
+	return r;
+}
+
+/* Variables that a shell and killick set for each program. The server does not need them, and with
+ * them the environments of two sessions would often differ, so that no server would be shared. */
+static bool hub_source_is_noise(const char *variable)
+{
+	static const char *const names[] = { "_=", "SHLVL=", "OLDPWD=", "KILLICK_TREE=" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(variable, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* One server, as `killick run` would start it: all variables, no expansion. */
+static int hub_source_load_command(const struct hub_source *s, char *const *variables,
+				   struct config *out, struct err *e)
+{
+	const char *name = s->name && *s->name ? s->name : path_name(s->command[0], PATH_NATIVE);
+	char **env = mem_grow(NULL, strings_count(variables) + 1, sizeof(*env));
+	struct config_more more = { .env = env, .cwd = s->cwd };
+	char cut[CONFIG_NAME_MAX + 1];
+	size_t n = 0;
+	int r;
+
+	for (char *const *v = variables; *v; v++)
+		if (!hub_source_is_noise(*v))
+			env[n++] = *v;
+	env[n] = NULL;
+	snprintf(cut, sizeof(cut), "%s", name);
+	r = config_command(cut, s->command, variables, out, e);
+	if (r == 0) {
+		out->servers[0].era = CONFIG_AUTO; /* a command has no key "era" */
+		out->servers[0].share = (enum config_share)s->share;
+		out->servers[0].rest_ms = s->rest_ms;
+		r = config_command_more(out, &more, e);
+		if (r < 0)
+			config_done(out);
+	}
+	free(env);
+	return r;
+}
+
+/* --- servers that are killick itself --- */
+
+static bool hub_source_is_word(const char *word, const char *text)
+{
+	return word && strcmp(word, text) == 0;
+}
+
+/* The number of words that `killick wrap` has put in front of a command: `killick run --`, or
+ * `killick connect`, its options and `--`. 0: none. *out_self: it is `killick connect` without a
+ * command. */
+static size_t hub_source_wrapping(char *const *argv, bool *out_self)
+{
+	size_t i = 2;
+
+	*out_self = false;
+	if (!argv[0] || strcmp(path_name(argv[0], PATH_NATIVE), "killick") != 0)
+		return 0;
+	if (hub_source_is_word(argv[1], "connect")) {
+		while (argv[i] && argv[i + 1] &&
+		       (strcmp(argv[i], "--server") == 0 || strcmp(argv[i], "--share") == 0 ||
+			strcmp(argv[i], "--idle") == 0 || strcmp(argv[i], "--session") == 0))
+			i += 2;
+		*out_self = !hub_source_is_word(argv[i], "--");
+	} else if (!hub_source_is_word(argv[1], "run")) {
+		return 0;
+	}
+	return hub_source_is_word(argv[i], "--") && argv[i + 1] ? i + 1 : 0;
+}
+
+/* The config of a client may have entries that `killick wrap` has changed. The hub holds their
+ * commands itself; `killick connect` in a config would ask the hub for the servers of the same
+ * config, again and again. */
+static void hub_source_unwrap(struct config *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct config_server *s = &c->servers[i];
+		bool self;
+		size_t words;
+
+		if (s->problem || !s->recipe.argv)
+			continue;
+		words = hub_source_wrapping(s->recipe.argv, &self);
+		if (words)
+			config_drop_words(s, words);
+		if (self) {
+			struct buf text = BUF_INIT(BUF_ANY_SIZE);
+
+			buf_addf(&text, "server '%s' ", s->name);
+			s->reason_at = text.len;
+			buf_adds(&text, "is killick connect itself and would start itself again; "
+					"remove it from the config of the hub");
+			s->problem = buf_take(&text);
+		}
+	}
+}
+
+static int hub_source_load_any(const struct hub_source *s, const struct config_source *from,
+			       struct config *out, struct err *e)
+{
+	if (s->command)
+		return hub_source_load_command(s, from->environ_, out, e);
+	return s->file ? config_load(from, out, e)
+		       : config_parse(s->text, strlen(s->text), from, out, e);
+}
+
+int hub_source_load(const struct hub *h, const struct hub_source *s, struct config *out,
+		    struct err *e)
+{
+	const struct config_source from = { .file = s->file,
+					    .environ_ = s->environ_ ? s->environ_ : h->o.environ_,
+					    .cwd = s->cwd };
+	int r = hub_source_load_any(s, &from, out, e);
+
+	if (r < 0) {
+		e->code = HUB_SOURCE_CONFIG;
+		return r;
+	}
+	hub_source_unwrap(out);
+	r = s->only ? config_select(out, s->only, e) : 0;
+	if (r < 0) {
+		e->code = HUB_SOURCE_SERVER;
+		config_done(out);
+	}
+	return r;
+}

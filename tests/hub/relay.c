@@ -1,0 +1,308 @@
+/* relay.c - `killick run` with --rest, --restart and --supersede: one server behind a client that
+ * does not notice. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mate.h"
+
+#define WORDS_MAX 16
+
+static const struct mate_spec plain = { .version = NULL };
+
+/* Records, caches and lists of pids of this test alone. */
+static void relay_begin(void)
+{
+	static const char *const names[][2] = { { "KILLICK_RUNTIME_DIR", "run" },
+						{ "XDG_CACHE_HOME", "cache" },
+						{ "ZOO_PIDS", "pids" } };
+	char path[96];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", t_audit.dir, names[i][1]);
+		if (i < 2)
+			OK(!mkdir(path, 0700));
+		setenv(names[i][0], path, 1);
+	}
+	setenv("ZOO_LIFE_MS", "60000", 1);
+}
+
+/* Start `killick run OPTIONS -- killick-zoo mcp WAY`; options end with NULL. */
+static void relay_start(struct mate *m, const char *const *options, const char *way)
+{
+	const char *argv[WORDS_MAX] = { t_program("KILLICK", "build/killick"), "run" };
+	size_t n = 2;
+
+	while (*options)
+		argv[n++] = *options++;
+	argv[n++] = "--";
+	argv[n++] = t_program("ZOO", "build/tests/zoo/killick-zoo");
+	argv[n++] = "mcp";
+	argv[n++] = way;
+	OK(n < WORDS_MAX);
+	mate_open_program(m, argv);
+}
+#define RELAY(m_, way_, ...) relay_start(m_, (const char *const[]){ __VA_ARGS__, NULL }, way_)
+
+/* The exit status of the relay, as a shell has it. */
+static int relay_end(struct mate *m)
+{
+	int status = t_wait_child(m->pid, MATE_MS);
+
+	OK(status >= 0);
+	mate_done(m);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int relay_close(struct mate *m)
+{
+	close(m->in);
+	m->in = -1;
+	return relay_end(m);
+}
+
+static long relay_pid(struct mate *m)
+{
+	return strtol(mate_text(m, "pid", ""), NULL, 10);
+}
+
+static void await_gone(long pid)
+{
+	double end = t_now_ms() + MATE_MS;
+
+	while (kill((pid_t)pid, 0) == 0 && t_now_ms() < end)
+		t_wait_fd(-1, 0, 5);
+	OK(kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+}
+
+TEST(an_idle_server_rests_and_the_next_call_starts_it, .timeout_ms = 60000)
+{
+	struct mate m;
+	long first, second;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "200ms");
+	mate_hello(&m, &plain);
+	first = relay_pid(&m);
+	await_gone(first);
+	second = relay_pid(&m);
+	OK(second > 0 && second != first);
+	await_gone(second);
+	OK(relay_pid(&m) > 0);
+	EQ(relay_close(&m), 0);
+	mate_reap();
+}
+
+TEST(a_call_in_flight_keeps_the_server_awake, .timeout_ms = 60000)
+{
+	struct mate m;
+	long pid;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "100ms");
+	mate_hello(&m, &plain);
+	/* longer than the time after which the server would rest */
+	mate_result(&m, mate_call(&m, "sleep", "\"ms\":1000", NULL));
+	pid = relay_pid(&m);
+	await_gone(pid);
+	EQ(relay_close(&m), 0);
+	mate_reap();
+}
+
+/* The kernel counts the memory of this process and a part of the memory that it shares. */
+static long relay_memory_kb(pid_t pid)
+{
+	char path[64], line[128];
+	long kb = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	f = fopen(path, "re");
+	OK(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Pss_Anon: %ld kB", &kb) == 1)
+			break;
+	fclose(f);
+	return kb;
+}
+
+TEST(a_resting_server_costs_less_than_a_mebibyte, .timeout_ms = 60000)
+{
+	double end;
+	struct mate m;
+	long kb = 0;
+
+	if (T_PATIENCE > 1)
+		SKIP("a sanitizer has memory of its own");
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "100ms");
+	mate_hello(&m, &plain);
+	await_gone(relay_pid(&m));
+	end = t_now_ms() + MATE_MS;
+	do {
+		t_wait_fd(-1, 0, 20);
+		kb = relay_memory_kb(m.pid);
+	} while (kb >= 1024 && t_now_ms() < end);
+	t_note("%ld KiB of its own", kb);
+	OK(kb < 1024);
+	EQ(relay_close(&m), 0);
+	mate_reap();
+}
+
+TEST(a_crashed_server_is_started_again_and_its_calls_get_an_error, .timeout_ms = 60000)
+{
+	struct mate m;
+	long first, id, slow;
+
+	relay_begin();
+	RELAY(&m, NULL, "--restart");
+	mate_hello(&m, &plain);
+	first = relay_pid(&m);
+	slow = mate_call(&m, "sleep", "\"ms\":20000", NULL);
+	id = mate_call(&m, "crash", "", NULL);
+	EQ(mate_error(&m, slow), -32603); /* calls end in the order in which they were made */
+	EQ(mate_error(&m, id), -32603);
+	OK(relay_pid(&m) != first);
+	EQ(relay_close(&m), 0);
+	mate_reap();
+}
+
+TEST(without_restart_the_relay_exits_as_the_server_did, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "1h");
+	mate_hello(&m, &plain);
+	EQ(mate_error(&m, mate_call(&m, "crash", "", NULL)), -32603);
+	EQ(relay_end(&m), 1);
+	mate_reap();
+}
+
+TEST(a_newer_copy_ends_the_idle_older_copy, .timeout_ms = 60000)
+{
+	struct mate older, newer, other;
+
+	relay_begin();
+	RELAY(&older, NULL, "--supersede", "--name", "one");
+	mate_hello(&older, &plain);
+	RELAY(&other, NULL, "--supersede", "--name", "two");
+	mate_hello(&other, &plain);
+	RELAY(&newer, NULL, "--supersede", "--name", "one");
+	mate_hello(&newer, &plain);
+	EQ(relay_end(&older), 0);
+	OK(relay_pid(&newer) > 0);
+	OK(relay_pid(&other) > 0); /* another name: another server */
+	EQ(relay_close(&newer), 0);
+	EQ(relay_close(&other), 0);
+	mate_reap();
+}
+
+TEST(a_busy_older_copy_finishes_its_call_first, .timeout_ms = 60000)
+{
+	struct mate older, newer;
+	long id;
+
+	relay_begin();
+	RELAY(&older, NULL, "--supersede");
+	mate_hello(&older, &plain);
+	id = mate_call(&older, "sleep", "\"ms\":500", NULL);
+	RELAY(&newer, NULL, "--supersede");
+	mate_hello(&newer, &plain);
+	mate_result(&older, id);
+	EQ(relay_end(&older), 0);
+	EQ(relay_close(&newer), 0);
+	mate_reap();
+}
+
+TEST(nothing_outlives_a_relay_that_is_killed, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "1h");
+	mate_hello(&m, &plain);
+	OK(relay_pid(&m) > 0);
+	mate_kill(&m);
+	mate_reap();
+}
+
+TEST(sigterm_ends_the_relay_and_its_server, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "1h");
+	mate_hello(&m, &plain);
+	OK(relay_pid(&m) > 0);
+	kill(m.pid, SIGTERM);
+	EQ(relay_end(&m), 128 + SIGTERM);
+	mate_reap();
+}
+
+/* Many clients never read the stderr of their servers. */
+TEST(a_relay_whose_stderr_is_not_read_serves_and_ends, .timeout_ms = 60000)
+{
+	const char *argv[] = { t_program("KILLICK", "build/killick"),
+			       "run",
+			       "--rest",
+			       "5m",
+			       "--",
+			       "/bin/sh",
+			       "-c",
+			       "head -c 300000 /dev/zero >&2; exec \"$0\" mcp good",
+			       t_program("ZOO", "build/tests/zoo/killick-zoo"),
+			       NULL };
+	int before = dup(STDERR_FILENO), err[2];
+	struct mate m;
+
+	relay_begin();
+	OK(before >= 0 && !pipe(err) && dup2(err[1], STDERR_FILENO) >= 0);
+	mate_open_program(&m, argv);
+	OK(dup2(before, STDERR_FILENO) >= 0);
+	close(before);
+	close(err[1]);
+	mate_hello(&m, &plain);
+	mate_do(&m, "echo", "\"text\":\"x\"");
+	close(m.in);
+	m.in = -1;
+	EQ(relay_end(&m), 0);
+	close(err[0]);
+	mate_reap();
+}
+
+TEST(options_that_a_relay_cannot_have_are_refused, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "1s", "--log", "/dev/null");
+	EQ(relay_end(&m), 64);
+	RELAY(&m, NULL, "--rest", "soon");
+	EQ(relay_end(&m), 64);
+	mate_reap();
+}
+
+TEST(the_server_of_a_relay_may_speak_either_era, .timeout_ms = 60000)
+{
+	static const char *const ways[] = { "modern", "dual", "probedeath" };
+	struct mate m;
+
+	relay_begin();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		long first;
+
+		RELAY(&m, ways[i], "--rest", "200ms");
+		mate_hello(&m, &plain);
+		first = relay_pid(&m);
+		await_gone(first);
+		OK(relay_pid(&m) != first);
+		EQ(relay_close(&m), 0);
+		mate_reap();
+	}
+}

@@ -1,0 +1,289 @@
+/* rows_asks.c - requests that a shared server makes reach the session whose call caused them, or no
+ * session. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rows.h"
+
+#define ELICIT "{\"elicitation\":{\"form\":{},\"url\":{}}}"
+#define ASK_TEXT(text_)                                                                            \
+	"\"method\":\"elicitation/create\",\"params\":{\"message\":\"" text_                       \
+	"\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"
+
+static void answer_note(struct mate *m, struct span ask, const char *text)
+{
+	struct span id = scan_member(ask, "id");
+
+	mate_say(m,
+		 "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"action\":\"accept\","
+		 "\"content\":{\"word\":\"%s\"}}}",
+		 (int)id.len, id.at, text);
+}
+
+static void expect_word(struct mate *m, long id, const char *word)
+{
+	struct span s = mate_result(m, id);
+
+	if (!scan_is(mate_at(s, "structuredContent", "answer", "result", "content", "word", NULL),
+		     word))
+		FAIL("the answer is not '%s': %.*s", word, (int)s.len, s.at);
+}
+
+/* The first question, when nothing else is in flight: the hub learns that the server asks. */
+static void ask_alone(struct mate *m)
+{
+	long id = mate_call(m, "ask", ASK_TEXT("alone"), NULL);
+
+	answer_note(m, mate_note(m, "elicitation/create", "alone"), "alone");
+	expect_word(m, id, "alone");
+}
+
+TEST(questions_at_once_reach_the_sessions_that_called)
+{
+	static const char *const words[] = { "of a", "of b" };
+	struct rows r;
+	struct mate *m[2] = { &r.a, &r.b };
+	long ids[2];
+
+	rows_begin_with(&r, "\"maxInstances\":1", ELICIT, NULL, NULL);
+	ask_alone(&r.a);
+	for (int i = 0; i < 5; i++) {
+		int first;
+
+		ids[0] = mate_call(&r.a, "ask", ASK_TEXT("of a"), NULL);
+		ids[1] = mate_call(&r.b, "ask", ASK_TEXT("of b"), NULL);
+		first = mate_first(&r.a, &r.b); /* one at a time */
+		for (int k = 0; k < 2; k++) {
+			int now = first ^ k;
+
+			answer_note(m[now], mate_note(m[now], "elicitation/create", words[now]),
+				    words[now]);
+			expect_word(m[now], ids[now], words[now]);
+		}
+	}
+	EQ(mate_noted(&r.a, "of b", NULL) + mate_noted(&r.b, "of a", NULL), 0);
+	rows_end(&r);
+}
+
+/* With one instance the call of b waits until the call of a is over. */
+TEST(a_server_that_asks_gets_one_call_at_a_time)
+{
+	struct rows r;
+	struct span ask;
+	char *kept;
+	long a, b;
+
+	rows_begin_with(&r, "\"maxInstances\":1", ELICIT, NULL, NULL);
+	ask_alone(&r.a);
+	a = mate_call(&r.a, "ask", ASK_TEXT("of a"), NULL);
+	ask = mate_note(&r.a, "elicitation/create", "of a");
+	kept = strndup(ask.at, ask.len);
+	b = mate_call(&r.b, "echo", "\"text\":\"of b\"", NULL);
+	EQ(t_wait_fd(r.b.out, POLLIN, 300), 0);
+	answer_note(&r.a, (struct span){ kept, strlen(kept) }, "from a");
+	expect_word(&r.a, a, "from a");
+	mate_result(&r.b, b);
+	EQ(mate_servers(), 1);
+	free(kept);
+	rows_end(&r);
+}
+
+/* A session that comes when the server is known to ask gets another instance, up to the limit. */
+TEST(a_second_instance_serves_calls_while_the_first_asks)
+{
+	struct mate_spec spec = { .capabilities = ELICIT };
+	struct mate c, d;
+	struct rows r;
+	struct span ask;
+	char *kept;
+	long a;
+
+	rows_begin_with(&r, "\"maxInstances\":2", ELICIT, NULL, NULL);
+	ask_alone(&r.a);
+	EQ(mate_servers(), 1);
+	spec.config = r.config;
+	rows_add(&c, &spec);
+	a = mate_call(&r.a, "ask", ASK_TEXT("of a"), NULL);
+	ask = mate_note(&r.a, "elicitation/create", "of a");
+	kept = strndup(ask.at, ask.len);
+	STREQ(mate_text(&c, "echo", "\"text\":\"of c\""), "of c");
+	EQ(mate_servers(), 2);
+	answer_note(&r.a, (struct span){ kept, strlen(kept) }, "from a");
+	expect_word(&r.a, a, "from a");
+	rows_add(&d, &spec);
+	mate_settle(&d);
+	EQ(mate_servers(), 2);
+	free(kept);
+	mate_close(&c);
+	mate_close(&d);
+	rows_end(&r);
+}
+
+/* Two calls are in flight: the question reaches no client, and from then on the server gets one
+ * call at a time. */
+TEST(a_question_with_two_calls_in_flight_is_declined_and_then_calls_are_serialised)
+{
+	struct rows r;
+	struct span s;
+	long a, b;
+
+	rows_begin_with(&r, "\"maxInstances\":1", ELICIT, NULL, NULL);
+	a = mate_call(&r.a, "sleep", "\"ms\":100", NULL);
+	rows_await_calls(&r.b, "sleep", 1);
+	s = mate_do(&r.b, "ask", ASK_TEXT("of b"));
+	OK(mate_at(s, "structuredContent", "answer", NULL).len > 0);
+	OK(mate_at(s, "structuredContent", "answer", "result", "content", NULL).len == 0);
+	mate_result(&r.a, a);
+	EQ(mate_noted(&r.a, "elicitation/create", NULL), 0);
+	EQ(mate_noted(&r.b, "elicitation/create", NULL), 0);
+	/* at most one of these is in the server at a time */
+	a = mate_call(&r.a, "sleep", "\"ms\":150", NULL);
+	b = mate_call(&r.b, "counts", NULL, NULL);
+	s = mate_result(&r.b, b);
+	EQ(scan_long(mate_at(s, "structuredContent", "open sleep", NULL), -1), 0);
+	mate_result(&r.a, a);
+	rows_end(&r);
+}
+
+/* Wait until the server has read the answer to its late question; the answer. The test makes no
+ * call meanwhile, because the question would belong to that call. */
+static struct span await_late_answer(const char *wire, char *line, int size)
+{
+	double end = t_now_ms() + MATE_MS;
+
+	while (t_now_ms() < end) {
+		FILE *f = fopen(wire, "re");
+		bool found = false;
+
+		OK(f);
+		while (!found && fgets(line, size, f))
+			found = strchr(line, '\n') && strstr(line, "\"id\":\"zoo-0\"");
+		fclose(f);
+		if (found)
+			return (struct span){ line, strcspn(line, "\n") };
+		usleep(2000);
+	}
+	FAIL("the hub did not decline the late question");
+}
+
+TEST(a_question_after_the_answer_reaches_no_client)
+{
+	char wire[96], more[160], line[4096];
+	struct span late;
+	struct rows r;
+
+	snprintf(wire, sizeof(wire), "%s/wire", t_audit.dir);
+	snprintf(more, sizeof(more), "\"env\":{\"ZOO_WIRE\":\"%s\"}", wire);
+	rows_begin_with(&r, more, ELICIT, NULL, NULL);
+	mate_do(&r.a, "ask", ASK_TEXT("of a") ",\"late\":20");
+	late = await_late_answer(wire, line, sizeof(line));
+	if (scan_member(late, "error").len == 0 &&
+	    !scan_is(mate_at(late, "result", "action", NULL), "decline"))
+		FAIL("the late question was answered: %.*s", (int)late.len, late.at);
+	mate_settle(&r.a);
+	mate_settle(&r.b);
+	EQ(mate_noted(&r.a, "elicitation/create", NULL), 0);
+	EQ(mate_noted(&r.b, "elicitation/create", NULL), 0);
+	rows_end(&r);
+}
+
+TEST(the_question_of_a_task_reaches_the_owner_of_the_task)
+{
+	struct rows r;
+	struct span s;
+	char id[64], member[96];
+	long b;
+
+	rows_begin_with(&r, NULL, ELICIT, NULL, NULL);
+	s = mate_result(&r.a, mate_ask(&r.a, "tools/call",
+				       "\"name\":\"work\",\"arguments\":{\"text\":\"of a\","
+				       "\"ms\":30,\"ask\":true},\"task\":{}",
+				       NULL));
+	scan_copy(mate_at(s, "task", "taskId", NULL), id, sizeof(id));
+	snprintf(member, sizeof(member), "\"taskId\":\"%s\"", id);
+	b = mate_call(&r.b, "sleep", "\"ms\":200,\"text\":\"of b\"", NULL);
+	answer_note(&r.a, mate_note(&r.a, "elicitation/create", "of a"), "from a");
+	mate_note(&r.a, "notifications/tasks/status", "\"completed\"");
+	s = mate_result(&r.a, mate_ask(&r.a, "tasks/result", member, NULL));
+	OK(scan_is(mate_at(s, "structuredContent", "answer", "content", "word", NULL), "from a"));
+	mate_result(&r.b, b);
+	EQ(mate_noted(&r.b, "of a", NULL), 0);
+	rows_end(&r);
+}
+
+TEST(the_question_of_a_task_whose_owner_was_killed_reaches_no_client)
+{
+	struct rows r;
+	long b;
+
+	rows_begin_with(&r, NULL, ELICIT, NULL, NULL);
+	mate_result(&r.a, mate_ask(&r.a, "tools/call",
+				   "\"name\":\"work\",\"arguments\":{\"text\":\"of a\","
+				   "\"ms\":100,\"ask\":true},\"task\":{}",
+				   NULL));
+	mate_kill(&r.a);
+	b = mate_call(&r.b, "sleep", "\"ms\":300,\"text\":\"of b\"", NULL);
+	mate_result(&r.b, b);
+	mate_settle(&r.b);
+	EQ(mate_noted(&r.b, "of a", NULL), 0);
+	mate_close(&r.b);
+	rows_stop();
+}
+
+TEST(the_completion_of_a_url_question_reaches_the_session_that_saw_it)
+{
+	struct rows r;
+	struct span ask, id;
+	long a;
+
+	rows_begin_with(&r, NULL, ELICIT, NULL, NULL);
+	a = mate_call(&r.a, "link", "\"text\":\"link of a\",\"ms\":30", NULL);
+	ask = mate_note(&r.a, "elicitation/create", "link of a");
+	id = scan_member(ask, "id");
+	mate_say(&r.a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"action\":\"accept\"}}",
+		 (int)id.len, id.at);
+	mate_result(&r.a, a);
+	mate_note(&r.a, "notifications/elicitation/complete", "link of a");
+	mate_settle(&r.b);
+	EQ(mate_noted(&r.b, "link of a", NULL), 0);
+	rows_end(&r);
+}
+
+/* No roots are declared to a shared server, or each session has its own instance. */
+TEST(roots_of_one_session_never_reach_the_server_of_another)
+{
+	struct rows r;
+	struct span s;
+	bool apart;
+
+	rows_begin_with(&r, NULL, "{\"roots\":{\"listChanged\":true}}", NULL, NULL);
+	apart = mate_count(&r.a, "pid") != mate_count(&r.b, "pid");
+	s = mate_at(mate_do(&r.a, "counts", ""), "structuredContent", "capabilities", "roots",
+		    NULL);
+	OK(apart || s.len == 0);
+	if (!apart) {
+		s = mate_do(&r.a, "ask", "\"method\":\"roots/list\"");
+		OK(mate_at(s, "structuredContent", "answer", NULL).len > 0);
+		EQ(mate_noted(&r.a, "roots/list", NULL) + mate_noted(&r.b, "roots/list", NULL), 0);
+		mate_say(&r.a, "{\"jsonrpc\":\"2.0\",\"method\":"
+			       "\"notifications/roots/list_changed\"}");
+		mate_settle(&r.a);
+		EQ(mate_count(&r.a, "notifications/roots/list_changed"), 0);
+	}
+	rows_end(&r);
+}
+
+TEST(the_hub_answers_pings_of_the_server)
+{
+	struct rows r;
+	struct span s;
+
+	rows_begin(&r, NULL);
+	s = mate_do(&r.a, "pings", "");
+	OK(mate_at(s, "structuredContent", "answer", "result", NULL).len > 0);
+	EQ(mate_noted(&r.a, "\"ping\"", NULL) + mate_noted(&r.b, "\"ping\"", NULL), 0);
+	rows_end(&r);
+}
