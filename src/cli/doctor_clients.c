@@ -46,8 +46,8 @@ static void doctor_clients_print_lost(const struct configfile *c)
 		text_clean(e->name, strlen(e->name), name, sizeof(name));
 		text_clean(command, strlen(command), path, sizeof(path));
 		printf("  %s cannot start %s: no program %s\n    to mend it: killick unwrap, then "
-		       "killick wrap\n",
-		       c->client->name, name, path);
+		       "killick wrap%s\n",
+		       c->client->name, name, path, e->hub ? " --hub" : "");
 	}
 }
 

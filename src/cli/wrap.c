@@ -1,5 +1,5 @@
-/* wrap.c - `killick wrap` and `killick unwrap`: put `killick run --` in front of the servers in the
- * config files of MCP clients, and take it away again. */
+/* wrap.c - `killick wrap` and `killick unwrap`: put `killick run --` or `killick connect --` in
+ * front of the servers in the config files of MCP clients, and take it away again. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -38,10 +38,19 @@ const char wrap_help[] =
 	"Put `killick run --` in front of the command of every MCP server in FILE, or in\n"
 	"the config files of your MCP clients: those in your home directory and in this\n"
 	"project. Print a table of all servers and the changes, then ask once.\n"
-	"\n" WRAP_OPTIONS "\n"
+	"\n" WRAP_OPTIONS "  --hub           write `killick connect --server NAME --` in place of\n"
+	"                  `killick run --`, also for servers that are wrapped already\n"
+	"  --share WORD    with --hub: write '--share WORD', too: never, identical, auto\n"
+	"  --idle TIME     with --hub: write '--idle TIME', too: the servers rest after\n"
+	"                  TIME without a request, such as 5m\n"
+	"\n"
+	"With --hub the servers are held by the hub of this user, which lets sessions\n"
+	"share equal servers where that is safe. A server of the legacy era is shared\n"
+	"only with --share identical (always) or auto (if its tools look safe).\n"
+	"\n"
 	"Only the command and its arguments change; comments, order and spaces stay. The\n"
-	"old file is kept as FILE" BACKUP_SUFFIX " until all its servers are unwrapped; in a\n"
-	"git work tree, in " DIRS_STATE_BACKUPS ". Servers that are wrapped\n"
+	"old file is kept as FILE" BACKUP_SUFFIX " until all its servers are unwrapped; in\n"
+	"a git work tree, in " DIRS_STATE_BACKUPS ". Servers that are wrapped\n"
 	"already, remote or disabled are left alone. `killick unwrap` restores the\n"
 	"commands.\n"
 	"\n"
@@ -58,8 +67,8 @@ const char unwrap_help[] =
 struct wrap {
 	const char *verb;
 	enum action action;
-	bool yes, dry_run, json;
-	const char *only, *server;
+	bool yes, dry_run, json, hub;
+	const char *only, *server, *share, *idle;
 	struct wrap_killick killick;
 	struct wrap_files files;
 	bool *written;                 /* for each file: was it written? */
@@ -128,6 +137,9 @@ static void wrap_plan(struct wrap *w)
 	struct configfile_plan plan = { .action = w->action,
 					.server = w->server,
 					.system = machine_here.system,
+					.hub = w->hub,
+					.share = w->share,
+					.idle = w->idle,
 					.name = w->killick.name,
 					.absolute = w->killick.absolute };
 
@@ -213,7 +225,8 @@ static bool wrap_ask_yes(const struct wrap *w)
 static bool wrap_ask(struct wrap *w)
 {
 	if (w->dry_run && !w->json)
-		printf("Nothing was changed; `killick %s` asks and writes.\n", w->verb);
+		printf("Nothing was changed; `killick %s%s` asks and writes.\n", w->verb,
+		       w->hub ? " --hub" : "");
 	if (w->dry_run)
 		return false;
 	if (w->yes)
@@ -402,6 +415,29 @@ static int wrap_do(struct wrap *w, const struct cli_words *words)
 	return w->status;
 }
 
+static bool wrap_is_share(const char *word)
+{
+	return strcmp(word, "never") == 0 || strcmp(word, "identical") == 0 ||
+	       strcmp(word, "auto") == 0;
+}
+
+/* Check the options that belong to --hub. 0 or an exit status. */
+static int wrap_check_hub(const struct wrap *w)
+{
+	unsigned ms;
+
+	if ((w->share || w->idle) && !w->hub)
+		return cli_usage(w->verb, "'--%s' needs '--hub'", w->share ? "share" : "idle");
+	if (w->share && !wrap_is_share(w->share))
+		return cli_usage(w->verb, "'--share' is never, identical or auto");
+	if (w->idle && (option_time(w->idle, &ms) < 0 || !ms))
+		return cli_usage(w->verb, "'--idle' is a time such as 5m, at most 1h");
+	if (w->hub && machine_here.system == MACHINE_WINDOWS)
+		return cli_usage(w->verb, "the hub has no shared socket on Windows yet; write "
+					  "'killick wrap' without '--hub'");
+	return 0;
+}
+
 static int wrap_verb(int argc, char **argv, enum action action, const char *help)
 {
 	struct wrap w = { .verb = argv[0], .action = action };
@@ -411,6 +447,9 @@ static int wrap_verb(int argc, char **argv, enum action action, const char *help
 		{ "only", OPTION_WORD, .text = &w.only },
 		{ "server", OPTION_WORD, .text = &w.server },
 		{ "json", .flag = &w.json },
+		{ action == ACTION_WRAP ? "hub" : NULL, .flag = &w.hub },
+		{ "share", OPTION_WORD, .text = &w.share },
+		{ "idle", OPTION_WORD, .text = &w.idle },
 		{ .name = NULL },
 	};
 	struct cli_words words;
@@ -422,7 +461,9 @@ static int wrap_verb(int argc, char **argv, enum action action, const char *help
 		return cli_usage(w.verb, "unexpected argument '--'");
 	if (w.only && !clients_get(w.only))
 		return wrap_refuse_client(&w);
-	status = wrap_check_words(&w, &words);
+	status = wrap_check_hub(&w);
+	if (!status)
+		status = wrap_check_words(&w, &words);
 	if (status)
 		return status;
 	status = wrap_do(&w, &words);

@@ -19,7 +19,9 @@ const char *wrap_state(const struct configfile *c, size_t i, enum action action)
 	case ENTRY_BARE:
 		return "not wrapped";
 	case ENTRY_WRAPPED:
-		return action == ACTION_UNWRAP && !e->inner ? "left alone" : "wrapped";
+		if (!e->inner && (action == ACTION_UNWRAP || (c->hub && !e->hub)))
+			return "left alone";
+		return "wrapped";
 	case ENTRY_REMOTE:
 		return "remote";
 	case ENTRY_DISABLED:
@@ -61,7 +63,8 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 		text_clean(e->name, strlen(e->name), text, sizeof(text));
 	}
 	table_add(t, text);
-	table_add(t, wrap_state(c, i, action));
+	table_addf(t, "%s%s", wrap_state(c, i, action),
+		   e->state == ENTRY_WRAPPED && e->hub && !c->planned[i] ? " (hub)" : "");
 	entry_line(e, text, sizeof(text));
 	table_add(t, text);
 	table_add(t, !first ? "" : c->client ? c->client->name : "-");
@@ -130,6 +133,7 @@ static void wrap_emit_entry(struct emit *j, const struct configfile *c, size_t i
 	emit_str(j, "project", e->scope);
 	emit_int(j, "line", e->line);
 	emit_str(j, "state", wrap_state(c, i, action));
+	emit_bool(j, "hub", e->state == ENTRY_WRAPPED && e->hub);
 	emit_str(j, "why", c->planned[i] ? NULL : e->why);
 	emit_open(j, "command", '[');
 	for (size_t k = e->state == ENTRY_WRAPPED ? e->inner : 0; k < entry_word_count(e); k++) {

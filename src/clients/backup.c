@@ -65,20 +65,6 @@ static void backup_encode(const char *path, char out[BACKUP_NAME + 100])
 	snprintf(out, BACKUP_NAME + 100, "%.32s-%s", hash, text + len - (BACKUP_NAME - 40));
 }
 
-/* Make the directories of the path, for this user only. */
-static int backup_make_dirs(const char *path)
-{
-	AUTO(mem_drop) char *parent = mem_dup(path);
-	int error = file_make_directory(path);
-
-	if (error == -ENOENT && path_go_up(parent)) {
-		error = backup_make_dirs(parent);
-		if (!error)
-			error = file_make_directory(path);
-	}
-	return error == -EEXIST ? 0 : error;
-}
-
 static int backup_open_state(const struct replace *r, struct backup_place *out)
 {
 	char state[PATH_MAX];
@@ -89,7 +75,7 @@ static int backup_open_state(const struct replace *r, struct backup_place *out)
 	if (snprintf(out->shown, sizeof(out->shown), "%s%cbackups", state, PATH_SEPARATOR) >=
 	    (int)sizeof(out->shown))
 		return -ENAMETOOLONG;
-	error = backup_make_dirs(out->shown);
+	error = file_make_directories(out->shown);
 	if (error)
 		return error;
 	backup_encode(r->path, out->name);

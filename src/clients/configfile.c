@@ -50,14 +50,22 @@ static bool configfile_wants(const struct configfile *c, size_t i, const struct 
 
 	if (p->server && strcmp(p->server, e->name) != 0)
 		return false;
-	return p->action == ACTION_WRAP ? e->state == ENTRY_BARE
-					: e->state == ENTRY_WRAPPED && e->inner > 0;
+	if (p->action == ACTION_WRAP && e->state == ENTRY_BARE)
+		return true;
+	return e->state == ENTRY_WRAPPED && e->inner > 0 &&
+	       (p->action == ACTION_UNWRAP || (p->hub && !e->hub));
 }
 
 static struct wrapping configfile_wrapping(const struct configfile *c, const struct buf *text)
 {
 	return (struct wrapping){
-		.text = text->data, .len = text->len, .format = c->format, .killick = c->killick
+		.text = text->data,
+		.len = text->len,
+		.format = c->format,
+		.killick = c->killick,
+		.hub = c->hub,
+		.share = c->share,
+		.idle = c->idle,
 	};
 }
 
@@ -72,10 +80,12 @@ static void configfile_edit(const struct configfile *c, const struct entries *en
 
 		if (!c->planned[i])
 			continue;
-		if (action == ACTION_WRAP)
-			wrapping_wrap(&w, e, out);
-		else
+		if (action == ACTION_UNWRAP)
 			wrapping_unwrap(&w, e, out);
+		else if (e->state == ENTRY_WRAPPED)
+			wrapping_move_to_hub(&w, e, out);
+		else
+			wrapping_wrap(&w, e, out);
 	}
 }
 
@@ -108,19 +118,38 @@ static bool configfile_entry_is_right(const struct configfile *c, size_t i,
 	if (!c->planned[i])
 		return configfile_same_words(old, 0, now, 0);
 	if (action == ACTION_WRAP)
-		return now->state == ENTRY_WRAPPED && now->inner > 0 &&
-		       configfile_same_words(old, 0, now, now->inner);
+		return now->state == ENTRY_WRAPPED && now->inner > 0 && now->hub == c->hub &&
+		       configfile_same_words(old, old->inner, now, now->inner);
 	return configfile_same_words(old, old->inner, now, 0);
 }
 
-/* Does unwrapping the new text give the old bytes? */
+/* Unwrap the planned entries of the old text that are wrapped: these move to the hub. Returns
+ * false if there are none. */
+static bool configfile_unwrap_old(const struct configfile *c, struct buf *out)
+{
+	AUTO(edits_done) struct edits back = EDITS_INIT;
+	struct wrapping w = configfile_wrapping(c, &c->file.text);
+
+	for (size_t i = 0; i < c->entries.count; i++)
+		if (c->planned[i] && c->entries.list[i].state == ENTRY_WRAPPED)
+			wrapping_unwrap(&w, &c->entries.list[i], &back);
+	if (!back.count)
+		return false;
+	edits_apply(&back, c->file.text.data, c->file.text.len, out);
+	return true;
+}
+
+/* Does unwrapping the new text give the old bytes? If the old text was wrapped, too: does
+ * unwrapping both give the same bytes? */
 static bool configfile_comes_back(const struct configfile *c, const struct buf *text,
 				  const struct entries *after)
 {
 	AUTO(edits_done) struct edits back = EDITS_INIT;
 	AUTO(mem_drop) struct fd_piece *pieces = NULL;
-	const char *old = c->file.text.data;
-	size_t left = c->file.text.len, n;
+	AUTO(buf_done) struct buf bare = BUF_INIT(BUF_ANY_SIZE);
+	bool moved = configfile_unwrap_old(c, &bare);
+	const char *old = moved ? bare.data : c->file.text.data;
+	size_t left = moved ? bare.len : c->file.text.len, n;
 
 	configfile_edit(c, after, text, ACTION_UNWRAP, &back);
 	n = edits_pieces(&back, text->data, text->len, &pieces);
@@ -174,7 +203,7 @@ static void configfile_give_up(struct configfile *c, size_t i, enum action actio
 	struct entry *e = &c->entries.list[i];
 
 	c->planned[i] = false;
-	if (action == ACTION_WRAP)
+	if (action == ACTION_WRAP && e->state == ENTRY_BARE)
 		e->state = ENTRY_OTHER;
 	e->inner = 0;
 	e->why = "it is written in a way that killick cannot edit: edit it by hand";
@@ -246,6 +275,9 @@ void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 {
 	if (p->system == MACHINE_WINDOWS && p->action == ACTION_WRAP)
 		configfile_refuse_strings(c);
+	c->hub = p->hub;
+	c->share = p->share;
+	c->idle = p->idle;
 	c->killick = p->name && !(c->client && c->client->desktop) ? p->name : p->absolute;
 	for (size_t i = 0; i < c->entries.count; i++)
 		c->planned[i] = configfile_wants(c, i, p);

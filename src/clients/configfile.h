@@ -34,6 +34,9 @@ struct configfile {
 	size_t change_count; /* how many entries will be changed */
 	struct edits edits;
 	const char *killick; /* the command that wrap writes; borrowed */
+	bool hub;            /* wrap writes `killick connect` */
+	const char *share;   /* and `--share WORD`; NULL: no; borrowed */
+	const char *idle;    /* and `--idle TIME`; NULL: no; borrowed */
 	char *backup;        /* after configfile_write: the copy of the old file; NULL: none */
 	char fault[320];     /* "PATH:LINE: reason"; "": none */
 };
@@ -44,6 +47,9 @@ struct configfile_plan {
 	const char *server; /* only servers with this name; NULL: all */
 	const char *name; /* name of killick that the client finds in its PATH; NULL: not in PATH */
 	const char *absolute; /* full path of killick; for desktop clients, and when name is NULL */
+	bool hub; /* ACTION_WRAP: write `killick connect`, also in the place of `killick run` */
+	const char *share; /* with hub: write `--share WORD`; NULL: no */
+	const char *idle;  /* with hub: write `--idle TIME`; NULL: no */
 };
 
 /* Read the file and find its servers. A failure is in `fault`. */

@@ -159,8 +159,9 @@ static bool entry_is_wrapped_string(const struct entry *e)
 {
 	const char *text = node_string(entry_word(e, 0));
 	size_t first = text ? strcspn(text, " ") : 0;
+	bool hub = text && strncmp(text + first, " connect ", 9) == 0 && strstr(text, " -- ");
 
-	return text && strncmp(text + first, " run ", 5) == 0 && first >= 7 &&
+	return text && (hub || strncmp(text + first, " run ", 5) == 0) && first >= 7 &&
 	       strncmp(text + first - 7, "killick", 7) == 0 &&
 	       (first == 7 || text[first - 8] == '/');
 }
@@ -183,8 +184,20 @@ static const char *entry_map_obstacle(const struct entry *e)
 	return e->server->fixed ? e->server->fixed : e->home->fixed;
 }
 
-/* Set `why` to a sentence that names the options between the words `run` and `--`. Their values are
- * left out, because they may be secret. wrap writes no options, so unwrap would lose them. */
+/* Returns the index behind `--server NAME`, `--share WORD` and `--idle TIME`, the options that wrap
+ * writes. */
+static size_t entry_skip_options(const struct entry *e, size_t i)
+{
+	static const char *const options[] = { "--server", "--share", "--idle" };
+
+	for (size_t k = 0; e->hub && k < sizeof(options) / sizeof(options[0]); k++)
+		if (node_is(entry_word(e, i), options[k]) && !node_is(entry_word(e, i + 1), "--"))
+			i += 2;
+	return i;
+}
+
+/* Set `why` to a sentence that names the options between the verb and `--`. Their values are left
+ * out, because they may be secret. wrap writes no such options, so unwrap would lose them. */
 static void entry_name_options(struct entry *e, size_t from, size_t to)
 {
 	struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -209,7 +222,7 @@ static void entry_name_options(struct entry *e, size_t from, size_t to)
 /* Is the command `killick ...`? Then set the state, too. */
 static bool entry_check_wrapped(struct entry *e)
 {
-	size_t i = entry_behind_killick(e), count = entry_word_count(e), run;
+	size_t i = entry_behind_killick(e), count = entry_word_count(e), options;
 
 	if (!i && entry_is_wrapped_string(e)) {
 		e->state = ENTRY_WRAPPED;
@@ -220,9 +233,11 @@ static bool entry_check_wrapped(struct entry *e)
 		return false;
 	e->state = ENTRY_OTHER;
 	e->why = "the command is killick itself";
-	run = i;
-	if (!node_is(entry_word(e, i), "run"))
+	e->verb = i;
+	e->hub = node_is(entry_word(e, i), "connect");
+	if (!e->hub && !node_is(entry_word(e, i), "run"))
 		return true;
+	options = i = entry_skip_options(e, i + 1);
 	while (i < count && !node_is(entry_word(e, i), "--"))
 		i++;
 	if (i + 1 >= count)
@@ -231,8 +246,8 @@ static bool entry_check_wrapped(struct entry *e)
 	e->why = entry_map_obstacle(e);
 	if (!e->why && entry_behind_cmd(e))
 		e->why = "cmd starts killick: edit it by hand";
-	if (i > run + 1)
-		entry_name_options(e, run + 1, i);
+	if (i > options)
+		entry_name_options(e, options, i);
 	if (e->why)
 		return true;
 	e->behind = i + 1;

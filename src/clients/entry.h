@@ -32,7 +32,7 @@ enum entry_keys { /* where the servers are in a file, as bits */
 
 enum entry_state {
 	ENTRY_BARE,     /* starts a program that killick does not hold */
-	ENTRY_WRAPPED,  /* starts with `killick run` */
+	ENTRY_WRAPPED,  /* starts with `killick run`, or with `killick connect` and a command */
 	ENTRY_REMOTE,   /* has an address and no program */
 	ENTRY_DISABLED, /* killick does not hold the server, and the server is switched off */
 	ENTRY_OTHER,    /* left alone; `why` says why */
@@ -51,9 +51,11 @@ struct entry {
 	 * as long as the list */
 	const char *why;
 	char *options_text; /* allocated text of `why`, if `why` names options; else NULL */
+	bool hub;           /* ENTRY_WRAPPED: the verb is `connect`: the hub holds the server */
 	/* ENTRY_WRAPPED: index of the first word of the server's own command; 0: the server cannot
-	 * be unwrapped, because `killick run` has options or the bytes cannot be moved */
+	 * be unwrapped, because killick has options or the bytes cannot be moved */
 	size_t inner;
+	size_t verb;   /* ENTRY_WRAPPED with `inner`: index of the word `run` or `connect` */
 	size_t behind; /* ENTRY_WRAPPED: index of the word behind `--`: a shell, or `inner` */
 	unsigned line;
 };

@@ -7,17 +7,73 @@
 
 #include "base/auto.h"
 #include "base/emit.h"
+#include "base/utf8.h"
 
-/* Write the words in front of the old command: run, -- and, if a shell must split the command, the
- * words of the shell. JSON quotes and escapes are also valid in TOML and YAML. */
-static void wrapping_words(bool shell, const char *between, struct buf *out)
+enum { WRAPPING_NAME_MAX = 63 }; /* bytes of a server's name that killick connect takes */
+
+/* Write a word behind `between`. JSON quotes and escapes are also valid in TOML and YAML. */
+static void wrapping_word(const char *between, const char *word, struct buf *out)
 {
-	buf_adds(out, "\"run\"");
 	buf_adds(out, between);
-	buf_adds(out, "\"--\"");
-	for (const char *const *word = entry_shell; shell && *word; word++) {
-		buf_adds(out, between);
-		emit_quoted(out, *word, strlen(*word));
+	emit_quoted(out, word, strlen(word));
+}
+
+/* May the name be a word of the command? Clients expand $NAME, ${NAME} and %NAME%, and a name that
+ * begins with a dash would be an option. */
+static bool wrapping_can_name(const char *name)
+{
+	size_t left = strlen(name), n;
+
+	if (!left || left > WRAPPING_NAME_MAX || *name == '-' || strcmp(name, "?") == 0)
+		return false;
+	for (; left; name += n, left -= n) {
+		n = utf8_len(name, left);
+		if (!n || (unsigned char)*name < ' ' || strchr("$%{}`\\\x7f", *name))
+			return false;
+	}
+	return true;
+}
+
+/* Write an option of the hub, if it has a value. */
+static void wrapping_option(const struct wrapping *w, const char *name, const char *value,
+			    const char *between, struct buf *out)
+{
+	if (!w->hub || !value)
+		return;
+	wrapping_word(between, name, out);
+	wrapping_word(between, value, out);
+}
+
+/* Write the verb and its options. */
+static void wrapping_verb(const struct wrapping *w, const struct entry *e, const char *between,
+			  struct buf *out)
+{
+	wrapping_word("", w->hub ? "connect" : "run", out);
+	wrapping_option(w, "--server", wrapping_can_name(e->name) ? e->name : NULL, between, out);
+	wrapping_option(w, "--share", w->share, between, out);
+	wrapping_option(w, "--idle", w->idle, between, out);
+}
+
+/* Write the words in front of the old command: the verb, -- and, if a shell must split the command,
+ * the words of the shell. */
+static void wrapping_words(const struct wrapping *w, const struct entry *e, const char *between,
+			   struct buf *out)
+{
+	bool shell = entry_is_one_string(e);
+
+	wrapping_verb(w, e, between, out);
+	wrapping_word(between, "--", out);
+	for (const char *const *word = entry_shell; shell && *word; word++)
+		wrapping_word(between, *word, out);
+}
+
+/* Write the words that stand in front of the command of a wrapped entry. */
+static void wrapping_same_words(const struct entry *e, const char *between, struct buf *out)
+{
+	for (size_t i = e->verb; i < e->inner; i++) {
+		const char *text = node_string(entry_word(e, i));
+
+		wrapping_word(i > e->verb ? between : "", text ? text : "", out);
 	}
 }
 
@@ -50,7 +106,7 @@ static void wrapping_into_list(const struct wrapping *w, const struct entry *e, 
 	wrapping_comma(w, indent, &comma);
 	if (indent.len)
 		buf_add(&text, w->text + indent.at, indent.len);
-	wrapping_words(entry_is_one_string(e), comma.data, &text);
+	wrapping_words(w, e, comma.data, &text);
 	buf_add(&text, comma.data, comma.len);
 	buf_add(&text, w->text + e->command->span.at, e->command->span.len);
 	if (e->args->count > 0)
@@ -69,7 +125,7 @@ static void wrapping_into_words(const struct wrapping *w, const struct entry *e,
 		buf_add(&text, w->text + indent.at, indent.len);
 	emit_quoted(&text, w->killick, strlen(w->killick));
 	buf_add(&text, comma.data, comma.len);
-	wrapping_words(false, comma.data, &text);
+	wrapping_words(w, e, comma.data, &text);
 	buf_adds(&text, indent.len ? "," : ", ");
 	edits_add(out, (struct span){ indent.at, 0 }, &text);
 }
@@ -115,7 +171,7 @@ static void wrapping_into_block(const struct wrapping *w, const struct entry *e,
 	wrapping_line(w, at, &between);
 	buf_adds(&text, "- ");
 	buf_adds(&between, "- ");
-	wrapping_words(entry_is_one_string(e), between.data, &text);
+	wrapping_words(w, e, between.data, &text);
 	buf_add(&text, between.data, between.len);
 	buf_add(&text, w->text + e->command->span.at, e->command->span.len);
 	wrapping_line(w, at, &text);
@@ -128,9 +184,9 @@ static bool wrapping_is_lines(const struct wrapping *w, const struct entry *e)
 	return w->format != FORMAT_JSON && e->home->block;
 }
 
-/* Write the key `args` and the whole list. */
-static void wrapping_new_args(const struct wrapping *w, const struct entry *e, bool shell,
-			      struct span command, struct buf *out)
+/* Write the key `args` and the whole list. The words of a wrapped entry are written again. */
+static void wrapping_new_args(const struct wrapping *w, const struct entry *e, struct span command,
+			      struct buf *out)
 {
 	const struct node *c = e->command;
 
@@ -139,7 +195,10 @@ static void wrapping_new_args(const struct wrapping *w, const struct entry *e, b
 	buf_adds(out, w->format == FORMAT_JSON   ? "\"args\": ["
 		      : w->format == FORMAT_TOML ? "args = ["
 						 : "args: [");
-	wrapping_words(shell, ",", out);
+	if (e->state == ENTRY_WRAPPED)
+		wrapping_same_words(e, ",", out);
+	else
+		wrapping_words(w, e, ",", out);
 	buf_adds(out, ",");
 	buf_add(out, w->text + command.at, command.len);
 	buf_adds(out, "]");
@@ -167,17 +226,16 @@ static void wrapping_gap(const struct wrapping *w, const struct entry *e, struct
 static void wrapping_insert(const struct wrapping *w, const struct entry *e, struct edits *out)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
-	bool shell = entry_is_one_string(e);
 
 	if (wrapping_is_lines(w, e)) {
-		wrapping_new_args(w, e, shell, e->command->span, &text);
+		wrapping_new_args(w, e, e->command->span, &text);
 		wrapping_line(w, e->command->key.at, &text);
 		edits_add(out, (struct span){ e->command->key.at, 0 }, &text);
 		return;
 	}
 	buf_adds(&text, ",");
 	wrapping_gap(w, e, &text);
-	wrapping_new_args(w, e, shell, e->command->span, &text);
+	wrapping_new_args(w, e, e->command->span, &text);
 	edits_add(out, (struct span){ span_end(e->command->span), 0 }, &text);
 }
 
@@ -200,6 +258,27 @@ void wrapping_wrap(const struct wrapping *w, const struct entry *e, struct edits
 		wrapping_into_list(w, e, out);
 }
 
+/* The new words are separated by the bytes between `run` and the word behind it. Where these bytes
+ * have a comment, a comma separates the words; in a list without brackets the check of the result
+ * then refuses the edit. */
+void wrapping_move_to_hub(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), between = BUF_INIT(BUF_ANY_SIZE);
+	struct span run = entry_word(e, e->verb)->span;
+	size_t end = span_end(run), next = entry_word(e, e->verb + 1)->span.at;
+
+	assert(w->hub && e->state == ENTRY_WRAPPED && e->inner > 0 && !e->hub && end <= next);
+	for (size_t at = end; at < next; at++)
+		if (!w->text[at] || !strchr(" \t\r\n,-", w->text[at]))
+			end = next;
+	if (end < next)
+		buf_add(&between, w->text + end, next - end);
+	else
+		buf_adds(&between, ", ");
+	wrapping_verb(w, e, between.data, &text);
+	edits_add(out, run, &text);
+}
+
 static void wrapping_remove(size_t from, size_t to, struct edits *out)
 {
 	AUTO(buf_done) struct buf nothing = BUF_INIT(BUF_ANY_SIZE);
@@ -217,7 +296,7 @@ static bool wrapping_uninsert(const struct wrapping *w, const struct entry *e,
 	struct span command = e->command->span;
 	size_t from = e->args->key.at, to = span_end(e->args->span);
 
-	if (e->inner + 1 != entry_word_count(e))
+	if (e->verb != 1 || e->inner + 1 != entry_word_count(e))
 		return false;
 	if (wrapping_is_lines(w, e)) {
 		to = e->command->key.at;
@@ -226,7 +305,7 @@ static bool wrapping_uninsert(const struct wrapping *w, const struct entry *e,
 		buf_adds(&text, ",");
 		wrapping_gap(w, e, &text);
 	}
-	wrapping_new_args(w, e, e->inner > 3, inner->span, &text);
+	wrapping_new_args(w, e, inner->span, &text);
 	if (wrapping_is_lines(w, e))
 		wrapping_line(w, e->command->key.at, &text);
 	if (from >= to || to - from != text.len || memcmp(w->text + from, text.data, text.len) != 0)

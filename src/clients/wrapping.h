@@ -1,4 +1,5 @@
-/* wrapping.h - plans the edits that put `killick run --` in front of a server, and take it away.
+/* wrapping.h - plans the edits that put `killick run --` or `killick connect --server NAME --` in
+ * front of a server, exchange the first for the second, and take both away.
  *
  * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, with quotes
  * and escapes, into the arguments, and unwrap moves them back. The spaces that wrap writes show
@@ -8,6 +9,10 @@
  *	"args": ["-y"]   ["run", "--", "npx", "-y"]   args existed: a space between the words
  *	"args": [ ]      [ "run", "--", "npx" ]       the space behind [ is before each word
  *	(no args)        ["run","--","npx"]           args are new: no space between the words
+ *
+ * The words of the hub have the same spaces: ["connect", "--server", "NAME", "--", "npx", "-y"].
+ * The name is left out if a client could change it on its way, as in "${HOME}". `--share WORD` and
+ * `--idle TIME` may follow.
  *
  * When a client has written the file again, the spaces are lost, and unwrap leaves an empty list
  * where there was none. The command and its arguments are restored in this case, too.
@@ -24,9 +29,16 @@ struct wrapping {
 	size_t len;
 	enum format format;
 	const char *killick; /* the command to write: a name or a path */
+	bool hub;            /* write the words of `killick connect` in place of `killick run` */
+	const char *share;   /* with hub: write `--share WORD`, too; NULL: no */
+	const char *idle;    /* with hub: write `--idle TIME`, too; NULL: no */
 };
 
 /* Add the edits for one entry, which is ENTRY_BARE. */
 void wrapping_wrap(const struct wrapping *w, const struct entry *e, struct edits *out);
+/* Add the edits that put `connect` in the place of `run`, for one entry, which is ENTRY_WRAPPED and
+ * has an inner command. The result has the bytes of a server that was wrapped for the hub at
+ * once. */
+void wrapping_move_to_hub(const struct wrapping *w, const struct entry *e, struct edits *out);
 /* Add the edits for one entry, which is ENTRY_WRAPPED and has an inner command. */
 void wrapping_unwrap(const struct wrapping *w, const struct entry *e, struct edits *out);

@@ -143,6 +143,79 @@ TEST(wrap_holds_the_servers_of_eight_clients_and_unwrap_restores_the_files, .tim
 	PRINTS("Nothing to unwrap.");
 }
 
+TEST(wrap_for_the_hub_takes_over_wrapped_servers_and_unwrap_restores_the_files,
+     .timeout_ms = TEST_MS)
+{
+	write_clients();
+	RUN(0, "wrap", "--yes", "--only", "codex");
+	RUN(0, "wrap", "--hub", "--dry-run");
+	PRINTS("Nothing was changed; `killick wrap --hub` asks and writes.");
+	RUN(0, "wrap", "--hub", "--yes");
+	PRINTS("Wrapped 10 servers in 8 files.");
+	OK(strstr(contents("home/.codex/config.toml"),
+		  "command = \"killick\"\nargs = [\n  \"connect\",\n  \"--server\",\n  \"docs\",\n"
+		  "  \"--\",\n  'npx',\n  \"-y\", # yes"));
+	OK(strstr(contents("home/.config/goose/config.yaml"),
+		  "- \"connect\"\n    - \"--server\"\n    - \"fetch\"\n    - \"--\"\n    - uvx"));
+	OK(strstr(contents("home/.config/opencode/opencode.json"),
+		  "[\"killick\", \"connect\", \"--server\", \"oc\", \"--\", \"bun\""));
+	RUN(0, "wrap", "--hub", "--yes");
+	PRINTS("Nothing to wrap.");
+	RUN(0, "wrap", "--yes");
+	PRINTS("wrapped (hub)");
+	PRINTS("Nothing to wrap.");
+	RUN(0, "doctor");
+	PRINTS("held by killick: 10, not held: 0");
+	RUN(0, "unwrap", "--yes");
+	PRINTS("Unwrapped 10 servers in 8 files.");
+	check_unchanged();
+	OK(access("home/.codex/config.toml.before-killick", F_OK) < 0);
+	RUN(64, "unwrap", "--hub");
+	RUN(64, "wrap", "--share", "auto");
+	RUN(64, "wrap", "--hub", "--share", "yes");
+	RUN(0, "wrap", "--hub", "--share", "auto", "--yes", "--only", "opencode");
+	OK(strstr(contents("home/.config/opencode/opencode.json"),
+		  "\"--server\", \"oc\", \"--share\", \"auto\", \"--\", \"bun\""));
+	RUN(0, "unwrap", "--yes");
+	check_unchanged();
+	RUN(64, "wrap", "--idle", "5m");
+	RUN(64, "wrap", "--hub", "--idle", "soon");
+	RUN(64, "wrap", "--hub", "--idle", "0");
+	RUN(0, "wrap", "--hub", "--share", "auto", "--idle", "5m", "--yes", "--only", "opencode");
+	OK(strstr(contents("home/.config/opencode/opencode.json"),
+		  "\"--share\", \"auto\", \"--idle\", \"5m\", \"--\", \"bun\""));
+	RUN(0, "unwrap", "--yes");
+	check_unchanged();
+}
+
+TEST(a_server_with_options_of_killick_run_does_not_move_to_the_hub, .timeout_ms = TEST_MS)
+{
+	static const char text[] =
+		"{\"mcpServers\": {\"a\": {\"command\": \"killick\", \"args\": [\"run\", "
+		"\"--max-mem\", \"1G\", \"--\", \"x\"]}}}";
+
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", text);
+	RUN(0, "wrap", "--hub", "--yes");
+	PRINTS("it has options of its own: --max-mem; edit it by hand");
+	PRINTS("Nothing to wrap.");
+	STREQ(contents("home/.claude.json"), text);
+}
+
+TEST(a_name_that_a_client_would_expand_is_not_written, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("my.json", "{\"mcpServers\": {\"${HOME}\": {\"command\": \"x\"}, \"-v\": "
+			      "{\"command\": \"y\", \"args\": [\"z\"]}}}");
+	RUN(0, "wrap", "--hub", "--yes", "my.json");
+	STREQ(contents("my.json"), "{\"mcpServers\": {\"${HOME}\": {\"command\": \"killick\", "
+				   "\"args\": [\"connect\",\"--\",\"x\"]}, \"-v\": "
+				   "{\"command\": \"killick\", \"args\": [\"connect\", \"--\", "
+				   "\"y\", \"z\"]}}}");
+}
+
 TEST(desktop_clients_get_the_full_path_and_others_the_name, .timeout_ms = TEST_MS)
 {
 	char want[400];

@@ -2,7 +2,8 @@
 """parsers.py DIR - do the parsers of Python read the wrapped files of the corpus as they should?
 
 For each pair NNNN-SHAPE-old.X and NNNN-SHAPE-new.X in DIR: the same document, but for the words of
-servers that were wrapped: killick, run, --, and then the old words. Shares no code with killick.
+servers that were wrapped: killick, run, --, and then the old words;
+or killick, connect, --server, the name, --, and then the old words. Shares no code with killick.
 Exit status 77: a parser is missing.
 """
 import json
@@ -82,10 +83,16 @@ def servers(doc, shape):
     return found, [(k, v) for k, v in doc if k != key]
 
 
-def unwrapped(argv):
-    if argv[:3] != ['killick', 'run', '--']:
+def unwrapped(argv, name):
+    if argv[:3] == ['killick', 'run', '--']:
+        rest = argv[3:]
+    elif argv[:5] == ['killick', 'connect', '--server', name, '--']:
+        rest = argv[5:]
+    elif argv[:3] == ['killick', 'connect', '--'] and (not name or re.search('^-|[\0-\x1f$%{}`\\\\\x7f]', name)):
+        rest = argv[3:]
+    else:
         return None
-    return argv[6:] if argv[3:6] == SHELL else argv[3:]
+    return rest[3:] if rest[:3] == SHELL else rest
 
 
 def compare(old_path, shape):
@@ -99,7 +106,7 @@ def compare(old_path, shape):
         assert other_a == other_b, f'{name_a}: other members changed'
         if argv_a == argv_b:
             continue
-        assert unwrapped(argv_b) == argv_a, f'{name_a}: {argv_a} became {argv_b}'
+        assert unwrapped(argv_b, name_a) == argv_a, f'{name_a}: {argv_a} became {argv_b}'
         changed += 1
     return changed
 

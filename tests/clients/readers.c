@@ -251,6 +251,22 @@ TEST(states_of_servers_are_told_apart)
 		  ENTRY_WRAPPED, 5 },
 		{ "{\"command\":[\"killick\",\"run\",\"--\",\"x\"]}", ENTRY_WRAPPED, 3 },
 		{ "{\"command\":\"killick run -- npx x\"}", ENTRY_WRAPPED, 0 },
+		{ "{\"command\":\"killick\",\"args\":[\"connect\",\"--\",\"x\"]}", ENTRY_WRAPPED,
+		  3 },
+		{ "{\"command\":\"killick\",\"args\":[\"connect\",\"--server\",\"a\",\"--\",\"x\"]"
+		  "}",
+		  ENTRY_WRAPPED, 5 },
+		{ "{\"command\":\"killick\",\"args\":[\"connect\",\"--session\",\"a\",\"--\",\"x\"]"
+		  "}",
+		  ENTRY_WRAPPED, 0 },
+		{ "{\"command\":\"killick\",\"args\":[\"connect\",\"--server\",\"--\",\"x\"]}",
+		  ENTRY_WRAPPED, 0 },
+		{ "{\"command\":\"killick connect -- npx x\"}", ENTRY_WRAPPED, 0 },
+		{ "{\"command\":\"killick\",\"args\":[\"connect\"]}", ENTRY_OTHER, 0 },
+		{ "{\"command\":\"killick\",\"args\":[\"connect\",\"--config\",\"f\"]}",
+		  ENTRY_OTHER, 0 },
+		{ "{\"command\":\"killick\",\"args\":[\"run\",\"--server\",\"a\",\"--\",\"x\"]}",
+		  ENTRY_WRAPPED, 0 },
 		{ "{\"command\":\"killick\",\"args\":[\"run\",\"--\"]}", ENTRY_OTHER, 0 },
 		{ "{\"command\":\"killick\",\"args\":[\"ps\"]}", ENTRY_OTHER, 0 },
 		{ "{\"command\":\"\"}", ENTRY_OTHER, 0 },
@@ -329,7 +345,9 @@ static void wraps(enum format format, const char *text, const char *want)
 		AUTO(edits_done) struct edits edits = EDITS_INIT;
 		AUTO(buf_done) struct buf out = BUF_INIT(BUF_ANY_SIZE);
 		const char *from = back ? want : text;
-		struct wrapping w = { from, strlen(from), format, "killick" };
+		struct wrapping w = {
+			.text = from, .len = strlen(from), .format = format, .killick = "killick"
+		};
 
 		find(from, format, &e);
 		for (size_t i = 0; i < e.count; i++) {
@@ -421,7 +439,9 @@ static void unwraps(enum format format, const char *text, const char *want)
 	AUTO(entries_done) struct entries e = { .count = 0 };
 	AUTO(edits_done) struct edits edits = EDITS_INIT;
 	AUTO(buf_done) struct buf out = BUF_INIT(BUF_ANY_SIZE);
-	struct wrapping w = { text, strlen(text), format, "killick" };
+	struct wrapping w = {
+		.text = text, .len = strlen(text), .format = format, .killick = "killick"
+	};
 
 	find(text, format, &e);
 	for (size_t i = 0; i < e.count; i++)
@@ -505,7 +525,9 @@ TEST(the_diff_is_one_that_patch_applies)
 	AUTO(entries_done) struct entries e = { .count = 0 };
 	AUTO(edits_done) struct edits edits = EDITS_INIT;
 	AUTO(mem_drop) char *diff = NULL;
-	struct wrapping w = { text, strlen(text), FORMAT_YAML, "killick" };
+	struct wrapping w = {
+		.text = text, .len = strlen(text), .format = FORMAT_YAML, .killick = "killick"
+	};
 	size_t size;
 	FILE *f = open_memstream(&diff, &size);
 

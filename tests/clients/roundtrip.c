@@ -31,23 +31,35 @@ static void entries_of(const struct sample *s, const struct buf *text, struct en
 		FAIL("%s: line %u: %s in:\n%s", s->shape, why.line, why.reason, text->data);
 }
 
-/* Wrap or unwrap every entry that can be; the new text is in `out`. Returns their number. */
-static size_t change(const struct sample *s, const struct buf *text, bool wrap, struct buf *out,
-		     struct edits *edits)
+static const char *share, *idle; /* the values of --share and --idle; NULL: none */
+
+enum change { WRAP, WRAP_FOR_HUB, MOVE_TO_HUB, UNWRAP };
+
+/* Change every entry that can be; the new text is in `out`. Returns their number. */
+static size_t change(const struct sample *s, const struct buf *text, enum change how,
+		     struct buf *out, struct edits *edits)
 {
 	AUTO(entries_done) struct entries found = { .count = 0 };
-	struct wrapping w = {
-		.text = text->data, .len = text->len, .format = s->format, .killick = "killick"
-	};
+	struct wrapping w = { .text = text->data,
+			      .len = text->len,
+			      .format = s->format,
+			      .killick = "killick",
+			      .hub = how == WRAP_FOR_HUB || how == MOVE_TO_HUB,
+			      .share = share,
+			      .idle = idle };
 	size_t changed = 0;
 
 	entries_of(s, text, &found);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct entry *e = &found.list[i];
 
-		if (wrap && e->state == ENTRY_BARE)
+		bool wrapped = e->state == ENTRY_WRAPPED && e->inner;
+
+		if ((how == WRAP || how == WRAP_FOR_HUB) && e->state == ENTRY_BARE)
 			wrapping_wrap(&w, e, edits);
-		else if (!wrap && e->state == ENTRY_WRAPPED && e->inner)
+		else if (how == MOVE_TO_HUB && wrapped && !e->hub)
+			wrapping_move_to_hub(&w, e, edits);
+		else if (how == UNWRAP && wrapped)
 			wrapping_unwrap(&w, e, edits);
 		else
 			continue;
@@ -95,21 +107,58 @@ static void check_states(const struct sample *s, const struct buf *old, const st
 	}
 }
 
-static size_t check_sample(const struct sample *s)
+static size_t check_sample(const struct sample *s, enum change how)
 {
 	AUTO(buf_done) struct buf wrapped = BUF_INIT(BUF_ANY_SIZE), back = BUF_INIT(BUF_ANY_SIZE);
 	AUTO(buf_done) struct buf again = BUF_INIT(BUF_ANY_SIZE);
 	AUTO(edits_done) struct edits there = EDITS_INIT, none = EDITS_INIT, home = EDITS_INIT;
-	size_t count = change(s, &s->text, true, &wrapped, &there);
+	size_t count = change(s, &s->text, how, &wrapped, &there);
 
 	check_outside(&there, &s->text, &wrapped);
 	check_states(s, &s->text, &wrapped);
-	EQ(change(s, &wrapped, true, &again, &none), 0); /* wrapping twice is wrapping once */
-	EQ(change(s, &wrapped, false, &back, &home), count);
+	EQ(change(s, &wrapped, how, &again, &none), 0); /* wrapping twice is wrapping once */
+	EQ(change(s, &wrapped, UNWRAP, &back, &home), count);
 	if (back.len != s->text.len || memcmp(back.data, s->text.data, back.len) != 0)
 		FAIL("%s: not the old bytes:\n%s\n-- wrapped:\n%s\n-- unwrapped:\n%s", s->shape,
 		     s->text.data, wrapped.data, back.data);
 	return count;
+}
+
+/* A server that is wrapped and then moved to the hub has the bytes of one wrapped for the hub at
+ * once. */
+static size_t check_move(const struct sample *s)
+{
+	AUTO(buf_done) struct buf wrapped = BUF_INIT(BUF_ANY_SIZE), want = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(buf_done) struct buf moved = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(edits_done) struct edits a = EDITS_INIT, b = EDITS_INIT, c = EDITS_INIT;
+	size_t count = change(s, &s->text, WRAP_FOR_HUB, &want, &a);
+
+	EQ(change(s, &s->text, WRAP, &wrapped, &b), count);
+	EQ(change(s, &wrapped, MOVE_TO_HUB, &moved, &c), count);
+	if (moved.len != want.len || memcmp(moved.data, want.data, want.len) != 0)
+		FAIL("%s: wrapped for the hub:\n%s\n-- moved to the hub:\n%s", s->shape, want.data,
+		     moved.data);
+	return count;
+}
+
+TEST(wrap_and_then_the_hub_gives_the_bytes_of_wrap_for_the_hub, .timeout_ms = 60000)
+{
+	size_t all = 0;
+
+	for (uint64_t seed = 0; seed < SAMPLES; seed++) {
+		struct sample s;
+
+		corpus_make(seed, &s);
+		if (is_readable(&s)) {
+			share = seed / CORPUS_SHAPES % 2 ? "auto" : NULL;
+			idle = seed / CORPUS_SHAPES % 3 ? "5m" : NULL;
+			check_sample(&s, WRAP_FOR_HUB);
+			all += check_move(&s);
+		}
+		corpus_done(&s);
+	}
+	t_note("%d files, %zu servers wrapped for the hub and unwrapped", SAMPLES, all);
+	OK(all > 900);
 }
 
 TEST(unwrap_restores_every_byte_of_1800_files_of_nine_shapes, .timeout_ms = 60000)
@@ -121,7 +170,7 @@ TEST(unwrap_restores_every_byte_of_1800_files_of_nine_shapes, .timeout_ms = 6000
 
 		corpus_make(seed, &s);
 		if (is_readable(&s))
-			servers[seed % CORPUS_SHAPES] += check_sample(&s);
+			servers[seed % CORPUS_SHAPES] += check_sample(&s, WRAP);
 		corpus_done(&s);
 	}
 	for (size_t i = 0; i < CORPUS_SHAPES; i++) {
@@ -159,7 +208,8 @@ static void save_corpus(const char *dir)
 
 		corpus_make(seed, &s);
 		if (is_readable(&s)) {
-			change(&s, &s.text, true, &wrapped, &edits);
+			change(&s, &s.text, seed / CORPUS_SHAPES % 2 ? WRAP_FOR_HUB : WRAP,
+			       &wrapped, &edits);
 			save(dir, seed, &s, "old", &s.text);
 			save(dir, seed, &s, "new", &wrapped);
 		}
