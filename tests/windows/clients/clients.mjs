@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Model } from "../../interop/codex/model.mjs";
 import { KEY, claudeConfig, codexConfig } from "../../interop/clients/clients.mjs";
-import { Messages } from "./messages.mjs";
+import { Messages } from "../../interop/clients/messages.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const SLOW_MS = "60000";

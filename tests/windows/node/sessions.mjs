@@ -1,47 +1,15 @@
 // sessions.mjs KILLICK.EXE SESSIONS - the reported workload: one client, many sessions one after another, three servers in
 // each, every server a node.exe behind a .cmd shim. After each close the judge (tests/windows/judge, by lines on
 // standard output and input) counts what is left: with killick nothing; with the plain SDK it is printed for comparison.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+
+import { ask, finish, leftOf, result, shim } from './judged.mjs';
 
 const SERVERS = 3;
 const PLAIN_SESSIONS = 3;
 const EMPTY_MS = 10_000;
 const [killick, sessions] = [process.argv[2], Number(process.argv[3])];
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const dir = mkdtempSync(join(tmpdir(), 'killick-sessions-'));
-const shim = join(dir, 'deaf.cmd');
-let tests = 0, failed = 0;
-
-writeFileSync(shim, `@"${process.execPath}" "${fileURLToPath(new URL('server.mjs', import.meta.url))}" %*\r\n`);
-
-function result(ok, name) {
-  failed += !ok;
-  console.log(`${ok ? 'ok' : 'not ok'} ${++tests} - ${name}`);
-}
-
-async function ask(word, tag) {
-  console.log(`?${word} ${tag}`);
-  const { value } = await lines.next();
-  return { count: parseInt(value, 10), text: value };
-}
-
-// What is left, when nothing is or at the deadline.
-async function leftOf(tag, ms) {
-  const until = Date.now() + ms;
-  for (;;) {
-    const left = await ask('count', tag);
-    if (left.count === 0 || Date.now() > until)
-      return left;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 async function open(command, args, tag) {
   const transport = new StdioClientTransport({
@@ -79,6 +47,4 @@ let plain = 0;
 for (let i = 0; i < PLAIN_SESSIONS; i++)
   plain += (await session(shim, [], `p${i}`, 1000)).left.count;
 result(plain > 0, `${PLAIN_SESSIONS} sessions x ${SERVERS} servers with the plain SDK: ${plain} processes left`);
-console.log(`1..${tests}`);
-rmSync(dir, { recursive: true });
-process.exit(failed ? 1 : 0);
+finish();

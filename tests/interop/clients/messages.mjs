@@ -1,7 +1,7 @@
 // messages.mjs - stands in for the model of Claude Code: as much of the Messages API as the client
 // needs, on loopback.
 //
-// Scripts are those of interop/codex/model.mjs: a list of steps, { server, tool, arguments } to
+// Scripts are those of ../codex/model.mjs: a list of steps, { server, tool, arguments } to
 // have a tool of an MCP server called, or { say } to end the turn. The number of tool results in a
 // request chooses the step, so a repeated request gets the same answer.
 import { once } from "node:events";
@@ -49,21 +49,26 @@ export class Messages {
 		this.server.close();
 	}
 
+	path = /^\/v1\/messages(\?|$)/;
+
 	async serve(request, response) {
 		const parts = [];
 		for await (const part of request)
 			parts.push(part);
-		if (request.method !== "POST" || !/^\/v1\/messages(\?|$)/.test(request.url)) {
+		if (request.method !== "POST" || !this.path.test(request.url)) {
 			response.writeHead(404).end("{}");
 			return;
 		}
-		const body = JSON.parse(Buffer.concat(parts).toString());
+		this.take(JSON.parse(Buffer.concat(parts).toString()), response);
+		this.turns++;
+	}
+
+	take(body, response) {
 		const blocks = body.messages.flatMap(({ content }) =>
 			Array.isArray(content) ? content : []);
 		this.results = blocks.filter((c) => c.type === "tool_result").map(textOf);
 		const step = this.results.length;
 		this.answer(body, blockOf(this.script[step], body.tools ?? [], step), response);
-		this.turns++;
 	}
 
 	answer({ model, stream }, block, response) {

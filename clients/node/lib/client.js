@@ -1,0 +1,218 @@
+// client.js - clients and sessions.
+import { resolve } from 'node:path';
+
+import { Code, KillickError } from './error.js';
+import { connect, startPrivate } from './find.js';
+
+// The hub has shorter timeouts of its own; these are for a hub that does not answer at all.
+const CONNECT_MS = 20_000;
+const REQUEST_MS = 60_000;
+const CREATE_MS = 600_000; // servers may have to be downloaded
+const CALL_MS = 3_600_000;
+const CALL_MARGIN_MS = 5000; // the hub ends a call at its timeout; the answer takes a moment
+const EVENTS_MAX = 4096; // that wait for one iterator
+
+// Symbol.asyncDispose where Node has it, and the symbol that compilers use in its place.
+const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
+
+const forgotten = new FinalizationRegistry((link) => link.abandon());
+
+function object(result, method) {
+  if (result === null || typeof result !== 'object' || Array.isArray(result))
+    throw new KillickError(Code.PROTOCOL, `the result of ${method} is not an object`);
+  return result;
+}
+
+// The params that describe the servers of a session.
+function configParams({ mcpServers, config, environments, env, cwd }) {
+  if ((mcpServers === undefined) === (config === undefined))
+    throw new KillickError(Code.USAGE, 'give either mcpServers or config');
+  const dir = resolve(cwd ?? process.cwd());
+  return {
+    mcpServers, environments, config: config === undefined ? undefined : resolve(dir, config),
+    environ: { ...(env ?? process.env) }, cwd: dir,
+  };
+}
+
+export class Session {
+  #client; // keeps the connection open
+  #link;
+  #ending = null;
+  #onEnd;
+
+  constructor(client, link, created, onEnd) {
+    this.id = created.session;
+    this.tag = created.tag ?? null;
+    this.servers = created.servers ?? [];
+    this.#client = client;
+    this.#link = link;
+    this.#onEnd = onEnd;
+  }
+
+  get client() {
+    return this.#client;
+  }
+
+  async listTools({ server, timeoutMs = CALL_MS, signal } = {}) {
+    return (await this.#request('tool.list', { server }, timeoutMs, signal)).tools ?? [];
+  }
+
+  callTool(name, args, { server, timeoutMs, signal } = {}) {
+    return this.#call('tool.call', { server, tool: name, arguments: args }, timeoutMs, signal);
+  }
+
+  request(method, params, { server, timeoutMs, signal } = {}) {
+    return this.#call('mcp.request', { server, method, params }, timeoutMs, signal);
+  }
+
+  async refresh({ timeoutMs = CREATE_MS, signal, ...options }) {
+    const report = await this.#request('session.refresh', configParams(options), timeoutMs, signal);
+    this.servers = report.servers ?? [];
+    return report;
+  }
+
+  async renew({ timeoutMs = REQUEST_MS } = {}) {
+    await this.#request('session.renew', {}, timeoutMs);
+  }
+
+  disconnect({ timeoutMs = REQUEST_MS } = {}) {
+    this.#ending ??= this.#request('session.destroy', {}, timeoutMs).finally(() => this.#onEnd(this));
+    return this.#ending;
+  }
+
+  async [asyncDispose]() {
+    await this.disconnect();
+  }
+
+  #call(method, params, timeoutMs, signal) {
+    return this.#request(method, { ...params, timeoutMs },
+      timeoutMs === undefined ? CALL_MS : timeoutMs + CALL_MARGIN_MS, signal);
+  }
+
+  async #request(method, params, timeoutMs, signal) {
+    return object(await this.#link.request(method, { session: this.id, ...params }, timeoutMs, signal), method);
+  }
+}
+
+export class Client {
+  #options;
+  #link = null;
+  #connecting = null;
+  #closed = false;
+  #sessions = new Map(); // sessions without a lease, and their links
+  #listeners = new Set();
+
+  constructor(options = {}) {
+    this.#options = { daemon: process.platform !== 'win32', connectTimeoutMs: CONNECT_MS, ...options };
+  }
+
+  static async open(options) {
+    const client = new Client(options);
+    await client.#connected();
+    return client;
+  }
+
+  async createSession({ tag, lease, features, wait, timeoutMs = CREATE_MS, signal, ...options }) {
+    const params = { ...configParams(options), tag, lease, features, wait };
+    const { link, created } = await this.#create(params, timeoutMs, signal);
+    const session = new Session(this, link, object(created, 'session.create'), (ended) => this.#sessions.delete(ended));
+    if (lease === undefined)
+      this.#sessions.set(session, link);
+    return session;
+  }
+
+  async session(id) {
+    return new Session(this, await this.#connected(), { session: id }, () => {});
+  }
+
+  async request(method, params = {}, { timeoutMs = REQUEST_MS, signal } = {}) {
+    const link = await this.#connected();
+    return object(await link.request(method, params, timeoutMs, signal), method);
+  }
+
+  async *events(names) {
+    const events = [];
+    let wake = () => {};
+    const listener = (event) => {
+      if (events.length >= EVENTS_MAX)
+        events.shift();
+      events.push(event);
+      wake();
+    };
+    await this.#connected();
+    this.#listeners.add(listener);
+    try {
+      await this.request('events.subscribe', names ? { events: [...names] } : {});
+      for (;;) {
+        while (events.length === 0)
+          await new Promise((resolvePromise) => {
+            wake = resolvePromise;
+          });
+        const event = events.shift();
+        if (event === null)
+          return;
+        yield event;
+      }
+    } finally {
+      this.#listeners.delete(listener);
+    }
+  }
+
+  async close({ timeoutMs = REQUEST_MS } = {}) {
+    this.#closed = true;
+    const link = this.#link;
+    this.#link = null;
+    if (!link)
+      return;
+    forgotten.unregister(this);
+    if (link.isOpen) {
+      const sessions = [...this.#sessions].filter(([, of]) => of === link).map(([session]) => session);
+      await Promise.allSettled(sessions.map((session) => session.disconnect({ timeoutMs })));
+    }
+    await link.close(timeoutMs);
+  }
+
+  async [asyncDispose]() {
+    await this.close();
+  }
+
+  async #create(params, timeoutMs, signal) {
+    let link = await this.#connected();
+    try {
+      return { link, created: await link.request('session.create', params, timeoutMs, signal) };
+    } catch (e) {
+      if (e.code !== Code.CLOSED || this.#closed)
+        throw e;
+    }
+    link = await this.#connected(); // the hub left, or was killed: the next one gets the session
+    return { link, created: await link.request('session.create', params, timeoutMs, signal) };
+  }
+
+  async #connected() {
+    if (this.#closed)
+      throw new KillickError(Code.CLOSED, 'the client was closed');
+    if (this.#link?.isOpen)
+      return this.#link;
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = null;
+    });
+    return this.#connecting;
+  }
+
+  async #connect() {
+    const link = await (this.#options.daemon ? connect(this.#options) : startPrivate(this.#options));
+    const listeners = this.#listeners; // the link must not refer to the client
+    link.onEvent = (event) => {
+      for (const listener of listeners)
+        listener(event);
+    };
+    if (this.#closed) {
+      await link.close(REQUEST_MS);
+      throw new KillickError(Code.CLOSED, 'the client was closed');
+    }
+    forgotten.unregister(this);
+    forgotten.register(this, link, this);
+    this.#link = link;
+    return link;
+  }
+}
