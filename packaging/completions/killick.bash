@@ -31,8 +31,8 @@ _killick() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]:-} more=
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps reap doctor demo exec-server tools call resources read prompts ping
-			status inspect help --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps top hub connect reap doctor demo exec-server tools call resources read
+			prompts ping status inspect help --help --version' -- "$cur")
 		return
 	fi
 	case $verb in
@@ -44,9 +44,9 @@ _killick() {
 		--log | --report | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 		--on) mapfile -t COMPREPLY < <(compgen -W 'ssh: ws:// wss:// unix:' -- "$cur") ;;
 		--env) mapfile -t COMPREPLY < <(compgen -v -- "$cur") ;;
-		--grace | --max-procs | --memory | --name | --session | --cwd | --token-env) ;;
+		--grace | --max-procs | --memory | --name | --session | --cwd | --token-env | --rest) ;;
 		*) mapfile -t COMPREPLY < <(compgen -W '--grace --contain --owner --max-procs --memory --name
-			--session --log --report --no-container --on --cwd --env --config --token-env --help --' -- "$cur") ;;
+			--session --log --report --no-container --rest --restart --supersede --on --cwd --env --config --token-env --help --' -- "$cur") ;;
 		esac
 		;;
 	ps)
@@ -61,8 +61,32 @@ _killick() {
 		case $prev in
 		--only) mapfile -t COMPREPLY < <(compgen -W 'claude-code claude-desktop codex vscode copilot cursor windsurf gemini
 			antigravity opencode goose zed cline roo kilo kiro continue lmstudio junie qwen amp' -- "$cur") ;;
-		--server) ;;
-		*) mapfile -t COMPREPLY < <(compgen -f -W '--yes --dry-run --only --server --json --help' -- "$cur") ;;
+		--server | --idle) ;;
+		--share) mapfile -t COMPREPLY < <(compgen -W 'never identical auto' -- "$cur") ;;
+		*)
+			[[ $verb != wrap ]] || more='--hub --share --idle'
+			mapfile -t COMPREPLY < <(compgen -f -W "--yes --dry-run --only --server --json --help $more" -- "$cur")
+			;;
+		esac
+		;;
+	top) [[ $prev == --interval ]] || mapfile -t COMPREPLY < <(compgen -W '--once --json --interval --help' -- "$cur") ;;
+	hub)
+		case $prev in
+		--listen) mapfile -t COMPREPLY < <(compgen -W 'unix stdio' -- "$cur") ;;
+		--config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		--idle-exit | --max-connections) ;;
+		*) mapfile -t COMPREPLY < <(compgen -W 'status stop reload sessions servers --json --listen --config --idle-exit
+			--max-connections --quiet --help' -- "$cur") ;;
+		esac
+		;;
+	connect)
+		if _killick_command; then return; fi
+		case $prev in
+		--config) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		--server) mapfile -t COMPREPLY < <(compgen -W "$(_killick_names servers)" -- "$cur") ;;
+		--share) mapfile -t COMPREPLY < <(compgen -W 'never identical auto' -- "$cur") ;;
+		--session | --idle) ;;
+		*) mapfile -t COMPREPLY < <(compgen -W '--config --server --session --share --idle --help --' -- "$cur") ;;
 		esac
 		;;
 	reap) mapfile -t COMPREPLY < <(compgen -W '--dry-run --no-wait --forget --json --help' -- "$cur") ;;
@@ -93,8 +117,8 @@ _killick() {
 			;;
 		esac
 		;;
-	help) mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps reap doctor demo exec-server tools call resources read prompts ping status
-		inspect' -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W 'run wrap unwrap ps top hub connect reap doctor demo exec-server tools call resources read prompts
+		ping status inspect' -- "$cur") ;;
 	esac
 }
 complete -F _killick killick

@@ -632,6 +632,14 @@ TEST(bash_offers_servers_and_tools, .timeout_ms = TEST_MS)
 		{ "killick sta", "status" },
 		{ "killick call --no", "--no-check" },
 		{ "killick tools --cl", "--clean-env" },
+		{ "killick to", "top tools" },
+		{ "killick top --o", "--once" },
+		{ "killick hub ses", "sessions" },
+		{ "killick hub --listen st", "stdio" },
+		{ "killick connect --server t", "two" },
+		{ "killick connect --share i", "identical" },
+		{ "killick wrap --hu", "--hub" },
+		{ "killick run --sup", "--supersede" },
 	};
 	const char *script = t_program("COMPLETIONS", "packaging/completions/killick.bash");
 
