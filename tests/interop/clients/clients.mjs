@@ -32,6 +32,12 @@ function find(modules, name, program) {
 	return { version: JSON.parse(readFileSync(about, "utf8")).version };
 }
 
+// { version } of a package that is installed for these clients, or { missing }.
+export function findPackage(name) {
+	const modules = join(here, "node_modules");
+	return find(modules, name, join(modules, name, "package.json"));
+}
+
 export const claudeConfig = (dir, server) => write(dir, ".claude.json", json({
 	hasCompletedOnboarding: true,
 	mcpServers: { [server.name]: { type: "stdio", ...entry(server) } },
