@@ -17,7 +17,8 @@
  *
  *	busy      itself, but stuck in a call: after the first answer it reads no more
  *
- *	mcp       itself, but speaks MCP: answers initialize, and every other request with its text
+ *	mcp       itself, but speaks MCP: answers initialize and tools/list; answers every other
+ *	          request with its text
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #define LIFE_S 12
@@ -126,6 +128,17 @@ static size_t put_text(char *out, const char *text)
 	return len;
 }
 
+/* The result of initialize: the version that was asked for. */
+static size_t put_welcome(char *out, struct piece version)
+{
+	size_t n = put_text(out, "{\"protocolVersion\":\"");
+
+	memcpy(out + n, version.at, version.len);
+	n += version.len;
+	return n + put_text(out + n, "\",\"capabilities\":{\"tools\":{}},\"serverInfo\":"
+				     "{\"name\":\"echo\",\"version\":\"1\"}}}\n");
+}
+
 /* The answer to one line, into `out`; how long it is. Clients write the id first or last: the
  * payload is never searched for it. */
 static size_t answer(const char *line, size_t len, char *out)
@@ -142,9 +155,11 @@ static size_t answer(const char *line, size_t len, char *out)
 	n += id.len;
 	n += put_text(out + n, ",\"result\":");
 	if (memmem(line, near, "\"initialize\"", 12))
-		return n + put_text(out + n, "{\"protocolVersion\":\"2025-11-25\","
-					     "\"capabilities\":{\"tools\":{}},\"serverInfo\":"
-					     "{\"name\":\"echo\",\"version\":\"1\"}}}\n");
+		return n +
+		       put_welcome(out + n, value_of(line, len, "\"protocolVersion\":\"", "\""));
+	if (memmem(line, near, "\"tools/list\"", 12))
+		return n + put_text(out + n, "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
+					     "{\"type\":\"object\"}}]}}\n");
 	text = value_of(line, len, "\"text\":\"", "\"");
 	n += put_text(out + n, "{\"content\":[{\"type\":\"text\",\"text\":\"");
 	memcpy(out + n, text.at, text.len);
@@ -171,12 +186,50 @@ static bool answer_all(const char *p, const char *end)
 	return put(out, n);
 }
 
+/* What any process between a client and its server costs: wait, read, write. */
+static int relay(const char *self)
+{
+	int to[2], from[2], ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = 0 };
+
+	if (ep < 0 || pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
+		return 71;
+	if (fork() == 0) {
+		dup2(to[0], 0);
+		dup2(from[1], 1);
+		execl(self, self, "mcp", (char *)NULL);
+		_exit(127);
+	}
+	epoll_ctl(ep, EPOLL_CTL_ADD, 0, &ev);
+	ev.data.fd = from[0];
+	epoll_ctl(ep, EPOLL_CTL_ADD, from[0], &ev);
+	close(from[1]);
+	for (;;) {
+		ssize_t n, done = 0;
+
+		if (epoll_wait(ep, &ev, 1, -1) < 1)
+			continue;
+		n = read(ev.data.fd, buf, sizeof(buf));
+		if (n <= 0)
+			return 0;
+		while (done < n) {
+			ssize_t w = write(ev.data.fd ? 1 : to[1], buf + done, (size_t)(n - done));
+
+			if (w <= 0)
+				return 1;
+			done += w;
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *tree = argc > 1 ? argv[1] : "plain";
 	bool mcp = !strcmp(tree, "mcp");
 	size_t have = 0;
 
+	if (!strcmp(tree, "relay"))
+		return relay(argv[0]);
 	grow_tree(tree);
 	for (;;) {
 		ssize_t n = read(0, buf + have, sizeof(buf) - have);

@@ -14,11 +14,17 @@
 
 struct lib {
 	const char *self, *killick, *echo;
-	const char *sdk; /* sdk.mjs; NULL: no node, or no SDK installed */
+	const char *sdk;    /* sdk.mjs; NULL: no node, or no SDK installed */
+	const char *config; /* of the hub: one shared echo server */
+	const char *many;   /* the same with 100 servers that are not shared */
+	const char *three;  /* with three shared servers */
+	const char *peers;  /* node_modules with mcp-proxy and mcp-hub; NULL: not installed */
 	struct report report;
 	double load;
 	size_t percent; /* of the usual number of rounds */
 };
+
+#define LIB_TALKERS 8
 
 struct burst {         /* calls of the tool `echo` */
 	size_t len;    /* of its text */
@@ -36,15 +42,38 @@ struct talker { /* one client; all numbers are negative when it failed */
 	double (*end)(void *state); /* ms until all of them are gone */
 	bool one_only;              /* never more than one call in flight */
 	bool no_crowd;              /* launch is the same as that of another talker */
+	size_t slower;              /* bursts have so many times fewer calls; 0: no */
 };
 extern const struct talker talker_raw, talker_raw_again, talker_blocking, talker_callback,
-	talker_host_loop, talker_sdk;
+	talker_host_loop, talker_sdk, talker_hub, talker_relay, talker_proxy, talker_mcp_hub;
 
 size_t lib_rounds(const struct lib *b, size_t rounds);
 /* The talkers that can run here: how many; indexes are the same in every measure. */
-#define LIB_TALKERS 6
 size_t lib_talkers(const struct lib *b, const struct talker **out);
 _Noreturn void lib_die(const char *who, const char *what);
+
+/* lib_cases.c: bursts of calls through each talker, with targets. */
+#define TALK_TARGETS 3
+struct talk_case {
+	const char *title;
+	struct burst burst;
+	size_t rounds;
+	struct {
+		const char *what;
+		const struct talker *own, *base; /* base NULL: calls per second of own */
+		double floor;                    /* calls per second, own / base, at least */
+		double ceiling;                  /* or time per call, own / base, at most */
+	} target[TALK_TARGETS];
+};
+struct talk {
+	const struct talk_case *cases;
+	size_t case_count;
+	const struct talker *talkers[LIB_TALKERS];
+	size_t count;
+	const struct talker *second; /* the tables have ratios to the first and to this one */
+	const char *second_name;
+};
+void lib_talk_run(struct lib *b, const struct talk *t, const char *where, bool judged);
 
 void lib_talk(struct lib *b);  /* calls */
 void lib_crowd(struct lib *b); /* 100 servers up, 100 down */

@@ -19,6 +19,8 @@ static const char initialized[] =
 	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
 struct raw {
+	bool hub;   /* the server is behind the hub */
+	bool relay; /* a process between copies bytes */
 	struct server one, crowd[CROWD_MAX];
 	size_t crowd_count;
 };
@@ -64,10 +66,12 @@ static bool greeted(struct server *s)
 
 static bool raw_start(void *state, const struct lib *b)
 {
-	struct server *s = &((struct raw *)state)->one;
-	const char *argv[] = { b->echo, "mcp", NULL };
+	struct raw *raw = state;
+	struct server *s = &raw->one;
+	const char *direct[] = { b->echo, raw->relay ? "relay" : "mcp", NULL };
+	const char *hub[] = { b->killick, "connect", "--config", b->config, NULL };
 
-	return server_start(s, argv, NULL) == 0 && greet(s) && greeted(s);
+	return server_start(s, raw->hub ? hub : direct, NULL) == 0 && greet(s) && greeted(s);
 }
 
 static void raw_stop(void *state)
@@ -75,20 +79,23 @@ static void raw_stop(void *state)
 	server_finish(&((struct raw *)state)->one);
 }
 
-/* `count` requests, one behind the other. */
-static char *requests(size_t text_len, size_t count, size_t *out_len)
+/* Twice `window` requests, one behind the other; `window` consecutive ones have different ids. */
+static char *requests(size_t text_len, size_t window, size_t *out_len)
 {
-	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
-				   "\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"";
+	static const char format[] = "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\","
+				     "\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"";
 	static const char tail[] = "\"}}}\n";
-	size_t len = strlen(head) + text_len + strlen(tail);
+	char head[sizeof(format) + 16];
+	size_t head_len = (size_t)snprintf(head, sizeof(head), format, (size_t)1000);
+	size_t len = head_len + text_len + strlen(tail), count = 2 * window;
 	char *all = malloc(len * count);
 
 	if (!all)
 		exit(70);
 	memset(all, 'x', len * count);
 	for (size_t i = 0; i < count; i++) {
-		memcpy(all + i * len, head, strlen(head));
+		snprintf(head, sizeof(head), format, 1000 + i % window);
+		memcpy(all + i * len, head, head_len);
 		memcpy(all + (i + 1) * len - strlen(tail), tail, strlen(tail));
 	}
 	*out_len = len;
@@ -118,7 +125,7 @@ static bool pipelined(struct server *s, const struct burst *u, const char *lines
 		if (poll(p, 2, SERVER_DEADLINE_MS) <= 0)
 			return false;
 		if (p[1].revents) {
-			n = write(s->in, lines + sent % len, room - sent);
+			n = write(s->in, lines + sent % (u->window * len), room - sent);
 			if (n < 0 && errno != EAGAIN)
 				return false;
 			sent += n > 0 ? (size_t)n : 0;
@@ -140,7 +147,7 @@ static double raw_burst(void *state, const struct burst *u)
 	struct server *s = &((struct raw *)state)->one;
 	int flags = fcntl(s->in, F_GETFL);
 	size_t len;
-	char *lines = requests(u->len, u->window + 1, &len);
+	char *lines = requests(u->len, u->window, &len);
 	double t0 = now_us();
 	bool ok;
 
@@ -183,12 +190,15 @@ static double raw_end(void *state)
 	return (now_us() - t0) / 1e3;
 }
 
-static struct raw first, second;
+static struct raw first, second, behind = { .hub = true }, relayed = { .relay = true };
 
-#define RAW(name_, state_)                                                                         \
+#define RAW(name_, state_, ...)                                                                    \
 	{                                                                                          \
 		.name = name_, .state = state_, .start = raw_start, .burst = raw_burst,            \
-		.stop = raw_stop, .launch = raw_launch, .end = raw_end                             \
+		.stop = raw_stop, .launch = raw_launch, .end = raw_end, ##__VA_ARGS__              \
 	}
 const struct talker talker_raw = RAW("raw C", &first);
 const struct talker talker_raw_again = RAW("raw C again", &second); /* its ratio is the noise */
+const struct talker talker_hub = RAW("killick hub", &behind);
+/* the least that a hub can cost; its writes block, so a full pipe would stop it */
+const struct talker talker_relay = RAW("C relay", &relayed, .one_only = true);
