@@ -1,8 +1,8 @@
 /* desk_asks.c - requests of servers to the client: sampling, elicitation, roots.
  *
- * A server's request belongs to a request of the client that this server works on. A modern client
- * can be asked only in the answer to such a request. If the client has no such request, the server
- * gets a decline.
+ * A modern client can be asked only in the answer to a request that the server works on. If the
+ * client has no such request, the server gets a decline. A legacy client can be asked at any time;
+ * for this client the request only decides whether a cancellation withdraws the question, too.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -73,30 +73,49 @@ static void desk_ask_on_answer(void *ctx, uint64_t shown, struct json result, st
 		client_decline(c, number, "the client did not answer");
 }
 
-/* The oldest open request of the client that the server works on, and that may be answered with a
- * question; NULL: none. */
-static struct face_request *desk_ask_request(const struct desk *d, const struct lease *l)
+static bool desk_ask_may_concern(const struct errand *e, const struct lease *l)
 {
+	return e->rq && e->f.lease == l && forward_is_sent(&e->f) &&
+	       (e->kind == FACE_CALL || e->kind == FACE_PROMPT || e->kind == FACE_READ);
+}
+
+/* The request of the client that the question belongs to. A modern client: the oldest open request
+ * that the server works on; NULL: none. A legacy client: NULL also if the question belongs to a
+ * task, or if the server works on several requests, because the cancellation of one of them must
+ * not withdraw the question of another. */
+static struct face_request *desk_ask_request(const struct desk *d, const struct lease *l,
+					     struct json params)
+{
+	bool modern = face_era(d->face) == ERA_MODERN;
+	struct face_request *found = NULL;
+
+	if (!modern && tasks_related(params).at)
+		return NULL;
 	RING_EACH(r, &d->errands) {
 		const struct errand *e = CONTAINER_OF(r, struct errand, in_desk);
 
-		if (e->rq && e->f.lease == l &&
-		    (e->kind == FACE_CALL || e->kind == FACE_PROMPT || e->kind == FACE_READ))
+		if (!desk_ask_may_concern(e, l))
+			continue;
+		if (modern)
 			return e->rq;
+		if (found)
+			return NULL;
+		found = e->rq;
 	}
-	return NULL;
+	return found;
 }
 
 static bool desk_ask_show(struct desk_ask *a, const struct lease *l, const char *method,
 			  struct json params)
 {
 	struct desk *d = a->desk;
+	struct face_request *rq = desk_ask_request(d, l, params);
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 
 	if ((a->backend->can & OFFER_TASKS) && tasks_are_wrapped(d) &&
 	    tasks_wrap(a->backend, params, &text))
 		params = (struct json){ text.data, text.len };
-	a->shown = face_ask(d->face, desk_ask_request(d, l), method, params, desk_ask_on_answer, a);
+	a->shown = face_ask(d->face, rq, method, params, desk_ask_on_answer, a);
 	return a->shown != 0;
 }
 

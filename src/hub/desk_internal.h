@@ -280,6 +280,8 @@ void tasks_answer(struct errand *e, const struct backend *b, const struct forwar
 int tasks_add_page(const struct backend *b, struct json result, struct buf *out);
 /* Write v to out with wrapped ids; false: v has no id, and nothing was written. */
 bool tasks_wrap(const struct backend *b, struct json v, struct buf *out);
+/* The id of the task that these params or this result name in _meta; JSON_NONE: none. */
+struct json tasks_related(struct json params);
 
 /* --- desk_asks.c --- */
 

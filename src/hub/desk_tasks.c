@@ -64,13 +64,18 @@ static int places_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+struct json tasks_related(struct json params)
+{
+	return json_get(json_get(json_get(params, "_meta"), RELATED_TASK), "taskId");
+}
+
 static void places_find(struct places *p, struct json v)
 {
 	struct json_iter it = json_iter(json_get(v, "tasks"));
 
 	places_add(p, json_get(v, "taskId"));
 	places_add(p, json_get(json_get(v, "task"), "taskId"));
-	places_add(p, json_get(json_get(json_get(v, "_meta"), RELATED_TASK), "taskId"));
+	places_add(p, tasks_related(v));
 	while (json_each(&it))
 		places_add(p, json_get(it.value, "taskId"));
 	if (p->count)

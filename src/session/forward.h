@@ -75,6 +75,11 @@ struct forward {
 	char tool[TALLY_NAME]; /* the tool, or the method; cut */
 };
 
+/* Does the server have the request? */
+static inline bool forward_is_sent(const struct forward *f)
+{
+	return f->state == FORWARD_SENT;
+}
 /* Begin. The forward fails with KILLICK_ERR_CLOSED if the lease was given back. */
 void forward_begin(struct forward *f);
 /* The client has cancelled: the server gets a cancellation; on_done is not called. Does nothing if

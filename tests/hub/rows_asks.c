@@ -214,6 +214,60 @@ TEST(the_question_of_a_task_reaches_the_owner_of_the_task)
 	rows_end(&r);
 }
 
+/* The end of a call says nothing about a question that may belong to another call. */
+static void cancel_and_answer(struct rows *r, long call, const char *text)
+{
+	struct span ask = mate_note(&r->a, "elicitation/create", text);
+	char *kept = strndup(ask.at, ask.len);
+
+	mate_say(&r->a,
+		 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+		 "\"params\":{\"requestId\":%ld}}",
+		 call);
+	/* the hub itself answers, after it has handled the cancellation */
+	mate_result(&r->a, mate_ask(&r->a, "ping", NULL, NULL));
+	EQ(mate_noted(&r->a, "notifications/cancelled", NULL), 0);
+	answer_note(&r->a, (struct span){ kept, strlen(kept) }, "from a");
+	free(kept);
+}
+
+TEST(the_question_of_a_task_stays_when_another_call_is_cancelled)
+{
+	struct rows r;
+	struct span s;
+	char member[96];
+	long a;
+
+	rows_begin_with(&r, NULL, ELICIT, NULL, NULL);
+	a = mate_call(&r.a, "sleep", "\"ms\":60000", NULL);
+	rows_await_calls(&r.b, "sleep", 1);
+	s = mate_result(&r.a, mate_ask(&r.a, "tools/call",
+				       "\"name\":\"work\",\"arguments\":{\"text\":\"of a\","
+				       "\"ask\":true},\"task\":{}",
+				       NULL));
+	s = mate_at(s, "task", "taskId", NULL);
+	snprintf(member, sizeof(member), "\"taskId\":%.*s", (int)s.len, s.at);
+	cancel_and_answer(&r, a, "of a");
+	mate_note(&r.a, "notifications/tasks/status", "\"completed\"");
+	s = mate_result(&r.a, mate_ask(&r.a, "tasks/result", member, NULL));
+	OK(scan_is(mate_at(s, "structuredContent", "answer", "content", "word", NULL), "from a"));
+	rows_end(&r);
+}
+
+TEST(a_question_with_two_calls_of_one_session_stays_when_one_is_cancelled)
+{
+	struct rows r;
+	long sleeps, asks;
+
+	rows_begin_with(&r, "\"maxInstances\":1", ELICIT, NULL, NULL);
+	sleeps = mate_call(&r.a, "sleep", "\"ms\":60000", NULL);
+	rows_await_calls(&r.b, "sleep", 1);
+	asks = mate_call(&r.a, "ask", ASK_TEXT("of a"), NULL);
+	cancel_and_answer(&r, sleeps, "of a");
+	expect_word(&r.a, asks, "from a");
+	rows_end(&r);
+}
+
 TEST(the_question_of_a_task_whose_owner_was_killed_reaches_no_client)
 {
 	struct rows r;
