@@ -37,7 +37,6 @@
 
 #define SMALL       (16 << 10)  /* a shorter message may wait for the end of the turn */
 #define PIECES      16          /* blocks of the queue written at once */
-#define NARROW      (64 << 10)  /* the default size of a pipe */
 #define TURN        (256 << 10) /* bytes read at once, so that no server starves the others */
 #define DRAIN       (2 << 20)   /* bytes read from a pipe after the end; no pipe holds more */
 #define JANITOR_MS  5000        /* timeout of `killick reap` */
@@ -175,15 +174,6 @@ static ssize_t write_some(struct local *l, const struct fd_piece *pieces, int co
 	return fd_writev_ours(l->in.fd, pieces, count);
 }
 
-/* Make a pipe larger after it was found full: a full pipe costs a switch to the server and back
- * each time. Not earlier, because all pipes of a user share one limit. */
-static void local_widen(int fd, bool *done)
-{
-	if (!*done)
-		pipe_widen(fd);
-	*done = true;
-}
-
 static void close_stdin(struct local *l)
 {
 	loop_task_stop(&l->flush);
@@ -203,7 +193,7 @@ static void flush(struct local *l)
 	}
 	queue_drop(&l->queue, n > 0 ? (size_t)n : 0);
 	if (l->queue.len) {
-		local_widen(l->in.fd, &l->wide_in);
+		pipe_widen(l->in.fd, &l->wide_in);
 		loop_watch_change(l->loop, &l->in, POLLER_OUT);
 		return;
 	}
@@ -254,7 +244,7 @@ static int local_write_now(struct local *l, const char *bytes, size_t len)
 		n = 0;
 	if ((size_t)n == len)
 		return 0;
-	local_widen(l->in.fd, &l->wide_in);
+	pipe_widen(l->in.fd, &l->wide_in);
 	queue_add(&l->queue, bytes + n, len - (size_t)n);
 	loop_watch_change(l->loop, &l->in, POLLER_OUT);
 	return 0;
@@ -302,8 +292,8 @@ static ssize_t local_read_some(struct local *l, struct loop_watch *w, bytes_fn d
 			return n == -EAGAIN || n == -EINTR ? (ssize_t)got : -1;
 		if (n == 0)
 			return -1;
-		if (n >= NARROW && w == &l->out)
-			local_widen(w->fd, &l->wide_out);
+		if (n >= PIPE_NARROW && w == &l->out)
+			pipe_widen(w->fd, &l->wide_out);
 		deliver(l->link.ctx, chunk, (size_t)n);
 	}
 	return (ssize_t)got;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "os/fd.h"
 #include "os/net.h"
+#include "os/pipe.h"
 #include "os/poller.h"
 #include "os/unblock.h"
 
@@ -17,6 +18,7 @@ struct stream {
 	int in_fd, out_fd;         /* the same for a socket */
 	bool in_is_socket, out_is_socket;
 	bool in_undo, out_undo; /* see unblock_undo */
+	bool in_wide, out_wide; /* see pipe_widen */
 	bool keeps_fds;         /* descriptors that come with the bytes */
 	bool eager;             /* acknowledge received bytes at once */
 	bool in_is_file;        /* always ready: the task `again` replaces the watch */
@@ -269,6 +271,8 @@ ssize_t stream_read(struct stream *s, char *out, size_t size)
 				    : fd_read(s->in_fd, out, size);
 	if (s->eager && n > 0)
 		net_acknowledge(s->in_fd);
+	if (n >= PIPE_NARROW && !s->in_is_socket)
+		pipe_widen(s->in_fd, &s->in_wide);
 	if (n == -EIO && !s->in_is_socket)
 		return 0; /* EIO: the terminal hung up */
 	return n == -EINTR ? -EAGAIN : n;
@@ -298,5 +302,7 @@ ssize_t stream_write(struct stream *s, const char *bytes, size_t len)
 		n = fd_write_ours(s->out_fd, bytes, len);
 	else
 		n = fd_write(s->out_fd, bytes, len);
+	if (n < (ssize_t)len && !s->out_is_socket)
+		pipe_widen(s->out_fd, &s->out_wide);
 	return n == -EINTR ? -EAGAIN : n;
 }

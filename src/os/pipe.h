@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,8 +30,11 @@ int pipe_null(int *out_theirs);
  * and NUL, and the keeper makes a pseudo console between the pipes. */
 int pipe_terminal(int out_ours[2], int out_theirs[3]);
 
-/* Make a pipe of ours larger after it was found full. Best effort. */
-void pipe_widen(int ours);
+#define PIPE_NARROW (64 << 10) /* the default size of a pipe in bytes */
+/* Make a pipe larger after it was found full, and set *done; nothing if *done is true. A full pipe
+ * costs a switch to the other process and back each time. Not earlier, because all pipes of a user
+ * share one limit. Best effort. */
+void pipe_widen(int fd, bool *done);
 
 /* Send one message. 0, -EAGAIN when the channel is full, or -EPIPE when the child has hung up.
  * SIGPIPE is never raised. */

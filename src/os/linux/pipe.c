@@ -127,9 +127,11 @@ int pipe_terminal(int out_ours[2], int out_theirs[3])
 	return 0;
 }
 
-void pipe_widen(int ours)
+void pipe_widen(int fd, bool *done)
 {
-	fcntl(ours, F_SETPIPE_SZ, WIDE);
+	if (!*done)
+		fcntl(fd, F_SETPIPE_SZ, WIDE);
+	*done = true;
 }
 
 int pipe_send(int ours, const char *message, size_t len)

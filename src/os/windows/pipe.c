@@ -155,9 +155,10 @@ int pipe_terminal(int out_ours[2], int out_theirs[3])
 	return r;
 }
 
-void pipe_widen(int ours)
+void pipe_widen(int fd, bool *done)
 {
-	(void)ours; /* a write that is under way may be larger than the buffer */
+	(void)fd;
+	(void)done; /* a write that is under way may be larger than the buffer */
 }
 
 int pipe_send(int ours, const char *message, size_t len)
