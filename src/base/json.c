@@ -156,7 +156,7 @@ bool json_each(struct json_iter *it)
 		p = skip_space(p, it->end);
 	}
 	begin = p;
-	p = skip_value(p, it->end);
+	p = begin == it->known.at ? begin + it->known.len : skip_value(p, it->end);
 	it->value = (struct json){ begin, (size_t)(p - begin) };
 	it->p = p;
 	return p > begin;

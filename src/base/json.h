@@ -49,9 +49,11 @@ struct json_fault { /* why a text is no JSON */
 int json_check(const char *text, size_t len, unsigned flags, struct json *out,
 	       struct json_fault *fault);
 
-/* The same, and in the same pass fn gets each member of the outermost object, in the order of the
- * text. The members may be used only if the check succeeds. */
-typedef void (*json_member_fn)(void *ctx, struct json key, struct json value);
+/* The same, and in the same pass fn gets each member of the outermost object (depth 1) and of the
+ * objects that are its members or items (depth 2), in the order of their ends. The members may be
+ * used only if the check succeeds. */
+#define JSON_MEMBERS_DEPTH 2
+typedef void (*json_member_fn)(void *ctx, unsigned depth, struct json key, struct json value);
 int json_check_members(const char *text, size_t len, unsigned flags, json_member_fn fn, void *ctx,
 		       struct json *out, struct json_fault *fault);
 
@@ -65,6 +67,7 @@ unsigned json_line(const char *text, const char *at);
 struct json_iter {
 	const char *p, *end;
 	bool object;
+	struct json known; /* may be set: a member whose end need not be searched again */
 	struct json key, value;
 };
 struct json_iter json_iter(struct json v);

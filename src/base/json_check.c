@@ -25,13 +25,14 @@ struct walk {
 	const char *block; /* the byte that belongs to bit 0 of `special` */
 	uint64_t special;  /* bit set: the byte is no plain character of a string */
 	const char *bytes; /* of the block; `small` when the text is shorter than a block */
-	unsigned told;     /* members at this depth are passed to fn; 0: there is no fn */
+	unsigned told;     /* members up to this depth are passed to fn; 0: there is no fn */
 	bool relaxed;
 	int error;
 	json_member_fn fn;
 	void *ctx;
-	struct json key;   /* of the member that is being read at the depth `told` */
-	const char *value; /* where the value of that member begins */
+	/* by depth: the key of the member that is being read, and where its value begins */
+	struct json key[JSON_MEMBERS_DEPTH + 1];
+	const char *value[JSON_MEMBERS_DEPTH + 1];
 	struct json_fault fault;
 	uint64_t outer[JSON_DEPTH / 64]; /* levels.bits before each 64th level was pushed */
 	char small[JSON_BLOCK];
@@ -377,8 +378,8 @@ HOT const char *key(struct walk *w, struct levels *l, const char *p)
 	begin = p;
 	if (!(p = string(w, p)))
 		return NULL;
-	if (l->depth == w->told)
-		w->key = (struct json){ begin, (size_t)(p - begin) };
+	if (l->depth <= w->told)
+		w->key[l->depth] = (struct json){ begin, (size_t)(p - begin) };
 	if (!is_at(w, p, ':') && !(p = space(w, p)))
 		return NULL;
 	if (!is_at(w, p, ':'))
@@ -402,8 +403,12 @@ HOT const char *closed(struct walk *w, struct levels *l, const char *p)
 HOT const char *ended(struct walk *w, struct levels *l, const char *p)
 {
 	while (l->depth) {
-		if (l->depth == w->told && in_object(l))
-			w->fn(w->ctx, w->key, (struct json){ w->value, (size_t)(p - w->value) });
+		if (l->depth <= w->told && in_object(l)) {
+			const char *begin = w->value[l->depth];
+
+			w->fn(w->ctx, l->depth, w->key[l->depth],
+			      (struct json){ begin, (size_t)(p - begin) });
+		}
 		if (p < w->end && (unsigned char)*p <= '/') { /* no bracket: comma or space */
 			if (*p != ',' && !(p = space(w, p)))
 				return NULL;
@@ -449,8 +454,8 @@ static const char *value(struct walk *w, const char *p)
 			return NULL;
 		if (!is_at(w, p, '"') && !(p = space(w, p)))
 			return NULL;
-		if (l.depth == w->told)
-			w->value = p;
+		if (l.depth <= w->told)
+			w->value[l.depth] = p;
 		if (is_at(w, p, '"')) {
 			p = string(w, p);
 		} else if (is_at(w, p, '{') || is_at(w, p, '[')) {
@@ -476,7 +481,7 @@ int json_check_members(const char *text, size_t len, unsigned flags, json_member
 	w.end = p + len;
 	w.relaxed = flags & JSON_RELAXED;
 	w.error = 0;
-	w.told = fn != NULL;
+	w.told = fn ? JSON_MEMBERS_DEPTH : 0;
 	w.fn = fn;
 	w.ctx = ctx;
 	if (len >= JSON_BLOCK)

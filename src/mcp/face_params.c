@@ -30,7 +30,7 @@ static void face_read_meta(struct json meta, struct face_params *out)
 
 void face_read_params(const struct message *m, const char *key, struct face_params *out)
 {
-	struct json_iter it = json_iter(m->params);
+	struct json_iter it = message_iter(m, m->params);
 	size_t key_len = key ? strlen(key) : 0;
 	enum json_type token;
 

@@ -80,7 +80,7 @@ static int splice_read_meta(struct client_forward *fw)
 
 int client_forward_read(struct client_forward *fw, const struct message *m)
 {
-	struct json_iter it = json_iter(m->params);
+	struct json_iter it = message_iter(m, m->params);
 	struct json task = JSON_NONE;
 	int r = m->repeated ? -EINVAL : 0;
 

@@ -8,6 +8,8 @@
 struct parts { /* the message while its members are being read */
 	struct message m;
 	struct json version;
+	struct json longest; /* member inside the member that is being read */
+	struct json known;   /* the longest one inside those that are kept */
 };
 
 #define IS(name, literal) (memcmp(name, literal, sizeof(literal) - 1) == 0)
@@ -45,11 +47,18 @@ static struct json *find_escaped(struct parts *p, struct json key)
 	return NULL;
 }
 
-static void take_member(void *ctx, struct json key, struct json value)
+static void take_member(void *ctx, unsigned depth, struct json key, struct json value)
 {
 	struct parts *p = ctx;
-	struct json *place = message_find_place(p, key.at + 1, key.len - 2);
+	struct json *place, longest = p->longest;
 
+	if (depth > 1) {
+		if (value.len > p->longest.len)
+			p->longest = value;
+		return;
+	}
+	p->longest = JSON_NONE;
+	place = message_find_place(p, key.at + 1, key.len - 2);
 	if (!place && memchr(key.at, '\\', key.len))
 		place = find_escaped(p, key);
 	if (!place)
@@ -57,6 +66,8 @@ static void take_member(void *ctx, struct json key, struct json value)
 	if (place->at)
 		p->m.repeated = true;
 	*place = value;
+	if (longest.len > p->known.len)
+		p->known = longest;
 }
 
 /* Is this an id in the form that we write? *out_number is its number. */
@@ -162,9 +173,15 @@ static int read_members(const char *line, size_t len, struct parts *p, const cha
 		len -= 3;
 	}
 	r = json_check_members(line, len, 0, take_member, p, &p->m.whole, &fault);
-	if (r < 0)
+	if (r < 0) {
 		*reason = fault.reason;
-	return r;
+		return r;
+	}
+	if (p->known.at) {
+		p->m.known_at = (size_t)(p->known.at - p->m.whole.at);
+		p->m.known_len = p->known.len;
+	}
+	return 0;
 }
 
 int message_parse_bare(const char *line, size_t len, struct message *out, const char **reason)
@@ -206,7 +223,7 @@ int message_of(struct json v, struct message *out, const char **reason)
 	if (json_type(v) != JSON_OBJECT)
 		return message_refuse(reason, "not an object");
 	while (json_each(&it))
-		take_member(&p, it.key, it.value);
+		take_member(&p, 1, it.key, it.value);
 	return classify_versioned(&p, out, reason);
 }
 

@@ -55,7 +55,19 @@ struct message { /* borrowed from the line; absent members are JSON_NONE */
 	bool ours;       /* of an answer: id is one that message_request can have written, */
 	uint64_t number; /* and this is its number */
 	bool repeated;   /* a member occurs more than once: readers may disagree about its value */
+	size_t known_at, known_len; /* in whole: the longest member inside params or result */
 };
+
+/* Walk the members of params or result. The longest one, which the check of the line has measured
+ * already, is not read again. m->whole may have been copied together with the other pieces. */
+static inline struct json_iter message_iter(const struct message *m, struct json v)
+{
+	struct json_iter it = json_iter(v);
+
+	if (m->known_len)
+		it.known = (struct json){ m->whole.at + m->known_at, m->known_len };
+	return it;
+}
 
 /* Read a line. 0; -EBADMSG: no JSON; -EPROTO: JSON, but no JSON-RPC message; -E2BIG: nested too
  * deep. *reason is static. */

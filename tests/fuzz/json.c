@@ -191,13 +191,31 @@ static void use(struct json v, bool checked, int depth)
 		assert(count == json_count(v));
 }
 
-static void see(void *ctx, struct json key, struct json value)
-{
-	struct json_iter *it = ctx;
-	bool more = json_each(it);
+struct seen { /* the members of an object, and of the next object inside it */
+	struct json_iter outer, inner;
+	bool inside;
+};
 
+static void see(void *ctx, unsigned depth, struct json key, struct json value)
+{
+	struct seen *seen = ctx;
+	struct json_iter next = seen->outer, *it = depth == 1 ? &seen->outer : &seen->inner;
+	bool more;
+
+	if (depth == 2 && !seen->inside) {
+		assert(json_each(&next));
+		seen->inner = json_iter(next.value);
+	}
+	more = json_each(it);
 	assert(more && it->key.at == key.at && it->key.len == key.len);
 	assert(it->value.at == value.at && it->value.len == value.len);
+	if (depth == 1 && json_type(value) == JSON_OBJECT)
+		assert(seen->inside ? !json_each(&seen->inner) : !json_count(value));
+	if (depth == 1) { /* the same step with the end of the value known */
+		next.known = value;
+		assert(json_each(&next) && next.value.len == value.len && next.p == it->p);
+	}
+	seen->inside = depth == 2;
 }
 
 static void try(const char *text, size_t len, unsigned flags)
@@ -222,10 +240,10 @@ static void try(const char *text, size_t len, unsigned flags)
 	assert(json_check(v.at, v.len, flags, &same, &fault) == 0);
 	assert(same.at == v.at && same.len == v.len);
 	if (json_type(v) == JSON_OBJECT) {
-		struct json_iter it = json_iter(v);
+		struct seen seen = { .outer = json_iter(v) };
 
-		assert(json_check_members(text, len, flags, see, &it, &same, &fault) == 0);
-		assert(!json_each(&it));
+		assert(json_check_members(text, len, flags, see, &seen, &same, &fault) == 0);
+		assert(!json_each(&seen.outer));
 	}
 	if (!flags)
 		assert(json_check(text, len, JSON_RELAXED, &same, &fault) == 0 && same.at == v.at);

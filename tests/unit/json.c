@@ -419,13 +419,19 @@ TEST(json_doubles)
 struct seen {
 	struct json v;
 	size_t count;
+	size_t inner; /* members of depth 2 */
 	struct json keys[8], values[8];
 };
 
-static void see(void *ctx, struct json key, struct json value)
+static void see(void *ctx, unsigned depth, struct json key, struct json value)
 {
 	struct seen *seen = ctx;
 
+	if (depth == 2) {
+		seen->inner++;
+		return;
+	}
+	OK(depth == 1);
 	OK(seen->count < COUNT(seen->keys));
 	seen->keys[seen->count] = key;
 	seen->values[seen->count++] = value;
@@ -447,7 +453,7 @@ TEST(json_members_come_in_the_same_pass)
 		struct seen seen = { .count = 0 };
 		struct json_fault fault;
 		struct json_iter it;
-		size_t n = 0;
+		size_t n = 0, inner = 0;
 
 		EQ(json_check_members(texts[i], strlen(texts[i]), JSON_RELAXED, see, &seen, &seen.v,
 				      &fault),
@@ -457,9 +463,12 @@ TEST(json_members_come_in_the_same_pass)
 			OK(n < seen.count);
 			OK(it.key.at == seen.keys[n].at && it.key.len == seen.keys[n].len);
 			OK(it.value.at == seen.values[n].at && it.value.len == seen.values[n].len);
+			inner += json_type(it.value) == JSON_OBJECT ? json_count(it.value) : 0;
 			n++;
 		}
 		EQ(n, seen.count);
+		if (it.object)
+			EQ(inner, seen.inner);
 	}
 }
 

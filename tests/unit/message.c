@@ -287,6 +287,42 @@ static int write_error(struct buf *b, bool bare, struct json id, int code, const
 	return end_line(&j, b, message_end_error(&j, bare, id));
 }
 
+TEST(message_iter_finds_what_json_iter_finds)
+{
+	static const char *const lines[] = {
+		"{" V ",\"id\":1,\"method\":\"m\",\"params\":{\"a\":{\"b\":[1,2,3]},\"c\":\"}\"}}",
+		" {" V ",\"params\" : { \"a\" : \"x\" , \"b\" : {} } ,\"method\":\"m\"}",
+		"{" V ",\"id\":1,\"result\":{\"content\":[{\"text\":\"long\"}],\"_meta\":{}}}",
+		"{" V ",\"x\":{\"y\":\"a longer member of no "
+		      "use\"},\"method\":\"m\",\"params\":{\"a\":1}}",
+		"{" V ",\"params\":{\"a\":\"the longest\"},\"method\":\"m\",\"params\":{\"a\":12}}",
+		"{" V ",\"id\":1,\"method\":\"m\",\"params\":[{\"a\":1}]}",
+		"{" V ",\"id\":1,\"method\":\"m\",\"params\":{}}",
+		"{" V ",\"id\":1,\"method\":\"m\"}",
+	};
+	size_t known = 0;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct json_iter plain, quick;
+		const char *reason;
+		struct message m;
+		struct json v;
+
+		EQ(message_parse(lines[i], strlen(lines[i]), &m, &reason), 0);
+		v = m.params.at ? m.params : m.result;
+		plain = json_iter(v);
+		quick = message_iter(&m, v);
+		known += m.known_len > 0;
+		while (json_each(&plain)) {
+			OK(json_each(&quick));
+			OK(plain.key.at == quick.key.at && plain.key.len == quick.key.len);
+			OK(plain.value.at == quick.value.at && plain.value.len == quick.value.len);
+		}
+		OK(!json_each(&quick));
+	}
+	EQ(known, 5); /* the lines that have a member in params or result */
+}
+
 TEST(message_writes_lines)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(1000);
