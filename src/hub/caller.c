@@ -223,9 +223,7 @@ struct caller *caller_new(struct hub *h, struct channel *channel, bool last)
 					      caller_on_odd };
 	struct caller *c = mem_grow(NULL, 1, sizeof(*c));
 
-	*c = (struct caller){
-		.hub = h, .number = ++h->last_caller, .channel = channel, .last = last
-	};
+	*c = (struct caller){ .hub = h, .channel = channel, .last = last };
 	if (last)
 		c->pid = process_parent();
 	else

@@ -35,7 +35,7 @@ void caller_on_status(void *ctx, const struct reply *r, struct json params)
 	emit_int(&j, "processes", t.processes);
 	emit_int(&j, "memory", (long long)t.memory);
 	emit_int(&j, "savedMemory", (long long)t.saved);
-	emit_int(&j, "calls", (long long)t.calls);
+	emit_int(&j, "calls", (long long)h->calls);
 	reply_end(r, &j);
 }
 
@@ -91,7 +91,7 @@ struct reload {
 };
 
 struct reload_part {
-	struct wait wait; /* answer is NULL */
+	struct wait wait; /* of the session: holds its lease; answer is NULL */
 	struct reload *whole;
 };
 
@@ -161,7 +161,7 @@ static void reload_session(struct reload *all, struct hub_session *s)
 	}
 	part = mem_grow(NULL, 1, sizeof(*part));
 	*part = (struct reload_part){ .wait = { .session = s }, .whole = all };
-	ring_add(&s->reloads, &part->wait.in_session);
+	ring_add(&s->refreshes, &part->wait.in_session);
 	all->left++;
 	desk_refresh(s->desk, &config, reload_on_refreshed, &part->wait);
 	config_done(&config);

@@ -26,7 +26,7 @@ static unsigned long long caller_saved(const struct server *sv)
 
 void caller_totals(struct hub *h, struct hub_totals *out)
 {
-	*out = (struct hub_totals){ .calls = h->calls };
+	*out = (struct hub_totals){ .servers = 0 };
 	RING_EACH(r, &h->k->pool.servers) {
 		struct server *sv = CONTAINER_OF(r, struct server, in_pool);
 		unsigned long long memory;
@@ -39,7 +39,6 @@ void caller_totals(struct hub *h, struct hub_totals *out)
 		out->servers++;
 		out->running += sv->link != NULL;
 		out->resting += sv->state == KILLICK_RESTING;
-		out->calls += sv->tally.calls;
 	}
 }
 

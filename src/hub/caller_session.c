@@ -9,13 +9,15 @@
 #include "base/strings.h"
 #include "config/config.h"
 #include "hub/hub_internal.h"
+#include "session/pool.h"
 #include "session/runtime.h"
+#include "session/server.h"
 #include "session/session.h"
 
 #define LEASE_MAX_MS   (7ll * 24 * 3600 * 1000)
 #define TIMEOUT_MAX_MS (24ll * 3600 * 1000)
 
-struct hub_session *caller_session(struct caller *c, const struct reply *r, struct json name)
+static struct hub_session *caller_session(struct caller *c, const struct reply *r, struct json name)
 {
 	struct hub_session *s = hub_session_find(c->hub, name);
 	char text[48] = "";
@@ -31,7 +33,12 @@ struct hub_session *caller_session(struct caller *c, const struct reply *r, stru
 	return NULL;
 }
 
-/* The only member is the session. NULL: the request was answered. */
+static void caller_refuse_unopened(const struct reply *r, const struct hub_session *s)
+{
+	reply_error(r, HUB_FAILED, "session 's%u' is not open yet", s->number);
+}
+
+/* Read the member `session`. NULL: the request was answered with an error. */
 static struct hub_session *caller_session_only(struct caller *c, const struct reply *r,
 					       struct json params)
 {
@@ -46,7 +53,7 @@ static struct hub_session *caller_session_only(struct caller *c, const struct re
 
 /* --- making --- */
 
-enum { TAG, LEASE, FEATURES, WAIT, PID, MEMBERS };
+enum { CREATE_TAG, CREATE_LEASE, CREATE_FEATURES, CREATE_WAIT, CREATE_PID, CREATE_MEMBERS };
 
 static int caller_read_features(const struct caller_param *p, unsigned *out, struct err *e)
 {
@@ -100,24 +107,26 @@ static int caller_read_tag(const struct caller_param *p, char **out, struct err 
 static int caller_read_session(struct caller *c, struct json params, struct hub_session_spec *out,
 			       struct err *e)
 {
-	struct caller_param p[MEMBERS] = {
-		[TAG] = { "tag", JSON_STRING },          [LEASE] = { "lease", JSON_NUMBER },
-		[FEATURES] = { "features", JSON_ARRAY }, [WAIT] = { "wait", JSON_STRING },
-		[PID] = { "pid", JSON_NUMBER },
+	struct caller_param p[CREATE_MEMBERS] = {
+		[CREATE_TAG] = { "tag", JSON_STRING },
+		[CREATE_LEASE] = { "lease", JSON_NUMBER },
+		[CREATE_FEATURES] = { "features", JSON_ARRAY },
+		[CREATE_WAIT] = { "wait", JSON_STRING },
+		[CREATE_PID] = { "pid", JSON_NUMBER },
 	};
 	int64_t pid = c->pid;
-	int r = caller_params(params, p, MEMBERS, e);
+	int r = caller_params(params, p, CREATE_MEMBERS, e);
 
 	if (r == 0)
-		r = caller_number(&p[LEASE], 1, LEASE_MAX_MS, &out->lease_ms, e);
+		r = caller_number(&p[CREATE_LEASE], 1, LEASE_MAX_MS, &out->lease_ms, e);
 	if (r == 0)
-		r = caller_number(&p[PID], 0, INT32_MAX, &pid, e);
+		r = caller_number(&p[CREATE_PID], 0, INT32_MAX, &pid, e);
 	if (r == 0)
-		r = caller_read_features(&p[FEATURES], &out->answers, e);
+		r = caller_read_features(&p[CREATE_FEATURES], &out->answers, e);
 	if (r == 0)
-		r = caller_read_wait(&p[WAIT], &out->wait, e);
+		r = caller_read_wait(&p[CREATE_WAIT], &out->wait, e);
 	if (r == 0)
-		r = caller_read_tag(&p[TAG], &out->tag, e);
+		r = caller_read_tag(&p[CREATE_TAG], &out->tag, e);
 	if (r == 0)
 		r = hub_source_read(c->hub, params, &out->source, e);
 	if (r != 0)
@@ -206,20 +215,39 @@ static void caller_on_refresher_gone(void *ctx)
 	w->answer = NULL; /* the desk still has w */
 }
 
-/* Write the servers that a refresh did not end. */
-static void caller_emit_kept(struct emit *j, const struct hub_session *s,
-			     const struct killick_report *report)
+/* A refresh that is under way. */
+struct caller_refresh {
+	struct hub_source source; /* of the session, if the refresh succeeds */
+	size_t count;
+	unsigned servers[]; /* numbers of the servers before the refresh */
+};
+
+static struct caller_refresh *caller_refresh_new(const struct hub_session *s,
+						 const struct hub_source *source)
+{
+	const struct killick_session *ks = desk_session(s->desk);
+	struct caller_refresh *f =
+		mem_grow(NULL, 1, sizeof(*f) + ks->count * sizeof(f->servers[0]));
+
+	*f = (struct caller_refresh){ .source = *source, .count = ks->count };
+	for (size_t i = 0; i < ks->count; i++)
+		f->servers[i] = ks->table[i]->server ? ks->table[i]->server->number : 0;
+	return f;
+}
+
+/* Write the names of the servers that the refresh left as they were. */
+static void caller_emit_unchanged(struct emit *j, const struct hub_session *s,
+				  const struct caller_refresh *f)
 {
 	const struct killick_session *ks = desk_session(s->desk);
 
-	emit_open(j, "kept", '[');
+	emit_open(j, "unchanged", '[');
 	for (size_t i = 0; ks && i < ks->count; i++) {
-		bool ended = false;
+		const struct server *sv = ks->table[i]->server;
 
-		for (size_t k = 0; report && k < report->count; k++)
-			ended |= strcmp(report->endings[k]->server, lease_name(ks->table[i])) == 0;
-		if (!ended)
-			emit_str(j, NULL, lease_name(ks->table[i]));
+		for (size_t k = 0; sv && k < f->count; k++)
+			if (f->servers[k] == sv->number)
+				emit_str(j, NULL, lease_name(ks->table[i]));
 	}
 	emit_close(j);
 }
@@ -229,17 +257,23 @@ static void caller_on_refreshed(void *ctx, struct killick_report *report,
 {
 	struct wait *w = ctx;
 	struct hub_session *s = w->session;
+	struct caller_refresh *f = w->more;
+	bool failed = e && e->code;
 	struct emit j;
 
-	if (w->answer && e && e->code) {
+	if (w->answer && failed) {
 		reply_error(&w->answer->reply, HUB_FAILED, "%s", e->text);
 	} else if (w->answer && reply_begin(&w->answer->reply, &j)) {
 		hub_session_emit_names(&j, s);
 		hub_report_emit(&j, report);
-		caller_emit_kept(&j, s, report);
+		caller_emit_unchanged(&j, s, f);
 		hub_session_emit_servers(&j, s);
 		reply_end(&w->answer->reply, &j);
 	}
+	hub_source_done(failed ? &f->source : &s->source);
+	if (!failed)
+		s->source = f->source;
+	free(f);
 	killick_report_free(report);
 	hub_session_touch(s);
 	wait_free(w);
@@ -256,6 +290,10 @@ void caller_on_refresh(void *ctx, const struct reply *r, struct json params)
 
 	if (!s)
 		return;
+	if (!s->opened) {
+		caller_refuse_unopened(r, s);
+		return;
+	}
 	if (hub_source_read(c->hub, params, &source, &e) != 0) {
 		caller_refuse(r, &e);
 		return;
@@ -271,8 +309,7 @@ void caller_on_refresh(void *ctx, const struct reply *r, struct json params)
 		config_done(&config);
 		return;
 	}
-	hub_source_done(&s->source);
-	s->source = source;
+	w->more = caller_refresh_new(s, &source);
 	desk_refresh(s->desk, &config, caller_on_refreshed, w);
 	config_done(&config);
 }
@@ -334,7 +371,7 @@ void caller_on_sessions(void *ctx, const struct reply *r, struct json params)
 
 /* --- requests to the servers of a session --- */
 
-static void caller_on_caller_gone(void *ctx)
+static void caller_on_requester_gone(void *ctx)
 {
 	struct wait *w = ctx;
 
@@ -343,20 +380,8 @@ static void caller_on_caller_gone(void *ctx)
 	wait_free(w);
 }
 
-static void caller_on_answered(void *ctx, struct json result, struct json error)
-{
-	struct wait *w = ctx;
-	const struct reply *r = &w->answer->reply;
-
-	hub_session_touch(w->session);
-	if (result.at)
-		reply_json(r, result.at, result.len);
-	else
-		caller_pass_error(r, error);
-	wait_free(w);
-}
-
-void caller_pass_error(const struct reply *r, struct json error)
+/* Answer with the error object of a server or a desk. */
+static void caller_pass_error(const struct reply *r, struct json error)
 {
 	AUTO(mem_drop) char *text = NULL;
 	struct json data = json_get(error, "data");
@@ -372,7 +397,27 @@ void caller_pass_error(const struct reply *r, struct json error)
 	reply_end_error(r, &j);
 }
 
-enum { SESSION, SERVER, METHOD, PARAMS, TIMEOUT, REQUEST_MEMBERS };
+static void caller_on_answered(void *ctx, struct json result, struct json error)
+{
+	struct wait *w = ctx;
+	const struct reply *r = &w->answer->reply;
+
+	hub_session_touch(w->session);
+	if (result.at)
+		reply_json(r, result.at, result.len);
+	else
+		caller_pass_error(r, error);
+	wait_free(w);
+}
+
+enum {
+	REQUEST_SESSION,
+	REQUEST_SERVER,
+	REQUEST_METHOD,
+	REQUEST_PARAMS,
+	REQUEST_TIMEOUT,
+	REQUEST_MEMBERS
+};
 
 /* Read the params that all three methods have, and pass the request to the desk. method NULL: use
  * the member `method`. given: the params of the request; JSON_NONE: use the member `params`. */
@@ -385,20 +430,20 @@ static void caller_pass(struct caller *c, const struct reply *r, struct caller_p
 	struct err e = ERR_INIT;
 	struct wait *w;
 
-	if (caller_number(&p[TIMEOUT], 1, TIMEOUT_MAX_MS, &timeout_ms, &e) != 0) {
+	if (caller_number(&p[REQUEST_TIMEOUT], 1, TIMEOUT_MAX_MS, &timeout_ms, &e) != 0) {
 		caller_refuse(r, &e);
 		return;
 	}
-	s = caller_session(c, r, p[SESSION].value);
+	s = caller_session(c, r, p[REQUEST_SESSION].value);
 	if (!s)
 		return;
 	if (!s->opened) {
-		reply_error(r, HUB_FAILED, "session 's%u' is not open yet", s->number);
+		caller_refuse_unopened(r, s);
 		return;
 	}
-	json_string(p[SERVER].value, &server);
-	json_string(p[METHOD].value, &name);
-	w = wait_new(s, &s->calls, r, caller_on_caller_gone);
+	json_string(p[REQUEST_SERVER].value, &server);
+	json_string(p[REQUEST_METHOD].value, &name);
+	w = wait_new(s, &s->calls, r, caller_on_requester_gone);
 	if (!w)
 		return;
 	hub_session_touch(s);
@@ -411,9 +456,11 @@ static const struct json caller_no_params = { "{}", 2 };
 void caller_on_request(void *ctx, const struct reply *r, struct json params)
 {
 	struct caller_param p[] = {
-		[SESSION] = { "session", JSON_STRING, true }, [SERVER] = { "server", JSON_STRING },
-		[METHOD] = { "method", JSON_STRING, true },   [PARAMS] = { "params", JSON_OBJECT },
-		[TIMEOUT] = { "timeoutMs", JSON_NUMBER },
+		[REQUEST_SESSION] = { "session", JSON_STRING, true },
+		[REQUEST_SERVER] = { "server", JSON_STRING },
+		[REQUEST_METHOD] = { "method", JSON_STRING, true },
+		[REQUEST_PARAMS] = { "params", JSON_OBJECT },
+		[REQUEST_TIMEOUT] = { "timeoutMs", JSON_NUMBER },
 	};
 	struct err e = ERR_INIT;
 
@@ -421,17 +468,18 @@ void caller_on_request(void *ctx, const struct reply *r, struct json params)
 		caller_refuse(r, &e);
 	else
 		caller_pass(ctx, r, p, NULL,
-			    p[PARAMS].value.at ? p[PARAMS].value : caller_no_params);
+			    p[REQUEST_PARAMS].value.at ? p[REQUEST_PARAMS].value
+						       : caller_no_params);
 }
 
 void caller_on_tools(void *ctx, const struct reply *r, struct json params)
 {
 	struct caller_param p[] = {
-		[SESSION] = { "session", JSON_STRING, true },
-		[SERVER] = { "server", JSON_STRING },
-		[METHOD] = { "", JSON_ABSENT },
-		[PARAMS] = { "", JSON_ABSENT },
-		[TIMEOUT] = { "timeoutMs", JSON_NUMBER },
+		[REQUEST_SESSION] = { "session", JSON_STRING, true },
+		[REQUEST_SERVER] = { "server", JSON_STRING },
+		[REQUEST_METHOD] = { "", JSON_ABSENT },
+		[REQUEST_PARAMS] = { "", JSON_ABSENT },
+		[REQUEST_TIMEOUT] = { "timeoutMs", JSON_NUMBER },
 	};
 	struct err e = ERR_INIT;
 
@@ -444,11 +492,11 @@ void caller_on_tools(void *ctx, const struct reply *r, struct json params)
 void caller_on_call(void *ctx, const struct reply *r, struct json params)
 {
 	struct caller_param p[] = {
-		[SESSION] = { "session", JSON_STRING, true },
-		[SERVER] = { "server", JSON_STRING },
-		[METHOD] = { "tool", JSON_STRING, true },
-		[PARAMS] = { "arguments", JSON_OBJECT },
-		[TIMEOUT] = { "timeoutMs", JSON_NUMBER },
+		[REQUEST_SESSION] = { "session", JSON_STRING, true },
+		[REQUEST_SERVER] = { "server", JSON_STRING },
+		[REQUEST_METHOD] = { "tool", JSON_STRING, true },
+		[REQUEST_PARAMS] = { "arguments", JSON_OBJECT },
+		[REQUEST_TIMEOUT] = { "timeoutMs", JSON_NUMBER },
 	};
 	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&b);
@@ -459,9 +507,9 @@ void caller_on_call(void *ctx, const struct reply *r, struct json params)
 		return;
 	}
 	emit_open(&j, NULL, '{');
-	emit_raw(&j, "name", p[METHOD].value.at, p[METHOD].value.len);
-	if (p[PARAMS].value.at)
-		emit_raw(&j, "arguments", p[PARAMS].value.at, p[PARAMS].value.len);
+	emit_raw(&j, "name", p[REQUEST_METHOD].value.at, p[REQUEST_METHOD].value.len);
+	if (p[REQUEST_PARAMS].value.at)
+		emit_raw(&j, "arguments", p[REQUEST_PARAMS].value.at, p[REQUEST_PARAMS].value.len);
 	emit_close(&j);
 	emit_end(&j);
 	caller_pass(ctx, r, p, "tools/call", (struct json){ b.data, b.len });

@@ -103,8 +103,8 @@ static const struct session_sink desk_sink = {
 static void desk_begin(struct desk *d)
 {
 	struct session_spec spec = {
-		.o = KILLICK_SESSION_OPTIONS(.label = d->tag, .grace_ms = d->grace_ms,
-					     .drain_ms = d->drain_ms,
+		.o = KILLICK_SESSION_OPTIONS(.label = d->tag, .wait = d->wait,
+					     .grace_ms = d->grace_ms,
 					     .features = d->answers
 								 ? d->answers
 								 : (unsigned)KILLICK_NO_FEATURES),
@@ -176,7 +176,6 @@ static struct desk *desk_new(const struct desk_spec *spec, const struct desk_eve
 		.answers = spec->answers,
 		.wait = spec->in < 0 ? (enum killick_wait)spec->wait : KILLICK_WAIT_SETTLED,
 		.grace_ms = spec->grace_ms,
-		.drain_ms = spec->drain_ms,
 		.prompts = NAMES_INIT,
 		.level = -1,
 		.scratch = BUF_INIT(BUF_ANY_SIZE),
@@ -215,9 +214,8 @@ int desk_open(const struct desk_spec *spec, const struct desk_events *ev, void *
 		*out = d;
 		return 0;
 	}
-	r = face_new(d->k->loop, spec->in, spec->out,
-		     spec->message_limit ? spec->message_limit : d->k->message_limit,
-		     &desk_face_events, d, &d->face, e);
+	r = face_new(d->k->loop, spec->in, spec->out, d->k->message_limit, &desk_face_events, d,
+		     &d->face, e);
 	if (r < 0) {
 		d->state = DESK_CLOSED;
 		desk_free(d);

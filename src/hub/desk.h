@@ -40,11 +40,10 @@ struct desk_spec {
 	struct killick *k;
 	struct config *config; /* moved out */
 	const char *tag;       /* NULL: none */
-	int in, out;      /* of the client, owned by the desk from now on; -1: without a face */
-	unsigned answers; /* without a face: enum killick_answers to declare */
-	unsigned wait;    /* without a face: enum killick_wait, what on_open waits for */
-	unsigned grace_ms, drain_ms; /* 0: defaults */
-	size_t message_limit;
+	int in, out;       /* of the client, owned by the desk from now on; -1: without a face */
+	unsigned answers;  /* without a face: enum killick_answers to declare */
+	unsigned wait;     /* without a face: enum killick_wait, what on_open waits for */
+	unsigned grace_ms; /* 0: default */
 };
 
 int desk_open(const struct desk_spec *spec, const struct desk_events *ev, void *ctx,

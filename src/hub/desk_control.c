@@ -78,8 +78,10 @@ void desk_request(struct desk *d, const char *server, const char *method, struct
 	e->timeout_ms = timeout_ms;
 	ring_remove(&e->in_desk);
 	ring_add(&d->waiting, &e->in_desk);
-	if (desk_is_own_method(method) || desk_write_request(e, method, params) < 0)
-		e->refused = true;
+	if (desk_is_own_method(method))
+		e->refused = "this method belongs to the connection: the hub sends it itself";
+	else if (desk_write_request(e, method, params) < 0)
+		e->refused = "the params are not an object, or are too long";
 	for (size_t i = 0; i < sizeof(desk_methods) / sizeof(desk_methods[0]); i++) {
 		if (strcmp(method, desk_methods[i].method) != 0)
 			continue;
@@ -100,9 +102,7 @@ void desk_begin_waiting(struct desk *d)
 		ring_remove(first);
 		ring_add(&d->errands, first);
 		if (e->refused)
-			errand_fail(e, RPC_BAD_PARAMS,
-				    "the method is one of the connection itself, or its params are "
-				    "not valid");
+			errand_fail(e, RPC_BAD_PARAMS, "%s", e->refused);
 		else
 			errand_begin(e);
 	}

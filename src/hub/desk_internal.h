@@ -72,7 +72,7 @@ struct desk {
 	struct config config; /* until the session begins */
 	char *tag;            /* NULL: none */
 	enum killick_wait wait;
-	unsigned answers, grace_ms, drain_ms;
+	unsigned answers, grace_ms;
 	struct face *face;               /* NULL: none */
 	bool face_over;                  /* on_closed of the face was called */
 	char *client;                    /* clientInfo as JSON; NULL: none */
@@ -162,7 +162,7 @@ struct errand {
 	struct message own;
 	struct json name;
 	char *server;
-	bool refused; /* the method or its params cannot be sent */
+	const char *refused; /* why the method or its params cannot be sent; NULL: they can */
 	int64_t timeout_ms;
 	bool learned;            /* the lists that routing needs were fetched */
 	bool silent;             /* not counted: a request of the desk itself */
@@ -301,10 +301,10 @@ void desk_on_warning(void *ctx, struct lease *l, const char *text);
 void desk_on_notification(void *ctx, const struct message *m);
 void desk_on_watch(void *ctx, const char *uri, bool on);
 /* The lists have changed: tell the client within NOTES_MS. */
-void notes_changed(struct desk *d, enum killick_event_kind kind);
 void notes_all_changed(struct desk *d);
-/* A log message of killick itself. level: "warning", ... */
-void notes_log(struct desk *d, const char *level, const char *text);
+/* A log message of killick itself. */
+enum notes_level { NOTES_WARNING = 3, NOTES_ERROR }; /* places among the eight levels of MCP */
+void notes_log(struct desk *d, enum notes_level level, const char *text);
 /* logging/setLevel of a legacy client. */
 void notes_level_errand(struct errand *e);
 /* A request wants log messages from this level on: send the level to the server, unless the server

@@ -99,7 +99,8 @@ static void piece_take(struct piece *p, struct json result)
 	piece_keep(p, KILLICK_OK, result.at, result.len);
 }
 
-/* A page of tasks/list: keep its tasks, and ask for the next page. False: it was the last one. */
+/* A page of tasks/list: keep its tasks, and ask for the next page. False: it was the last one, or
+ * the list is too long: part of a list is not answered as the whole list. */
 static bool piece_take_page(struct piece *p, struct json result)
 {
 	struct lease *l = backend_lease(p->gather->errand->desk, p->backend);
@@ -110,15 +111,24 @@ static bool piece_take_page(struct piece *p, struct json result)
 	struct emit j;
 
 	p->code = KILLICK_OK;
-	if (!l || tasks_add_page(p->backend, result, &p->page) < 0 ||
-	    json_type(cursor) != JSON_STRING || ++p->pages == PAGES_MAX)
+	if (tasks_add_page(p->backend, result, &p->page) < 0 || ++p->pages == PAGES_MAX) {
+		static const char text[] = "the list of tasks is too long";
+
+		piece_keep(p, KILLICK_ERR_PROTOCOL, text, sizeof(text) - 1);
+		return false;
+	}
+	if (!l || json_type(cursor) != JSON_STRING)
 		return false;
 	message_request(&j, &line, false, 1, "tasks/list");
 	message_params(&j);
 	emit_raw(&j, "cursor", cursor.at, cursor.len);
 	if (message_end(&j) < 0 || message_parse(line.data, line.len, &m, &reason) < 0)
 		return false;
-	p->f = (struct forward){ .lease = l, .m = &m, .era = ERA_LEGACY, .on_done = piece_on_done };
+	p->f = (struct forward){ .lease = l,
+				 .m = &m,
+				 .era = ERA_LEGACY,
+				 .timeout_ms = p->gather->errand->timeout_ms,
+				 .on_done = piece_on_done };
 	forward_begin(&p->f);
 	return true;
 }
@@ -346,7 +356,7 @@ static void lists_on_all(struct errand *e, struct gather *g)
 			continue;
 		}
 		failed = failed ? failed : &g->pieces[i];
-		notes_log(e->desk, "warning", g->pieces[i].text ? g->pieces[i].text : "");
+		notes_log(e->desk, NOTES_WARNING, g->pieces[i].text ? g->pieces[i].text : "");
 	}
 	if (failed && good == 0)
 		errand_fail(e, failed->code, "%s", failed->text ? failed->text : "");

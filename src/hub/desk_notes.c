@@ -18,8 +18,10 @@
 
 #define NOTES_MS 50 /* changes of lists within this time are reported once */
 
-static const char *const notes_levels[] = { "debug", "info",     "notice", "warning",
-					    "error", "critical", "alert",  "emergency" };
+static const char *const notes_levels[] = {
+	"debug",    "info",  "notice",   [NOTES_WARNING] = "warning", [NOTES_ERROR] = "error",
+	"critical", "alert", "emergency"
+};
 #define LEVELS ((int)(sizeof(notes_levels) / sizeof(notes_levels[0])))
 
 static int notes_level_of(struct json name)
@@ -46,7 +48,7 @@ static void notes_on_time(struct loop_timer *t)
 			face_note(d->face, NULL, kinds[i], JSON_NONE);
 }
 
-void notes_changed(struct desk *d, enum killick_event_kind kind)
+static void notes_changed(struct desk *d, enum killick_event_kind kind)
 {
 	if (!d->face || d->face_over || d->state != DESK_OPEN)
 		return;
@@ -131,18 +133,16 @@ void desk_on_other(void *ctx, struct lease *l, const char *method, struct json p
 	face_notify(d->face, method, params);
 }
 
-void notes_log(struct desk *d, const char *level, const char *text)
+void notes_log(struct desk *d, enum notes_level level, const char *text)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&b);
-	int wanted = d->level;
 
-	if (!d->face || d->face_over || d->state != DESK_OPEN || !(d->can & OFFER_LOGGING))
-		return;
-	if (wanted >= 0 && notes_level_of((struct json){ level, strlen(level) }) < wanted)
+	if (!d->face || d->face_over || d->state != DESK_OPEN || !(d->can & OFFER_LOGGING) ||
+	    (int)level < d->level)
 		return;
 	emit_open(&j, NULL, '{');
-	emit_str(&j, "level", level);
+	emit_str(&j, "level", notes_levels[level]);
 	emit_str(&j, "logger", "killick");
 	emit_text(&j, "data", text, strlen(text));
 	emit_close(&j);
@@ -156,7 +156,7 @@ void desk_on_warning(void *ctx, struct lease *l, const char *text)
 {
 	if (l && l->server && l->server->shared)
 		return;
-	notes_log(ctx, "warning", text);
+	notes_log(ctx, NOTES_WARNING, text);
 }
 
 /* --- from the client --- */
@@ -199,7 +199,7 @@ static void notes_on_level(struct forward *f, const struct forward_done *done)
 }
 
 /* The level that the server has, or gets when it next runs; -1: none. */
-static int notes_told(const struct lease *l)
+static int notes_level_sent(const struct lease *l)
 {
 	for (int i = 0; l->level && i < LEVELS; i++)
 		if (strcmp(l->level, notes_levels[i]) == 0)
@@ -231,7 +231,7 @@ void notes_want_level(struct desk *d, struct lease *l, int level)
 	assert(level >= 0 && level < LEVELS);
 	if (b->known && !(b->can & OFFER_LOGGING))
 		return;
-	if (notes_told(l) < 0 || level < notes_told(l))
+	if (notes_level_sent(l) < 0 || level < notes_level_sent(l))
 		notes_tell(d, l, level);
 }
 

@@ -322,6 +322,6 @@ void offer_log_failures(struct desk *d)
 		const char *text = offer_failure(d->session->table[i]);
 
 		if (text)
-			notes_log(d, "error", text);
+			notes_log(d, NOTES_ERROR, text);
 	}
 }

@@ -199,7 +199,7 @@ void errand_finish(struct errand *e, const struct forward_done *done)
 
 	if (!done->line)
 		errand_fail(e, done->code, "%s", done->text);
-	else if (b && tasks_are_wrapped(e->desk))
+	else if (b && !e->server && tasks_are_wrapped(e->desk)) /* the caller knows the server */
 		tasks_answer(e, b, done);
 	else
 		errand_answer(e, done->line, done->era);

@@ -182,7 +182,7 @@ static void tasks_on_all(struct errand *e, struct gather *g)
 		const struct piece *p = &g->pieces[i];
 
 		if (p->code != KILLICK_OK) {
-			notes_log(e->desk, "warning", p->text ? p->text : "");
+			notes_log(e->desk, NOTES_WARNING, p->text ? p->text : "");
 			continue;
 		}
 		if (p->page.len == 0)

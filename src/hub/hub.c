@@ -19,7 +19,8 @@
 
 #define SEND_MAX    (64u << 20) /* unsent bytes of one connection */
 #define CONNECTIONS 4096
-enum { START = 512, RATE = 30, FULL = 1024 }; /* of connections that have sent no request */
+/* Of connections that have sent no request. */
+enum { SEATS_START = 512, SEATS_RATE = 30, SEATS_FULL = 1024 };
 
 void hub_log(struct hub *h, const char *fmt, ...)
 {
@@ -145,7 +146,7 @@ int hub_listen(struct hub *h, const char *path, int fd, struct err *e)
 	struct url url = { .kind = URL_UNIX };
 	struct listen_spec spec = { .url = &url,
 				    .fd = fd,
-				    .seats = { START, RATE, FULL,
+				    .seats = { SEATS_START, SEATS_RATE, SEATS_FULL,
 					       h->o.max_connections ? h->o.max_connections
 								    : CONNECTIONS },
 				    .send_limit = SEND_MAX,

@@ -44,8 +44,8 @@ struct hub {
 	char socket[160];          /* path; "": stdio */
 	int64_t started_us;
 	struct ring callers, sessions;
-	unsigned last_session, last_caller;
-	unsigned long long calls; /* of sessions that are closed */
+	unsigned last_session;
+	unsigned long long calls; /* that have ended */
 	struct loop_timer idle;
 	struct loop_watch requests;
 	/* While the hub ends: the endings of all sessions. */
@@ -115,8 +115,7 @@ struct hub_session {
 	struct answer *opening; /* of session.create; NULL: answered */
 	struct ring closers;    /* struct wait: answers to session.destroy */
 	struct ring calls;      /* struct wait: requests to its servers */
-	struct ring refreshes;  /* struct wait: of session.refresh */
-	struct ring reloads;    /* struct wait: of hub.reload */
+	struct ring refreshes;  /* struct wait: of session.refresh and hub.reload */
 	/* after the desk has closed: */
 	struct loop_timer end;
 	struct killick_report *report; /* NULL: never opened */
@@ -138,6 +137,7 @@ struct wait {
 	struct ring in_session;
 	struct hub_session *session;
 	struct answer *answer; /* NULL: no caller waits */
+	void *more;            /* of the request; the handler of its outcome frees it */
 };
 
 /* 0, or e is set: nothing was made, and the descriptors are closed. */
@@ -168,17 +168,16 @@ void wait_free(struct wait *w);
 /* --- a connection --- */
 
 enum news_kind {
-	EVENT_OPENED = 1,
-	EVENT_CLOSED = 2,
-	EVENT_STATE = 4,
-	EVENT_STDERR = 8,
-	EVENT_CALL = 16,
-	EVENT_ALL = 31,
+	NEWS_OPENED = 1,
+	NEWS_CLOSED = 2,
+	NEWS_STATE = 4,
+	NEWS_STDERR = 8,
+	NEWS_CALL = 16,
+	NEWS_ALL = 31,
 };
 
 struct caller {
 	struct hub *hub;
-	unsigned number;
 	struct ring in_hub;
 	struct channel *channel;
 	struct rpc rpc;
@@ -220,8 +219,6 @@ CALLER_METHOD(caller_on_stop);
 CALLER_METHOD(caller_on_rest);
 CALLER_METHOD(caller_on_subscribe);
 
-/* Answer with the error object of a server or a desk. */
-void caller_pass_error(const struct reply *r, struct json error);
 /* Answer a request whose error is in e. */
 void caller_refuse(const struct reply *r, const struct err *e);
 
@@ -251,8 +248,6 @@ int caller_number(const struct caller_param *p, int64_t least, int64_t most, int
 int caller_strings(const struct caller_param *p, char ***out, struct err *e);
 /* An object of strings as "NAME=value"; NULL if absent. */
 int caller_variables(const struct caller_param *p, char ***out, struct err *e);
-/* The session that the member names; NULL: the request was answered. */
-struct hub_session *caller_session(struct caller *c, const struct reply *r, struct json name);
 
 /* --- servers --- */
 
@@ -264,6 +259,6 @@ void caller_emit_command(struct emit *j, char *const *argv);
 const char *caller_server_state(const struct server *sv);
 struct hub_totals {
 	unsigned servers, running, resting, processes;
-	unsigned long long memory, saved, calls;
+	unsigned long long memory, saved;
 };
 void caller_totals(struct hub *h, struct hub_totals *out);

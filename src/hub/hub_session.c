@@ -48,12 +48,6 @@ void wait_free(struct wait *w)
 	free(w);
 }
 
-static void wait_refuse(struct wait *w, const char *text)
-{
-	if (w->answer)
-		reply_error(&w->answer->reply, HUB_FAILED, "%s", text);
-}
-
 /* --- reports --- */
 
 static const char hub_report_nothing[] =
@@ -189,17 +183,6 @@ static void hub_session_answer_closers(struct hub_session *s)
 	}
 }
 
-static void hub_session_refuse_all(struct hub_session *s, struct ring *list)
-{
-	for (struct ring *n; (n = ring_first(list));) {
-		struct wait *w = CONTAINER_OF(n, struct wait, in_session);
-
-		wait_refuse(w, "the session was closed");
-		wait_free(w);
-	}
-	(void)s;
-}
-
 static void hub_session_free(struct hub_session *s)
 {
 	loop_timer_stop(s->hub->loop, &s->lease);
@@ -220,17 +203,17 @@ static void hub_session_over(struct loop_timer *t)
 	struct hub_session *s = CONTAINER_OF(t, struct hub_session, end);
 	struct hub *h = s->hub;
 
+	/* the desk has answered its requests, and the session its refreshes, before they closed */
+	assert(ring_is_empty(&s->calls) && ring_is_empty(&s->refreshes));
 	desk_free(s->desk);
 	s->desk = NULL;
-	hub_session_refuse_all(s, &s->calls);
-	hub_session_refuse_all(s, &s->refreshes);
 	if (s->opening)
 		reply_error(&s->opening->reply, HUB_FAILED, "%s",
 			    *s->why ? s->why : "the session was closed");
 	hub_session_answer_closers(s);
 	if (h->closing)
 		hub_report_collect(h, s->report);
-	news_session(s, EVENT_CLOSED);
+	news_session(s, NEWS_CLOSED);
 	hub_log(h, "event=closed session=s%u why=\"%s\"", s->number, s->why);
 	if (s->attached && s->caller)
 		caller_tell_over(s->caller, s);
@@ -261,7 +244,7 @@ static void hub_session_on_open(void *ctx, const struct killick_error *e)
 			hub_session_emit_servers(&j, s);
 			reply_end(&a->reply, &j);
 		}
-		news_session(s, EVENT_OPENED);
+		news_session(s, NEWS_OPENED);
 	}
 	if (a)
 		answer_free(a);
@@ -316,8 +299,7 @@ static int hub_session_open_desk(struct hub_session *s, const struct hub_session
 			       .in = spec->in,
 			       .out = spec->out,
 			       .answers = spec->answers,
-			       .wait = spec->wait,
-			       .message_limit = s->hub->k->message_limit };
+			       .wait = spec->wait };
 	int r = hub_source_load(s->hub, &s->source, &config, e);
 
 	if (r < 0) {
@@ -347,7 +329,6 @@ int hub_session_open(struct hub *h, struct hub_session_spec *spec, struct hub_se
 	ring_init(&s->closers);
 	ring_init(&s->calls);
 	ring_init(&s->refreshes);
-	ring_init(&s->reloads);
 	r = hub_session_open_desk(s, spec, e);
 	if (r < 0) {
 		hub_session_free(s);

@@ -11,7 +11,19 @@
 
 #define HUB_IDLE_MAX_MS (365LL * 24 * 3600 * 1000) /* as "idle" in a config: a year */
 
-enum { CONFIG, SERVERS, ENVIRONMENTS, COMMAND, NAME, SHARE, IDLE, ONLY, ENVIRON, CWD, MEMBERS };
+enum {
+	SOURCE_CONFIG,
+	SOURCE_SERVERS,
+	SOURCE_ENVIRONMENTS,
+	SOURCE_COMMAND,
+	SOURCE_NAME,
+	SOURCE_SHARE,
+	SOURCE_IDLE,
+	SOURCE_ONLY,
+	SOURCE_ENVIRON,
+	SOURCE_CWD,
+	SOURCE_MEMBERS
+};
 
 void hub_source_done(struct hub_source *s)
 {
@@ -69,20 +81,21 @@ static int hub_source_share(struct json v, unsigned *out, struct err *e)
 /* Read `command`, `name`, `share` and `idleMs`. */
 static int hub_source_command(const struct caller_param *p, struct hub_source *s, struct err *e)
 {
-	int r = caller_strings(&p[COMMAND], &s->command, e);
+	int r = caller_strings(&p[SOURCE_COMMAND], &s->command, e);
 
 	if (r == 0 && (!s->command[0] || !*s->command[0]))
 		r = err_set(e, RPC_BAD_PARAMS, "'command' must have the name of a program");
-	if (r == 0 && (p[CONFIG].value.at || p[SERVERS].value.at || p[ONLY].value.at))
+	if (r == 0 &&
+	    (p[SOURCE_CONFIG].value.at || p[SOURCE_SERVERS].value.at || p[SOURCE_ONLY].value.at))
 		r = err_set(e, RPC_BAD_PARAMS,
-			    "give 'command', 'mcpServers' or 'config', and 'only' not with "
-			    "'command'");
+			    "'command' cannot be combined with 'config', 'mcpServers' or "
+			    "'only'");
 	if (r == 0)
-		r = hub_source_share(p[SHARE].value, &s->share, e);
+		r = hub_source_share(p[SOURCE_SHARE].value, &s->share, e);
 	if (r == 0)
-		r = caller_number(&p[IDLE], 0, HUB_IDLE_MAX_MS, &s->rest_ms, e);
+		r = caller_number(&p[SOURCE_IDLE], 0, HUB_IDLE_MAX_MS, &s->rest_ms, e);
 	if (r == 0)
-		json_string(p[NAME].value, &s->name);
+		json_string(p[SOURCE_NAME].value, &s->name);
 	return r;
 }
 
@@ -91,20 +104,20 @@ static int hub_source_file(struct hub *h, const struct caller_param *p, struct h
 {
 	char *path = NULL;
 
-	if (!p[CONFIG].value.at && !p[SERVERS].value.at && !h->o.config)
+	if (!p[SOURCE_CONFIG].value.at && !p[SOURCE_SERVERS].value.at && !h->o.config)
 		return err_set(e, RPC_BAD_PARAMS,
 			       "'mcpServers' or 'config' is missing: the session has no servers");
-	if (p[CONFIG].value.at && p[SERVERS].value.at)
+	if (p[SOURCE_CONFIG].value.at && p[SOURCE_SERVERS].value.at)
 		return err_set(e, RPC_BAD_PARAMS, "give 'mcpServers' or 'config', not both");
-	if (p[SERVERS].value.at) {
-		s->text = hub_source_text(p[SERVERS].value, p[ENVIRONMENTS].value);
+	if (p[SOURCE_SERVERS].value.at) {
+		s->text = hub_source_text(p[SOURCE_SERVERS].value, p[SOURCE_ENVIRONMENTS].value);
 		return 0;
 	}
-	if (!p[CONFIG].value.at) {
+	if (!p[SOURCE_CONFIG].value.at) {
 		s->file = mem_dup(h->o.config);
 		return 0;
 	}
-	if (!json_string(p[CONFIG].value, &path) || !*path) {
+	if (!json_string(p[SOURCE_CONFIG].value, &path) || !*path) {
 		free(path);
 		return err_set(e, RPC_BAD_PARAMS, "'config' must be a path");
 	}
@@ -115,33 +128,33 @@ static int hub_source_file(struct hub *h, const struct caller_param *p, struct h
 
 int hub_source_read(struct hub *h, struct json params, struct hub_source *out, struct err *e)
 {
-	struct caller_param p[MEMBERS] = {
-		[CONFIG] = { "config", JSON_STRING },
-		[SERVERS] = { "mcpServers", JSON_OBJECT },
-		[ENVIRONMENTS] = { "environments", JSON_OBJECT },
-		[COMMAND] = { "command", JSON_ARRAY },
-		[NAME] = { "name", JSON_STRING },
-		[SHARE] = { "share", JSON_STRING },
-		[IDLE] = { "idleMs", JSON_NUMBER },
-		[ONLY] = { "only", JSON_ARRAY },
-		[ENVIRON] = { "environ", JSON_OBJECT },
-		[CWD] = { "cwd", JSON_STRING },
+	struct caller_param p[SOURCE_MEMBERS] = {
+		[SOURCE_CONFIG] = { "config", JSON_STRING },
+		[SOURCE_SERVERS] = { "mcpServers", JSON_OBJECT },
+		[SOURCE_ENVIRONMENTS] = { "environments", JSON_OBJECT },
+		[SOURCE_COMMAND] = { "command", JSON_ARRAY },
+		[SOURCE_NAME] = { "name", JSON_STRING },
+		[SOURCE_SHARE] = { "share", JSON_STRING },
+		[SOURCE_IDLE] = { "idleMs", JSON_NUMBER },
+		[SOURCE_ONLY] = { "only", JSON_ARRAY },
+		[SOURCE_ENVIRON] = { "environ", JSON_OBJECT },
+		[SOURCE_CWD] = { "cwd", JSON_STRING },
 	};
 	struct hub_source s = { .file = NULL };
-	int r = caller_params(params, p, MEMBERS, e);
+	int r = caller_params(params, p, SOURCE_MEMBERS, e);
 
-	if (r == 0 && p[CWD].value.at) {
-		json_string(p[CWD].value, &s.cwd);
+	if (r == 0 && p[SOURCE_CWD].value.at) {
+		json_string(p[SOURCE_CWD].value, &s.cwd);
 		if (!s.cwd || path_kind(s.cwd) != PATH_NATIVE)
 			r = err_set(e, RPC_BAD_PARAMS, "'cwd' must be an absolute path");
 	}
 	if (r == 0)
-		r = caller_strings(&p[ONLY], &s.only, e);
+		r = caller_strings(&p[SOURCE_ONLY], &s.only, e);
 	if (r == 0)
-		r = caller_variables(&p[ENVIRON], &s.environ_, e);
+		r = caller_variables(&p[SOURCE_ENVIRON], &s.environ_, e);
 	if (r == 0)
-		r = p[COMMAND].value.at ? hub_source_command(p, &s, e)
-					: hub_source_file(h, p, &s, e);
+		r = p[SOURCE_COMMAND].value.at ? hub_source_command(p, &s, e)
+					       : hub_source_file(h, p, &s, e);
 	if (r == 0)
 		*out = s;
 	else

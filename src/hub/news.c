@@ -9,9 +9,9 @@ static const struct {
 	const char *name;
 	enum news_kind bit;
 } events[] = {
-	{ "session.opened", EVENT_OPENED }, { "session.closed", EVENT_CLOSED },
-	{ "server.state", EVENT_STATE },    { "server.stderr", EVENT_STDERR },
-	{ "server.call", EVENT_CALL },
+	{ "session.opened", NEWS_OPENED }, { "session.closed", NEWS_CLOSED },
+	{ "server.state", NEWS_STATE },    { "server.stderr", NEWS_STDERR },
+	{ "server.call", NEWS_CALL },
 };
 enum { EVENTS = sizeof(events) / sizeof(events[0]) };
 
@@ -41,7 +41,7 @@ void caller_on_subscribe(void *ctx, const struct reply *r, struct json params)
 		}
 		wanted |= events[i].bit;
 	}
-	c->events = p.value.at ? wanted : EVENT_ALL;
+	c->events = p.value.at ? wanted : NEWS_ALL;
 	reply_json(r, "{}", 2);
 }
 
@@ -64,19 +64,34 @@ static bool news_begin(struct caller *c, enum news_kind kind, struct emit *j)
 	return true;
 }
 
+/* Write an event for every connection that wants this kind of event; j_ is open for its members. */
+#define NEWS_EACH(hub_, kind_, j_)                                                                 \
+	for (struct caller *c_ = news_next(hub_, NULL, kind_, j_); c_;                             \
+	     rpc_send(&c_->rpc, NULL, j_), c_ = news_next(hub_, c_, kind_, j_))
+
+/* The next connection after c (NULL: the first) for which an event was begun. */
+static struct caller *news_next(struct hub *h, struct caller *c, enum news_kind kind,
+				struct emit *j)
+{
+	struct ring *r = c ? c->in_hub.next : h->callers.next;
+
+	for (; r != &h->callers; r = r->next) {
+		c = CONTAINER_OF(r, struct caller, in_hub);
+		if (news_begin(c, kind, j))
+			return c;
+	}
+	return NULL;
+}
+
 void news_session(struct hub_session *s, enum news_kind kind)
 {
 	struct emit j;
 
-	RING_EACH(r, &s->hub->callers) {
-		struct caller *c = CONTAINER_OF(r, struct caller, in_hub);
-
-		if (!news_begin(c, kind, &j))
-			continue;
+	NEWS_EACH(s->hub, kind, &j)
+	{
 		hub_session_emit_names(&j, s);
-		if (kind == EVENT_CLOSED)
+		if (kind == NEWS_CLOSED)
 			emit_str(&j, "why", s->why);
-		rpc_send(&c->rpc, NULL, &j);
 	}
 }
 
@@ -91,34 +106,24 @@ static void news_emit_server(struct emit *j, const struct server *sv)
 
 void news_state(void *ctx, struct server *sv)
 {
-	struct hub *h = ctx;
 	struct emit j;
 
-	RING_EACH(r, &h->callers) {
-		struct caller *c = CONTAINER_OF(r, struct caller, in_hub);
-
-		if (!news_begin(c, EVENT_STATE, &j))
-			continue;
+	NEWS_EACH(ctx, NEWS_STATE, &j)
+	{
 		news_emit_server(&j, sv);
 		emit_str(&j, "state", caller_server_state(sv));
 		emit_str(&j, "reason", sv->error.code ? sv->error.text + sv->reason_at : "");
-		rpc_send(&c->rpc, NULL, &j);
 	}
 }
 
 void news_stderr(void *ctx, struct server *sv, const char *bytes, size_t len)
 {
-	struct hub *h = ctx;
 	struct emit j;
 
-	RING_EACH(r, &h->callers) {
-		struct caller *c = CONTAINER_OF(r, struct caller, in_hub);
-
-		if (!news_begin(c, EVENT_STDERR, &j))
-			continue;
+	NEWS_EACH(ctx, NEWS_STDERR, &j)
+	{
 		news_emit_server(&j, sv);
 		emit_text(&j, "text", bytes, len);
-		rpc_send(&c->rpc, NULL, &j);
 	}
 }
 
@@ -127,14 +132,11 @@ void news_call(void *ctx, struct server *sv, const struct tally_call *call)
 	struct hub *h = ctx;
 	struct emit j;
 
-	RING_EACH(r, &h->callers) {
-		struct caller *c = CONTAINER_OF(r, struct caller, in_hub);
-
-		if (!news_begin(c, EVENT_CALL, &j))
-			continue;
+	h->calls++;
+	NEWS_EACH(h, NEWS_CALL, &j)
+	{
 		news_emit_server(&j, sv);
 		caller_emit_call(h, &j, call);
-		rpc_send(&c->rpc, NULL, &j);
 	}
 }
 

@@ -48,6 +48,48 @@ TEST(a_session_is_made_used_and_destroyed)
 	mate_hub_stop();
 }
 
+/* An optional server that never answers its handshake does not delay the answer. */
+TEST(create_waits_only_for_required_servers_when_told)
+{
+	struct control c;
+	char params[800];
+	struct span r;
+
+	mate_hub_start();
+	control_open(&c);
+	snprintf(params, sizeof(params),
+		 "\"wait\":\"required\",\"mcpServers\":{"
+		 "\"good\":{\"command\":\"%s\",\"args\":[\"mcp\",\"good\"],\"required\":true},"
+		 "\"mute\":{\"command\":\"%s\",\"args\":[\"mcp\",\"mute\"]}}",
+		 t_program("ZOO", "build/tests/zoo/killick-zoo"),
+		 t_program("ZOO", "build/tests/zoo/killick-zoo"));
+	r = control_do(&c, "session.create", params);
+	HAS(r, "{\"name\":\"good\",\"state\":\"ready\"");
+	OK(!has(r, "\"failed\""));
+	HAS(with_session(&c, "session.destroy", "s1", NULL), "\"proved\":true");
+	control_close(&c);
+	mate_hub_stop();
+}
+
+TEST(the_calls_of_the_hub_count_those_of_closed_sessions)
+{
+	struct control c;
+
+	mate_hub_start();
+	control_open(&c);
+	for (int i = 1; i <= 2; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "%s", create(&c, "good", NULL));
+		HAS(with_session(&c, "tool.call", id, "\"tool\":\"echo\",\"arguments\":{}"),
+		    "\"result\"");
+		with_session(&c, "session.destroy", id, NULL);
+		EQ(scan_long(scan_member(control_do(&c, "hub.status", ""), "calls"), -1), i);
+	}
+	control_close(&c);
+	mate_hub_stop();
+}
+
 TEST(destroy_names_the_servers_that_others_keep)
 {
 	struct control c;
@@ -235,11 +277,25 @@ TEST(a_refresh_keeps_unchanged_servers)
 	strncat(params, "\",\"args\":[\"mcp\",\"crlf\"]}}", sizeof(params) - strlen(params) - 1);
 	r = with_session(&c, "session.refresh", "s1", params);
 	HAS(r, "\"ended\":[]");
-	HAS(r, "\"kept\":[\"a\",\"b\"]");
+	HAS(r, "\"unchanged\":[\"a\"]");
 	HAS(r, "\"name\":\"b\",\"state\":\"ready\"");
 	r = with_session(&c, "session.refresh", "s1", servers("crlf", NULL));
 	HAS(r, "\"why\":\"refresh\"");
 	HAS(r, "\"proved\":true");
+	HAS(r, "\"unchanged\":[]");
+	control_close(&c);
+	mate_hub_stop();
+}
+
+TEST(a_session_that_is_not_open_is_not_refreshed)
+{
+	struct control c;
+
+	mate_hub_start();
+	control_open(&c);
+	control_send(&c, "session.create", servers("mute", NULL));
+	EQ(error_code(with_session(&c, "session.refresh", "s1", servers("good", NULL))), -32000);
+	HAS(with_session(&c, "session.destroy", "s1", NULL), "\"proved\":true");
 	control_close(&c);
 	mate_hub_stop();
 }

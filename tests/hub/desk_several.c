@@ -116,6 +116,38 @@ TEST(a_failed_server_is_left_out_and_a_log_message_says_why)
 	lab_close(k);
 }
 
+TEST(log_messages_of_killick_follow_the_level_of_the_client)
+{
+	struct killick *k = LAB();
+	struct guest g;
+
+	guest_open(&g, k, SERVERS({ "long", "pages" }, { "zoo" }));
+	guest_meet(&g, NULL);
+	guest_do(&g, "logging/setLevel", "\"level\":\"error\"");
+	HAS(guest_do(&g, "tools/list", ""), "\"zoo__echo\"");
+	EQ(guest_count(&g, "\"logger\":\"killick\"", 0), 0);
+	guest_do(&g, "logging/setLevel", "\"level\":\"warning\"");
+	HAS(guest_do(&g, "tools/list", ""), "\"zoo__echo\"");
+	HAS(guest_await(&g, "\"logger\":\"killick\""), "\"level\":\"warning\"");
+	guest_leave(&g);
+	lab_close(k);
+}
+
+TEST(a_program_that_names_the_server_uses_the_ids_of_tasks_of_that_server)
+{
+	struct killick *k = LAB();
+	struct guest g;
+
+	guest_open_bare(&g, k, SERVERS({ "one", "tasks" }, { "two", "tasks" }));
+	HAS(guest_request(&g, "one", "tools/call",
+			  "{\"name\":\"work\",\"arguments\":{\"text\":\"first\",\"polls\":0},"
+			  "\"task\":{}}"),
+	    "\"taskId\":\"t\\u00311\"");
+	HAS(guest_request(&g, "one", "tasks/result", "{\"taskId\":\"t11\"}"), "first");
+	guest_leave(&g);
+	lab_close(k);
+}
+
 TEST(initialize_fails_with_the_reason_when_no_server_can_be_used)
 {
 	struct killick *k = LAB();

@@ -271,8 +271,7 @@ static int run_relay_open_desk(struct run_relay *r, struct err *e)
 	struct desk_spec spec = { .k = r->k,
 				  .config = &c,
 				  .tag = r->run.recipe.session,
-				  .grace_ms = r->run.recipe.grace_ms,
-				  .message_limit = r->k->message_limit };
+				  .grace_ms = r->run.recipe.grace_ms };
 	int status = run_relay_config(r, &c, e);
 
 	if (status < 0)
