@@ -216,7 +216,14 @@ static struct gather *gather_new(struct errand *e, const struct gather_spec *spe
 	return g;
 }
 
-/* The list of a server that does not run, from the catalogue; JSON_NONE: not known. */
+/* Does the server work for other sessions? Many servers work on one request at a time, and a list
+ * would wait until that request is answered. */
+static bool gather_is_busy(const struct server *sv)
+{
+	return sv->holders > 1 && sv->gate.in_flight > 0;
+}
+
+/* The list of a server that does not run or is busy, from the catalogue; JSON_NONE: not known. */
 static struct json gather_known(const struct lease *l, enum killick_op op)
 {
 	static const struct {
@@ -226,8 +233,8 @@ static struct json gather_known(const struct lease *l, enum killick_op op)
 		      { KILLICK_RESOURCES, CATALOGUE_RESOURCES },
 		      { KILLICK_TEMPLATES, CATALOGUE_TEMPLATES },
 		      { KILLICK_PROMPTS, CATALOGUE_PROMPTS } };
-	const struct catalogue_entry *known =
-		l->server->state == KILLICK_READY ? NULL : lease_catalogue(l);
+	bool ask = l->server->state == KILLICK_READY && !gather_is_busy(l->server);
+	const struct catalogue_entry *known = ask ? NULL : lease_catalogue(l);
 
 	for (size_t i = 0; known && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].op == op)

@@ -83,6 +83,10 @@ TEST(a_server_that_asks_gets_one_call_at_a_time)
 	kept = strndup(ask.at, ask.len);
 	b = mate_call(&r.b, "echo", "\"text\":\"of b\"", NULL);
 	EQ(t_wait_fd(r.b.out, POLLIN, 300), 0);
+	/* lists do not wait: the hub has read them before */
+	OK(mate_at(mate_result(&r.b, mate_ask(&r.b, "tools/list", NULL, NULL)), "tools", NULL).len >
+	   0);
+	mate_result(&r.b, mate_ask(&r.b, "prompts/list", NULL, NULL));
 	answer_note(&r.a, (struct span){ kept, strlen(kept) }, "from a");
 	expect_word(&r.a, a, "from a");
 	mate_result(&r.b, b);
