@@ -115,6 +115,8 @@ void gate_forget(struct gate_entry *e)
 	if (!ring_is_in(&e->node))
 		return;
 	ring_remove(&e->node);
+	if (!l) /* gate_fail has counted the entry already */
+		return;
 	assert(l->gate.queued > 0 && l->server->gate.queued > 0);
 	l->server->gate.queued--;
 	if (--l->gate.queued == 0)
@@ -180,7 +182,7 @@ void gate_fail(struct server *sv, struct lease *l, int code, const char *text)
 
 	if (!sv->gate.queued)
 		return;
-	/* the owner of an entry may end other entries meanwhile, or queue new ones */
+	/* `fail` may forget other chosen entries, and may queue new ones */
 	ring_init(&chosen);
 	RING_EACH(n, &sv->gate.turns) {
 		struct gate_lease *g = CONTAINER_OF(n, struct gate_lease, in_turns);
@@ -189,6 +191,7 @@ void gate_fail(struct server *sv, struct lease *l, int code, const char *text)
 			continue;
 		RING_EACH(m, &g->queue) {
 			gate_forget(gate_entry_of(m));
+			gate_entry_of(m)->lease = NULL;
 			ring_add(&chosen, m);
 		}
 	}

@@ -40,11 +40,11 @@ struct gate_lease {
 
 struct gate_entry { /* embedded in its owner */
 	struct ring node;
-	struct lease *lease;
+	struct lease *lease; /* NULL: gate_fail has taken the entry out of the queue */
 	/* The entry's turn has come: it is out of the queue and is counted. Must not call host
 	 * code. */
 	void (*go)(struct gate_entry *e);
-	/* The entry is out of the queue and not counted. */
+	/* The entry is out of the queue and not counted. May call gate_forget for other entries. */
 	void (*fail)(struct gate_entry *e, int code, const char *text);
 };
 

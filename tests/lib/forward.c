@@ -377,3 +377,56 @@ TEST(on_done_may_close_its_session)
 	close_session(&other);
 	leave(k);
 }
+
+#define PAIRS 40 /* the last 8 forwards wait in the queue */
+static struct sent paired[PAIRS];
+
+static void cancels_its_neighbour(struct forward *f, const struct forward_done *d)
+{
+	struct sent *s = CONTAINER_OF(f, struct sent, f);
+
+	sent_on_done(f, d);
+	forward_cancel(&paired[(s - paired) ^ 1].f);
+}
+
+/* One forward of each pair has ended, the other one was cancelled. */
+static void expect_one_of_each_pair(int code)
+{
+	for (size_t i = 0; i < PAIRS; i += 2) {
+		OK(paired[i].done != paired[i + 1].done);
+		EQ(paired[i].done ? paired[i].code : paired[i + 1].code, code);
+		EQ(paired[i].f.state, FORWARD_OVER);
+		EQ(paired[i + 1].f.state, FORWARD_OVER);
+	}
+}
+
+static void send_pairs(struct party_of_test *p)
+{
+	for (size_t i = 0; i < PAIRS; i++) {
+		send_line(&paired[i], p, CALL("1", "block", "{}"), NULL);
+		paired[i].f.on_done = cancels_its_neighbour;
+	}
+	EQ(p->l->gate.queued, PAIRS - GATE_LEASE_MAX);
+}
+
+TEST(on_done_may_cancel_forwards_that_fail_with_it)
+{
+	struct killick *k = enter();
+	struct party_of_test p, other;
+	struct sent s;
+
+	open_session(&p, k, SHARED, 0);
+	open_session(&other, k, SHARED, 0);
+	send_pairs(&p);
+	send_and_wait(&s, &other, CALL("1", "crash", "{\"code\":3}"), KILLICK_ERR_EXITED);
+	expect_one_of_each_pair(KILLICK_ERR_EXITED);
+	EQ(p.l->gate.in_flight + p.l->gate.queued + p.l->in_flight, 0);
+	send_and_wait(&s, &p, CALL("1", "echo", "{\"text\":\"again\"}"), 0);
+	sent_done(&s);
+	send_pairs(&p);
+	close_session(&p);
+	expect_one_of_each_pair(KILLICK_ERR_CLOSED);
+	EQ(other.l->server->gate.in_flight + other.l->server->gate.queued, 0);
+	close_session(&other);
+	leave(k);
+}
