@@ -90,6 +90,7 @@ struct face_request {
 	const struct face_row *row;
 	struct hash_node by_id;
 	bool given;       /* on_request was called */
+	bool waits;       /* the bytes of m are counted in face.waiting_bytes */
 	bool reported;    /* progress is the last value that was sent */
 	unsigned answers; /* modern: what the client declared with this request */
 	double progress;

@@ -121,7 +121,7 @@ struct face {
 	struct ring requests, waiting, parked, streams; /* face_request.in_face */
 	unsigned count;                                 /* of all of them */
 	unsigned loggers;                               /* modern requests that want logs */
-	size_t waiting_bytes;
+	size_t waiting_bytes; /* of the requests that wait; at most FACE_UNSENT_MAX */
 	struct hash by_id;
 	uint64_t seed; /* of the digests */
 	struct spare spare;

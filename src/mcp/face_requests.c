@@ -144,10 +144,22 @@ void face_move_texts(struct face_request *rq, struct face_request *from)
 
 /* --- the end --- */
 
+static void face_stop_waiting(struct face_request *rq)
+{
+	struct face *f = rq->face;
+
+	if (!rq->waits)
+		return;
+	assert(f->waiting_bytes >= rq->m.whole.len);
+	f->waiting_bytes -= rq->m.whole.len;
+	rq->waits = false;
+}
+
 void face_release(struct face_request *rq)
 {
 	struct face *f = rq->face;
 
+	face_stop_waiting(rq);
 	if (f->ask_count)
 		face_end_asks(rq, false);
 	face_unset_id(rq);
@@ -248,13 +260,16 @@ static void face_wait(struct face_request *rq)
 	struct face *f = rq->face;
 	char *line = NULL;
 
-	f->waiting_bytes += rq->m.whole.len;
-	if (f->waiting_bytes <= FACE_UNSENT_MAX)
+	assert(f->waiting_bytes <= FACE_UNSENT_MAX);
+	if (rq->m.whole.len <= FACE_UNSENT_MAX - f->waiting_bytes)
 		line = mem_try_text(rq->m.whole.at, rq->m.whole.len);
-	if (line)
-		face_move(rq, line);
-	else
+	if (!line) {
 		face_answer_fail(rq, RPC_INTERNAL, "too many bytes wait for the servers to start");
+		return;
+	}
+	face_move(rq, line);
+	f->waiting_bytes += rq->m.whole.len;
+	rq->waits = true;
 }
 
 void face_run_waiting(struct loop_timer *t)
@@ -265,11 +280,11 @@ void face_run_waiting(struct loop_timer *t)
 	for (struct ring *n; f->state == FACE_READY && (n = ring_first(&f->waiting)) != NULL;) {
 		struct face_request *rq = CONTAINER_OF(n, struct face_request, in_face);
 
+		face_stop_waiting(rq);
 		face_read_params(&rq->m, rq->row->key, &p);
 		face_start(rq, &p);
 	}
-	if (ring_is_empty(&f->waiting))
-		f->waiting_bytes = 0;
+	assert(!ring_is_empty(&f->waiting) || f->waiting_bytes == 0);
 }
 
 static struct face_request *face_make(struct face *f, const struct message *m,

@@ -1,4 +1,5 @@
 /* face_hostile.c - clients that break the rules, do not read, or leave */
+#include "mcp/face_internal.h"
 #include "unit/face_check.h"
 
 TEST(a_line_that_is_no_message_is_answered_with_an_error)
@@ -153,6 +154,39 @@ TEST(an_id_has_a_limit)
 	world_say(&w, REQUEST("%s", "tools/list", ""), id);
 	EQ(w.count, 1);
 	free(id);
+	world_close(&w);
+}
+
+/* Requests that wait for face_welcome have at most FACE_UNSENT_MAX bytes. */
+TEST(a_request_that_does_not_wait_leaves_room_for_others)
+{
+#define LONG_REQUEST REQUEST("%u", "tools/call", "\"name\":\"t\",\"arguments\":\"%s\"")
+	size_t len = 1000000;
+	char *pad = malloc(len + 1);
+	unsigned fit = FACE_UNSENT_MAX / (unsigned)len;
+
+	memset(pad, 'x', len);
+	pad[len] = '\0';
+	world_open(&w);
+	w.welcome = false;
+	world_initialize(&w, "2025-11-25", "{}");
+	for (unsigned i = 1; i <= fit; i++)
+		world_say(&w, LONG_REQUEST, i, pad);
+	STREQ(world_got(&w), "");
+	world_say(&w, LONG_REQUEST, 100u, pad); /* is refused, */
+	check_error("100", -32603);
+	world_say(&w, REQUEST("101", "tools/list", "")); /* a shorter request is not */
+	STREQ(world_got(&w), "");
+	world_say(&w, CANCEL("1"));
+	world_say(&w, LONG_REQUEST, 102u, pad);
+	STREQ(world_got(&w), "");
+	world_say(&w, LONG_REQUEST, 103u, pad);
+	check_error("103", -32603);
+	face_welcome(w.face, &w.offer);
+	world_turn();
+	EQ(w.count, fit + 1);
+	EQ(w.face->waiting_bytes, 0);
+	free(pad);
 	world_close(&w);
 }
 
