@@ -14,7 +14,7 @@
 
 /* --- owners --- */
 
-struct party *party_find(const struct client *c, const void *key)
+static struct party *party_find(const struct client *c, const void *key)
 {
 	if (c->last_owner && c->last_owner->key == key)
 		return c->last_owner;

@@ -171,7 +171,6 @@ static inline void call_go(struct client_call *call, enum call_state to)
 /* client.c */
 void client_go(struct client *c, enum client_state to, const char *why); /* the only writer */
 struct party *party_get(struct client *c, void *key);                    /* made if there is none */
-struct party *party_find(const struct client *c, const void *key);
 /* Store the facts from the answer to initialize or server/discover. */
 void facts_read(struct client *c, const char *version, struct json info, struct json capabilities,
 		struct json instructions);

@@ -25,7 +25,8 @@ void face_go(struct face *f, enum face_state to)
 
 /* --- writing --- */
 
-void face_drop(struct face *f, const char *why)
+/* Close now: unsent messages are lost. */
+static void face_drop(struct face *f, const char *why)
 {
 	if (f->state >= FACE_CLOSING)
 		return;
@@ -289,11 +290,6 @@ enum client_era face_era(const struct face *f)
 const char *face_version(const struct face *f)
 {
 	return f->version;
-}
-
-size_t face_unsent(const struct face *f)
-{
-	return f->state == FACE_CLOSED ? 0 : channel_unsent(f->channel);
 }
 
 void face_close(struct face *f)

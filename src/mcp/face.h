@@ -145,7 +145,6 @@ int face_new(struct loop *loop, int in, int out, size_t message_limit, const str
 	     void *ctx, struct face **out_face, struct err *e);
 enum client_era face_era(const struct face *f);
 const char *face_version(const struct face *f); /* of the protocol; "" before on_hello */
-size_t face_unsent(const struct face *f);
 
 void face_welcome(struct face *f, const struct face_offer *offer);
 /* Answer the first request with this error; the face closes after the answer was sent. */

@@ -145,11 +145,9 @@ struct face {
 
 /* face.c */
 void face_go(struct face *f, enum face_state to); /* the only writer of the state */
-/* A buffer for one message; NULL: closed. face_commit or face_take_back follows. */
+/* A buffer for one message; NULL: closed. face_commit follows. */
 struct buf *face_begin(struct face *f);
 void face_commit(struct face *f);
-/* Close now: what is unsent is lost. */
-void face_drop(struct face *f, const char *why);
 /* An error without a request: id JSON_NONE: it could not be read. */
 void face_send_error(struct face *f, struct json id, int code, const char *text);
 /* A request is over: after the end of input the face may close now. */
@@ -173,9 +171,6 @@ uint64_t face_digest(uint64_t seed, const char *bytes, size_t len);
 /* face_requests.c */
 void face_on_request(struct face *f, const struct message *m);
 void face_on_cancel(struct face *f, struct json id);
-/* Set the texts of the request; the id is found by face_on_cancel from then on. False: the id is
- * in use. */
-bool face_set_texts(struct face_request *rq, struct json id, struct json token, struct json uri);
 void face_unset_id(struct face_request *rq);
 /* rq, which has no id, takes the texts of another request. */
 void face_move_texts(struct face_request *rq, struct face_request *from);

@@ -93,7 +93,10 @@ static struct json face_put_text(char **to, struct json text)
 	return out;
 }
 
-bool face_set_texts(struct face_request *rq, struct json id, struct json token, struct json uri)
+/* Set the texts of the request; the id is found by face_on_cancel from then on. False: the id is
+ * in use. */
+static bool face_set_texts(struct face_request *rq, struct json id, struct json token,
+			   struct json uri)
 {
 	struct face *f = rq->face;
 	size_t len = id.len + token.len + uri.len;
