@@ -8,6 +8,7 @@
  *	pages.c          lists, page after page
  *	params.c         the params of our requests
  *	splice.c         requests of other clients that are passed on
+ *	edits.c          replacements in a text that is copied; see edits.h
  *	handles.c        which owner has which task and which elicitation
  *	incoming.c       notifications and requests (asks) of the server, and their owners
  *	odd.c            protocol errors of the server: warnings
@@ -15,6 +16,8 @@
  *	listen.c         the modern stream that brings the notifications of changes
  */
 #pragma once
+
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -25,6 +28,17 @@
 #include "rpc/rpc.h"
 
 #define META(name) "io.modelcontextprotocol/" name
+
+/* Is the quoted string, a key or a method, this name? Escapes are rare. Inline, so that the length
+ * of a literal is a constant. */
+static inline bool json_key_is(struct json key, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (key.len == len + 2 && memcmp(key.at + 1, name, len) == 0)
+		return true;
+	return memchr(key.at, '\\', key.len) && json_is(key, name);
+}
 
 enum odd { /* kinds of warnings */
 	   ODD_NOT_JSON,

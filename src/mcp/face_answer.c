@@ -1,6 +1,6 @@
 /* face_answer.c - results and errors.
  *
- * The bytes of a server are copied as they are, except at a few places (struct face_edit): the id,
+ * The bytes of a server are copied as they are, except at a few places (struct text_edits): the id,
  * and for a modern client the members that a server of the legacy era does not write. So numbers,
  * escapes, the order of members and unknown members stay.
  */
@@ -10,53 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/edits.h"
 #include "mcp/face_internal.h"
 
 #define NOT_FOUND    (-32002) /* of a resource, legacy */
 #define URL_REQUIRED (-32042) /* 2025-11-25 */
-#define EDITS_MAX    8
 #define FACE_HEAD    "{\"jsonrpc\":\"2.0\",\"id\":"
 
-struct face_edit {
-	const char *at; /* cut bytes are replaced by text */
-	size_t cut;
-	struct json text;
-};
-
-struct face_edits {
-	struct face_edit list[EDITS_MAX];
-	size_t count;
-};
-
 #define LITERAL(text) ((struct json){ text, sizeof(text) - 1 })
-
-/* Edits are kept in the order of the text; edits at the same place in the order of the calls. */
-static void face_edit(struct face_edits *e, const char *at, size_t cut, struct json text)
-{
-	size_t i = e->count++;
-
-	assert(e->count <= EDITS_MAX);
-	for (; i > 0 && e->list[i - 1].at > at; i--)
-		e->list[i] = e->list[i - 1];
-	e->list[i] = (struct face_edit){ at, cut, text };
-}
-
-static void face_put_edited(struct buf *b, struct json text, const struct face_edits *e)
-{
-	const char *from = text.at;
-
-	assert(from);
-	for (size_t i = 0; i < e->count; i++) {
-		const struct face_edit *at = &e->list[i];
-
-		buf_add(b, from, (size_t)(at->at - from));
-		assert(at->text.at || !at->text.len);
-		if (at->text.at)
-			buf_add(b, at->text.at, at->text.len);
-		from = at->at + at->cut;
-	}
-	buf_add(b, from, (size_t)(text.at + text.len - from));
-}
 
 /* --- begin and end --- */
 
@@ -158,59 +119,59 @@ static void face_scan_result(struct json result, struct face_found *out)
 	*out = (struct face_found){ .any = false };
 	while (json_each(&it)) {
 		out->any = true;
-		if (FACE_KEY_IS(it.key, "_meta"))
+		if (json_key_is(it.key, "_meta"))
 			out->meta = it.value;
-		else if (FACE_KEY_IS(it.key, "resultType"))
+		else if (json_key_is(it.key, "resultType"))
 			out->type = true;
-		else if (FACE_KEY_IS(it.key, "ttlMs"))
+		else if (json_key_is(it.key, "ttlMs"))
 			out->ttl = true;
-		else if (FACE_KEY_IS(it.key, "cacheScope"))
+		else if (json_key_is(it.key, "cacheScope"))
 			out->scope = true;
 	}
 }
 
 /* Add the serverInfo to the _meta that the server wrote. */
-static void face_edit_meta(const struct face *f, struct json meta, struct face_edits *e)
+static void face_edit_meta(const struct face *f, struct json meta, struct text_edits *e)
 {
 	struct json info = { f->info_member, f->info_len };
 
 	if (json_type(meta) != JSON_OBJECT) { /* null */
-		face_edit(e, meta.at, meta.len, LITERAL("{"));
+		text_edits_add(e, meta.at, meta.len, LITERAL("{"));
 		info.len--;
-		face_edit(e, meta.at + meta.len, 0, info);
-		face_edit(e, meta.at + meta.len, 0, LITERAL("}"));
+		text_edits_add(e, meta.at + meta.len, 0, info);
+		text_edits_add(e, meta.at + meta.len, 0, LITERAL("}"));
 	} else if (!json_get(meta, META("serverInfo")).at) {
 		if (json_count(meta) == 0)
 			info.len--;
-		face_edit(e, meta.at + 1, 0, info);
+		text_edits_add(e, meta.at + 1, 0, info);
 	}
 }
 
 /* What a modern client needs in a result that a legacy server, or the owner, wrote. */
 static void face_edit_result(const struct face_request *rq, struct json result,
-			     struct face_edits *e)
+			     struct text_edits *e)
 {
 	const struct face *f = rq->face;
 	bool cached = rq->row->flags & FACE_CACHED;
 	const char *at = result.at + 1;
-	struct face_edit *last = NULL;
+	struct text_edit *last = NULL;
 	struct face_found found;
 	size_t before = e->count;
 
 	face_scan_result(result, &found);
 	if (!found.type)
-		face_edit(e, at, 0, LITERAL("\"resultType\":\"complete\","));
+		text_edits_add(e, at, 0, LITERAL("\"resultType\":\"complete\","));
 	if (cached && !found.ttl)
-		face_edit(e, at, 0, LITERAL("\"ttlMs\":0,"));
+		text_edits_add(e, at, 0, LITERAL("\"ttlMs\":0,"));
 	if (cached && !found.scope)
-		face_edit(e, at, 0, LITERAL("\"cacheScope\":\"private\","));
+		text_edits_add(e, at, 0, LITERAL("\"cacheScope\":\"private\","));
 	if (!found.meta.at)
-		face_edit(e, at, 0, (struct json){ f->meta_member, f->meta_len });
+		text_edits_add(e, at, 0, (struct json){ f->meta_member, f->meta_len });
 	if (!found.any && e->count > before) { /* nothing follows: no comma */
 		for (size_t i = 0; i < e->count; i++)
 			if (e->list[i].at == at)
 				last = &e->list[i];
-		last->text.len--;
+		last->put.len--;
 	}
 	if (found.meta.at)
 		face_edit_meta(f, found.meta, e);
@@ -218,7 +179,7 @@ static void face_edit_result(const struct face_request *rq, struct json result,
 
 void face_answer_result(struct face_request *rq, struct json result)
 {
-	struct face_edits edits = { .count = 0 };
+	struct text_edits edits = TEXT_EDITS_INIT;
 	struct buf *b = face_answer_buffer(rq);
 	size_t start;
 
@@ -231,7 +192,7 @@ void face_answer_result(struct face_request *rq, struct json result)
 	buf_reserve(b, result.len + rq->id.len + rq->face->meta_len + 128);
 	face_put_head(rq, b);
 	buf_add(b, ",\"result\":", 10);
-	face_put_edited(b, result, &edits);
+	text_edits_copy(b, result, &edits);
 	buf_add(b, "}", 1);
 	face_flatten(b, start);
 	face_answer_commit(rq, b);
@@ -240,7 +201,7 @@ void face_answer_result(struct face_request *rq, struct json result)
 /* --- errors --- */
 
 /* The text of data for a resource that was not found: the uri is part of it. */
-static void face_edit_uri(const struct face_request *rq, struct json error, struct face_edits *e)
+static void face_edit_uri(const struct face_request *rq, struct json error, struct text_edits *e)
 {
 	struct json data = json_get(error, "data");
 	enum json_type type = json_type(data);
@@ -248,22 +209,22 @@ static void face_edit_uri(const struct face_request *rq, struct json error, stru
 	if (!rq->uri.at || (type == JSON_OBJECT && json_get(data, "uri").at))
 		return;
 	if (type == JSON_OBJECT) {
-		face_edit(e, data.at + 1, 0, LITERAL("\"uri\":"));
-		face_edit(e, data.at + 1, 0, rq->uri);
+		text_edits_add(e, data.at + 1, 0, LITERAL("\"uri\":"));
+		text_edits_add(e, data.at + 1, 0, rq->uri);
 		if (json_count(data))
-			face_edit(e, data.at + 1, 0, LITERAL(","));
+			text_edits_add(e, data.at + 1, 0, LITERAL(","));
 	} else {
 		const char *at = data.at ? data.at : error.at + 1;
 
-		face_edit(e, at, data.len,
-			  data.at ? LITERAL("{\"uri\":") : LITERAL("\"data\":{\"uri\":"));
-		face_edit(e, at + data.len, 0, rq->uri);
-		face_edit(e, at + data.len, 0, data.at ? LITERAL("}") : LITERAL("},"));
+		text_edits_add(e, at, data.len,
+			       data.at ? LITERAL("{\"uri\":") : LITERAL("\"data\":{\"uri\":"));
+		text_edits_add(e, at + data.len, 0, rq->uri);
+		text_edits_add(e, at + data.len, 0, data.at ? LITERAL("}") : LITERAL("},"));
 	}
 }
 
 /* Codes that the modern era does not have. */
-static void face_edit_error(const struct face_request *rq, struct json error, struct face_edits *e)
+static void face_edit_error(const struct face_request *rq, struct json error, struct text_edits *e)
 {
 	struct json code = json_get(error, "code");
 	int64_t n;
@@ -271,7 +232,7 @@ static void face_edit_error(const struct face_request *rq, struct json error, st
 	if (rq->era != ERA_MODERN || !json_int(code, &n))
 		return;
 	if (n == NOT_FOUND) {
-		face_edit(e, code.at, code.len, LITERAL("-32602"));
+		text_edits_add(e, code.at, code.len, LITERAL("-32602"));
 		face_edit_uri(rq, error, e);
 	}
 }
@@ -365,7 +326,7 @@ static void face_answer_invalid(struct face_request *rq, const char *text, struc
 
 void face_answer_error(struct face_request *rq, struct json error)
 {
-	struct face_edits edits = { .count = 0 };
+	struct text_edits edits = TEXT_EDITS_INIT;
 	struct buf *b;
 	size_t start;
 
@@ -382,7 +343,7 @@ void face_answer_error(struct face_request *rq, struct json error)
 	face_edit_error(rq, error, &edits);
 	face_put_head(rq, b);
 	buf_add(b, ",\"error\":", 9);
-	face_put_edited(b, error, &edits);
+	text_edits_copy(b, error, &edits);
 	buf_add(b, "}", 1);
 	face_flatten(b, start);
 	face_answer_commit(rq, b);
@@ -433,7 +394,7 @@ static bool face_answer_other(struct face_request *rq, const struct message *lin
 
 void face_answer_line(struct face_request *rq, const struct message *line, enum client_era from)
 {
-	struct face_edits edits = { .count = 0 };
+	struct text_edits edits = TEXT_EDITS_INIT;
 	struct buf *b;
 	size_t start;
 
@@ -444,7 +405,7 @@ void face_answer_line(struct face_request *rq, const struct message *line, enum 
 	if (!b)
 		return;
 	start = b->len;
-	face_edit(&edits, line->id.at, line->id.len, rq->id);
+	text_edits_add(&edits, line->id.at, line->id.len, rq->id);
 	if (line->kind == MESSAGE_ERROR)
 		face_edit_error(rq, line->error, &edits);
 	else if (rq->era == ERA_MODERN && from == ERA_LEGACY)
@@ -455,8 +416,8 @@ void face_answer_line(struct face_request *rq, const struct message *line, enum 
 
 		rq->park->id_at = start + (size_t)(line->id.at - line->whole.at);
 		for (; edits.list[i].at < line->id.at; i++)
-			rq->park->id_at += edits.list[i].text.len - edits.list[i].cut;
+			rq->park->id_at += edits.list[i].put.len - edits.list[i].cut;
 	}
-	face_put_edited(b, line->whole, &edits);
+	text_edits_copy(b, line->whole, &edits);
 	face_answer_commit(rq, b);
 }

@@ -154,14 +154,6 @@ void face_send_error(struct face *f, struct json id, int code, const char *text)
 void face_check_end(struct face *f);
 
 /* face_params.c */
-/* Is the quoted key this name? */
-static inline bool face_key_is(struct json key, const char *name, size_t len)
-{
-	if (key.len == len + 2 && memcmp(key.at + 1, name, len) == 0)
-		return true;
-	return memchr(key.at, '\\', key.len) && json_is(key, name);
-}
-#define FACE_KEY_IS(key, literal) face_key_is(key, literal, sizeof(literal) - 1)
 void face_read_params(const struct message *m, const char *key, struct face_params *out);
 unsigned face_read_answers(struct json capabilities);
 /* The digest of the params that a retry repeats: all except _meta and the answers. */

@@ -13,17 +13,17 @@ static void face_read_meta(struct json meta, struct face_params *out)
 	while (json_each(&it)) {
 		if (!it.key.at)
 			return; /* an array */
-		if (FACE_KEY_IS(it.key, "progressToken"))
+		if (json_key_is(it.key, "progressToken"))
 			out->token = it.value;
 		else if (it.key.len < NAMESPACE_LEN + 2)
 			continue;
-		else if (FACE_KEY_IS(it.key, NAMESPACE "protocolVersion"))
+		else if (json_key_is(it.key, NAMESPACE "protocolVersion"))
 			out->version = it.value;
-		else if (FACE_KEY_IS(it.key, NAMESPACE "clientCapabilities"))
+		else if (json_key_is(it.key, NAMESPACE "clientCapabilities"))
 			out->capabilities = it.value;
-		else if (FACE_KEY_IS(it.key, NAMESPACE "clientInfo"))
+		else if (json_key_is(it.key, NAMESPACE "clientInfo"))
 			out->info = it.value;
-		else if (FACE_KEY_IS(it.key, NAMESPACE "logLevel"))
+		else if (json_key_is(it.key, NAMESPACE "logLevel"))
 			out->level = it.value;
 	}
 }
@@ -31,20 +31,19 @@ static void face_read_meta(struct json meta, struct face_params *out)
 void face_read_params(const struct message *m, const char *key, struct face_params *out)
 {
 	struct json_iter it = message_iter(m, m->params);
-	size_t key_len = key ? strlen(key) : 0;
 	enum json_type token;
 
 	*out = (struct face_params){ .name = JSON_NONE };
 	while (json_each(&it)) {
 		if (!it.key.at)
 			return;
-		if (key && face_key_is(it.key, key, key_len))
+		if (key && json_key_is(it.key, key))
 			out->name = it.value;
-		else if (FACE_KEY_IS(it.key, "_meta"))
+		else if (json_key_is(it.key, "_meta"))
 			out->meta = it.value;
-		else if (FACE_KEY_IS(it.key, "requestState"))
+		else if (json_key_is(it.key, "requestState"))
 			out->state = it.value;
-		else if (FACE_KEY_IS(it.key, "inputResponses"))
+		else if (json_key_is(it.key, "inputResponses"))
 			out->responses = it.value;
 	}
 	if (out->name.at && *out->name.at != '"')
@@ -65,13 +64,13 @@ unsigned face_read_answers(struct json capabilities)
 	while (json_each(&it)) {
 		if (!it.key.at || json_type(it.value) != JSON_OBJECT)
 			continue;
-		if (FACE_KEY_IS(it.key, "sampling")) {
+		if (json_key_is(it.key, "sampling")) {
 			answers |= KILLICK_SAMPLING;
-		} else if (FACE_KEY_IS(it.key, "elicitation")) {
+		} else if (json_key_is(it.key, "elicitation")) {
 			answers |= KILLICK_ELICITATION;
 			if (json_type(json_get(it.value, "url")) == JSON_OBJECT)
 				answers |= FACE_URL;
-		} else if (FACE_KEY_IS(it.key, "roots")) {
+		} else if (json_key_is(it.key, "roots")) {
 			answers |= KILLICK_ROOTS;
 			if (json_bool(json_get(it.value, "listChanged"), &changes) && changes)
 				answers |= KILLICK_ROOTS_CHANGE;
@@ -111,8 +110,8 @@ uint64_t face_digest_params(const struct face *f, struct json params)
 	uint64_t sum = f->seed;
 
 	while (json_each(&it))
-		if (it.key.at && !FACE_KEY_IS(it.key, "_meta") &&
-		    !FACE_KEY_IS(it.key, "requestState") && !FACE_KEY_IS(it.key, "inputResponses"))
+		if (it.key.at && !json_key_is(it.key, "_meta") &&
+		    !json_key_is(it.key, "requestState") && !json_key_is(it.key, "inputResponses"))
 			sum += face_digest(face_digest(f->seed, it.key.at, it.key.len), it.value.at,
 					   it.value.len);
 	return sum;

@@ -12,21 +12,12 @@
 #include "base/emit.h"
 #include "base/mem.h"
 #include "mcp/client_internal.h"
+#include "mcp/edits.h"
 
 /* --- reading --- */
 
-/* Is the quoted key this name? Keys with escapes are rare. */
-static bool splice_is(struct json key, const char *name)
-{
-	size_t len = strlen(name);
-
-	if (key.len == len + 2 && memcmp(key.at + 1, name, len) == 0)
-		return true;
-	return memchr(key.at, '\\', key.len) && json_is(key, name);
-}
-
 /* Is this a method of tasks? */
-static bool is_of_tasks(struct json method)
+static bool splice_is_of_tasks(struct json method)
 {
 	static const char prefix[] = "tasks/";
 	char text[sizeof(prefix)];
@@ -56,7 +47,7 @@ static int splice_read_related(struct client_forward *fw, struct json value)
 	if (fw->related.at)
 		return -EINVAL;
 	while (r == 0 && json_type(value) == JSON_OBJECT && json_each(&it))
-		if (splice_is(it.key, "taskId"))
+		if (json_key_is(it.key, "taskId"))
 			r = splice_set(&fw->related, it.value);
 	if (!fw->related.at)
 		fw->related = value; /* names no task, and is refused */
@@ -71,9 +62,9 @@ static int splice_read_meta(struct client_forward *fw)
 	if (json_type(fw->meta) != JSON_OBJECT)
 		return 0;
 	while (r == 0 && json_each(&it))
-		if (splice_is(it.key, "progressToken"))
+		if (json_key_is(it.key, "progressToken"))
 			r = splice_set(&fw->token, it.value);
-		else if (splice_is(it.key, META("related-task")))
+		else if (json_key_is(it.key, META("related-task")))
 			r = splice_read_related(fw, it.value);
 	return r;
 }
@@ -87,18 +78,18 @@ int client_forward_read(struct client_forward *fw, const struct message *m)
 	assert(m->kind == MESSAGE_REQUEST);
 	memset(fw, 0, offsetof(struct client_forward, room));
 	fw->m = *m;
-	fw->lists_tasks = splice_is(m->method, "tasks/list");
-	fw->needs_task = is_of_tasks(m->method) && !fw->lists_tasks;
+	fw->lists_tasks = json_key_is(m->method, "tasks/list");
+	fw->needs_task = splice_is_of_tasks(m->method) && !fw->lists_tasks;
 	if (json_type(m->params) != JSON_OBJECT)
 		return r;
 	while (r == 0 && json_each(&it)) {
-		if (splice_is(it.key, "name"))
+		if (json_key_is(it.key, "name"))
 			r = splice_set(&fw->old_name, it.value);
-		else if (splice_is(it.key, "_meta"))
+		else if (json_key_is(it.key, "_meta"))
 			r = splice_set(&fw->meta, it.value);
-		else if (splice_is(it.key, "task"))
+		else if (json_key_is(it.key, "task"))
 			r = splice_set(&task, it.value);
-		else if (splice_is(it.key, "taskId"))
+		else if (json_key_is(it.key, "taskId"))
 			r = splice_set(&fw->task, it.value);
 	}
 	fw->is_tasked = json_type(task) == JSON_OBJECT;
@@ -107,8 +98,9 @@ int client_forward_read(struct client_forward *fw, const struct message *m)
 
 bool splice_may_ask(const struct client_forward *fw)
 {
-	return splice_is(fw->m.method, "tools/call") || splice_is(fw->m.method, "resources/read") ||
-	       splice_is(fw->m.method, "prompts/get");
+	return json_key_is(fw->m.method, "tools/call") ||
+	       json_key_is(fw->m.method, "resources/read") ||
+	       json_key_is(fw->m.method, "prompts/get");
 }
 
 /* --- keeping --- */
@@ -146,60 +138,15 @@ void client_forward_done(struct client_forward *fw)
 	fw->kept = NULL;
 }
 
-/* --- edits --- */
-
-struct edit { /* `cut` bytes at `at` become `put` */
-	const char *at;
-	size_t cut;
-	const char *put;
-	size_t len;
-};
-struct edits { /* in the order of the text */
-	struct edit list[5];
-	size_t count;
-};
-
-static void splice_edit(struct edits *e, const char *at, size_t cut, const char *put, size_t len)
-{
-	size_t i = e->count++;
-
-	assert(e->count <= sizeof(e->list) / sizeof(e->list[0]));
-	for (; i > 0 && e->list[i - 1].at > at; i--)
-		e->list[i] = e->list[i - 1];
-	e->list[i] = (struct edit){ at, cut, put, len };
-}
-
-static int splice_copy(struct buf *b, struct json text, const struct edits *e)
-{
-	const char *from = text.at, *end = text.at + text.len;
-	size_t size = text.len;
-	int r;
-
-	for (size_t i = 0; i < e->count; i++)
-		size += e->list[i].len;
-	r = buf_reserve(b, size + 1); /* and a newline */
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < e->count; i++) {
-		const struct edit *one = &e->list[i];
-
-		buf_add(b, from, (size_t)(one->at - from));
-		buf_add(b, one->put, one->len);
-		from = one->at + one->cut;
-	}
-	buf_add(b, from, (size_t)(end - from));
-	return 0;
-}
-
 /* --- _meta --- */
 
-static bool is_modern_key(struct json key)
+static bool splice_is_modern_key(struct json key)
 {
 	static const char *const names[] = { META("protocolVersion"), META("clientInfo"),
 					     META("clientCapabilities"), META("logLevel") };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (splice_is(key, names[i]))
+		if (json_key_is(key, names[i]))
 			return true;
 	return false;
 }
@@ -218,7 +165,7 @@ static void splice_put_meta(struct emit *j, const struct client_call *call, stru
 			emit_str(j, META("logLevel"), log_level_name(level));
 	}
 	while (json_type(fw->meta) == JSON_OBJECT && json_each(&it)) {
-		if (is_modern_key(it.key))
+		if (splice_is_modern_key(it.key))
 			continue;
 		emit_member(j, it.key, it.value.at == fw->token.at ? digits : it.value);
 	}
@@ -232,7 +179,8 @@ static bool splice_is_empty(struct json object)
 	return !json_each(&it);
 }
 
-/* Write the members that params does not have yet, with what must stand around them. */
+/* Write the members that params does not have yet, with the key `params` or the comma that they
+ * need. */
 static int splice_put_params(struct buf *b, const struct client_call *call, bool meta)
 {
 	const struct client_forward *fw = call->forward;
@@ -256,7 +204,7 @@ static int splice_put_params(struct buf *b, const struct client_call *call, bool
 }
 
 /* Edit the params. The new text is in client.splice. */
-static int splice_params(struct edits *e, const struct client_call *call, struct json digits)
+static int splice_params(struct text_edits *e, const struct client_call *call, struct json digits)
 {
 	const struct client_forward *fw = call->forward;
 	const struct message *m = &fw->m;
@@ -281,10 +229,12 @@ static int splice_params(struct edits *e, const struct client_call *call, struct
 	if (r == 0 && adds)
 		r = splice_put_params(&c->splice, call, crosses && !has_meta);
 	if (meta_len)
-		splice_edit(e, fw->meta.at, fw->meta.len, c->splice.data, meta_len);
+		text_edits_add(e, fw->meta.at, fw->meta.len,
+			       (struct json){ c->splice.data, meta_len });
 	if (adds) /* behind the first brace of params, or in front of the last of the message */
-		splice_edit(e, m->params.at ? m->params.at + 1 : m->whole.at + m->whole.len - 1, 0,
-			    c->splice.data + meta_len, c->splice.len - meta_len);
+		text_edits_add(
+			e, m->params.at ? m->params.at + 1 : m->whole.at + m->whole.len - 1, 0,
+			(struct json){ c->splice.data + meta_len, c->splice.len - meta_len });
 	return r;
 }
 
@@ -292,7 +242,7 @@ int splice_write(struct buf *b, const struct client_call *call)
 {
 	const struct client_forward *fw = call->forward;
 	char number[20], *p = number + sizeof(number);
-	struct edits e = { .count = 0 };
+	struct text_edits e = TEXT_EDITS_INIT;
 	struct json digits;
 	bool crosses = call->client->era != fw->era;
 	int r = 0;
@@ -300,23 +250,23 @@ int splice_write(struct buf *b, const struct client_call *call)
 	for (uint64_t n = rpc_id(&call->rq); n; n /= 10)
 		*--p = (char)('0' + n % 10);
 	digits = (struct json){ p, (size_t)(number + sizeof(number) - p) };
-	splice_edit(&e, fw->m.id.at, fw->m.id.len, digits.at, digits.len);
+	text_edits_add(&e, fw->m.id.at, fw->m.id.len, digits);
 	if (fw->name.at && fw->old_name.at)
-		splice_edit(&e, fw->old_name.at, fw->old_name.len, fw->name.at, fw->name.len);
+		text_edits_add(&e, fw->old_name.at, fw->old_name.len, fw->name);
 	if (fw->token.at && !crosses)
-		splice_edit(&e, fw->token.at, fw->token.len, digits.at, digits.len);
+		text_edits_add(&e, fw->token.at, fw->token.len, digits);
 	if (crosses || call->rounds)
 		r = splice_params(&e, call, digits);
-	return r < 0 ? r : splice_copy(b, fw->m.whole, &e);
+	return r < 0 ? r : text_edits_copy(b, fw->m.whole, &e);
 }
 
 int splice_token(struct buf *b, struct json params, struct json token)
 {
 	struct json old = json_get(params, "progressToken");
-	struct edits e = { .count = 0 };
+	struct text_edits e = TEXT_EDITS_INIT;
 
-	splice_edit(&e, old.at, old.len, token.at, token.len);
-	return splice_copy(b, params, &e);
+	text_edits_add(&e, old.at, old.len, token);
+	return text_edits_copy(b, params, &e);
 }
 
 /* --- tasks/list --- */
@@ -333,7 +283,7 @@ int splice_tasks(struct buf *b, const struct client_call *call, struct json resu
 	while (json_each(&it)) {
 		struct json_iter task = json_iter(it.value);
 
-		if (!splice_is(it.key, "tasks")) {
+		if (!json_key_is(it.key, "tasks")) {
 			emit_member(&j, it.key, it.value);
 			continue;
 		}
