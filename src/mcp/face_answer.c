@@ -105,6 +105,25 @@ static void face_flatten(struct buf *b, size_t from)
 		*at++ = ' ';
 }
 
+/* Answer with `member`, a quoted key between a comma and a colon, and the edited value. */
+static void face_answer_edited(struct face_request *rq, struct json member, struct json value,
+			       const struct text_edits *e)
+{
+	struct buf *b = face_answer_buffer(rq);
+	size_t start;
+
+	if (!b)
+		return;
+	start = b->len;
+	buf_reserve(b, value.len + rq->id.len + rq->face->meta_len + 128);
+	face_put_head(rq, b);
+	buf_add(b, member.at, member.len);
+	text_edits_copy(b, value, e);
+	buf_add(b, "}", 1);
+	face_flatten(b, start);
+	face_answer_commit(rq, b);
+}
+
 /* --- results --- */
 
 struct face_found { /* members of a result */
@@ -180,22 +199,11 @@ static void face_edit_result(const struct face_request *rq, struct json result,
 void face_answer_result(struct face_request *rq, struct json result)
 {
 	struct text_edits edits = TEXT_EDITS_INIT;
-	struct buf *b = face_answer_buffer(rq);
-	size_t start;
 
-	if (!b)
-		return;
 	assert(json_type(result) == JSON_OBJECT);
-	start = b->len;
 	if (rq->era == ERA_MODERN)
 		face_edit_result(rq, result, &edits);
-	buf_reserve(b, result.len + rq->id.len + rq->face->meta_len + 128);
-	face_put_head(rq, b);
-	buf_add(b, ",\"result\":", 10);
-	text_edits_copy(b, result, &edits);
-	buf_add(b, "}", 1);
-	face_flatten(b, start);
-	face_answer_commit(rq, b);
+	face_answer_edited(rq, LITERAL(",\"result\":"), result, &edits);
 }
 
 /* --- errors --- */
@@ -310,65 +318,50 @@ static bool face_is_error(struct json error)
 	       json_type(json_get(error, "message")) == JSON_STRING;
 }
 
-static void face_answer_invalid(struct face_request *rq, const char *text, struct json data)
+/* Answer with an error. data JSON_NONE: none, except the uri of a resource (modern). */
+static void face_answer_text(struct face_request *rq, int code, const char *text, struct json data)
 {
 	struct emit j;
 
 	if (!face_answer_begin(rq, &j))
 		return;
 	emit_open(&j, "error", '{');
-	emit_int(&j, "code", RPC_INTERNAL);
+	emit_int(&j, "code", code);
 	emit_text(&j, "message", text, strlen(text));
-	if (data.at)
+	if (data.at) {
 		emit_json(&j, "data", data.at, data.len);
+	} else if (rq->era == ERA_MODERN && rq->uri.at && code == RPC_BAD_PARAMS) {
+		emit_open(&j, "data", '{');
+		emit_raw(&j, "uri", rq->uri.at, rq->uri.len);
+		emit_close(&j);
+	}
 	face_answer_end(rq, &j);
 }
 
 void face_answer_error(struct face_request *rq, struct json error)
 {
 	struct text_edits edits = TEXT_EDITS_INIT;
-	struct buf *b;
-	size_t start;
 
 	if (!face_is_error(error)) {
-		face_answer_invalid(rq, "the server answered with an invalid error", error);
+		face_answer_text(rq, RPC_INTERNAL, "the server answered with an invalid error",
+				 error);
 		return;
 	}
 	if (face_answer_url(rq, error))
 		return;
-	b = face_answer_buffer(rq);
-	if (!b)
-		return;
-	start = b->len;
 	face_edit_error(rq, error, &edits);
-	face_put_head(rq, b);
-	buf_add(b, ",\"error\":", 9);
-	text_edits_copy(b, error, &edits);
-	buf_add(b, "}", 1);
-	face_flatten(b, start);
-	face_answer_commit(rq, b);
+	face_answer_edited(rq, LITERAL(",\"error\":"), error, &edits);
 }
 
 void face_answer_fail(struct face_request *rq, int code, const char *fmt, ...)
 {
 	char text[1400];
-	struct emit j;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!face_answer_begin(rq, &j))
-		return;
-	emit_open(&j, "error", '{');
-	emit_int(&j, "code", code);
-	emit_text(&j, "message", text, strlen(text));
-	if (rq->era == ERA_MODERN && rq->uri.at && code == RPC_BAD_PARAMS) {
-		emit_open(&j, "data", '{');
-		emit_raw(&j, "uri", rq->uri.at, rq->uri.len);
-		emit_close(&j);
-	}
-	face_answer_end(rq, &j);
+	face_answer_text(rq, code, text, JSON_NONE);
 }
 
 /* --- lines of servers --- */
@@ -387,8 +380,9 @@ static bool face_answer_other(struct face_request *rq, const struct message *lin
 	if (json_type(line->result) == JSON_NULL) /* some servers mean an empty result */
 		face_answer_result(rq, LITERAL("{}"));
 	else
-		face_answer_invalid(rq, "the server answered with a result that is no object",
-				    line->result);
+		face_answer_text(rq, RPC_INTERNAL,
+				 "the server answered with a result that is no object",
+				 line->result);
 	return true;
 }
 
