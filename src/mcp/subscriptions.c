@@ -11,57 +11,60 @@
 #include "base/mem.h"
 #include "mcp/client_internal.h"
 
-struct watch { /* one owner and one resource */
+struct subscription { /* one owner and one resource */
 	struct ring node;
 	struct party *owner;
 	bool settled; /* the server has accepted the subscription */
 	char uri[];
 };
 
-static struct watch *watch_of(struct ring *n)
+static struct subscription *subscription_of(struct ring *n)
 {
-	return CONTAINER_OF(n, struct watch, node);
+	return CONTAINER_OF(n, struct subscription, node);
 }
 
-static struct watch *subscriptions_find(struct client *c, const struct party *owner,
-					const char *uri)
+static struct subscription *subscriptions_find(struct client *c, const struct party *owner,
+					       const char *uri)
 {
 	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next)
-		if (watch_of(n)->owner == owner && strcmp(watch_of(n)->uri, uri) == 0)
-			return watch_of(n);
+		if (subscription_of(n)->owner == owner && strcmp(subscription_of(n)->uri, uri) == 0)
+			return subscription_of(n);
 	return NULL;
 }
 
 /* Does any owner watch the resource? With `settled`, only accepted subscriptions count. */
-static bool is_watched(struct client *c, const char *uri, bool settled)
+static bool subscriptions_is_watched(struct client *c, const char *uri, bool settled)
 {
-	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next)
+	for (struct ring *n = c->watches.next; n != &c->watches; n = n->next) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): for the reason see ring_first */
-		if (strcmp(watch_of(n)->uri, uri) == 0 && (watch_of(n)->settled || !settled))
+		const struct subscription *sub = subscription_of(n);
+
+		if (strcmp(sub->uri, uri) == 0 && (sub->settled || !settled))
 			return true;
+	}
 	return false;
 }
 
-static void add(struct client *c, struct party *owner, const char *uri)
+static void subscriptions_add(struct client *c, struct party *owner, const char *uri)
 {
 	size_t len = strlen(uri) + 1;
-	struct watch *w = mem_grow(NULL, 1, sizeof(*w) + len);
+	struct subscription *sub = mem_grow(NULL, 1, sizeof(*sub) + len);
 
-	*w = (struct watch){ .owner = owner };
-	memcpy(w->uri, uri, len);
-	ring_add(&c->watches, &w->node);
+	*sub = (struct subscription){ .owner = owner };
+	memcpy(sub->uri, uri, len);
+	ring_add(&c->watches, &sub->node);
 }
 
-static void drop(struct watch *w)
+static void subscriptions_drop(struct subscription *sub)
 {
-	ring_remove(&w->node);
-	free(w);
+	ring_remove(&sub->node);
+	free(sub);
 }
 
 /* Tell the server, if no owner watches the resource any more. */
-static void tell_end(struct client *c, const char *uri)
+static void subscriptions_tell_end(struct client *c, const char *uri)
 {
-	if (c->state != CLIENT_READY || is_watched(c, uri, false))
+	if (c->state != CLIENT_READY || subscriptions_is_watched(c, uri, false))
 		return;
 	if (c->era == ERA_MODERN)
 		listen_changed(c);
@@ -79,9 +82,9 @@ void subscriptions_subscribe(struct client_call *call)
 			   "the server does not offer subscriptions");
 		return;
 	}
-	watched = is_watched(c, call->name, true);
+	watched = subscriptions_is_watched(c, call->name, true);
 	if (!subscriptions_find(c, call->party, call->name))
-		add(c, call->party, call->name);
+		subscriptions_add(c, call->party, call->name);
 	if (watched) {
 		call_later(call, KILLICK_OK, "{}", NULL);
 	} else if (c->era == ERA_MODERN) {
@@ -97,34 +100,36 @@ void subscriptions_subscribe(struct client_call *call)
 void subscriptions_settle(struct client_call *call, int code)
 {
 	struct client *c = call->client;
-	struct watch *w = call->name ? subscriptions_find(c, call->party, call->name) : NULL;
+	struct subscription *sub =
+		call->name ? subscriptions_find(c, call->party, call->name) : NULL;
 
-	if (w && code == KILLICK_OK) {
-		w->settled = true;
-	} else if (w && !w->settled) {
-		drop(w);
+	if (sub && code == KILLICK_OK) {
+		sub->settled = true;
+	} else if (sub && !sub->settled) {
+		subscriptions_drop(sub);
 		/* the server may have accepted a subscription that was given up */
 		if (code == KILLICK_ERR_TIMEOUT || code == KILLICK_ERR_CANCELLED ||
 		    c->era == ERA_MODERN)
-			tell_end(c, call->name);
+			subscriptions_tell_end(c, call->name);
 	}
 }
 
 void subscriptions_unsubscribe(struct client_call *call)
 {
 	struct client *c = call->client;
-	struct watch *w = call->name ? subscriptions_find(c, call->party, call->name) : NULL;
+	struct subscription *sub =
+		call->name ? subscriptions_find(c, call->party, call->name) : NULL;
 
 	if (!(c->can & CAN_SUBSCRIBE) || !call->name) {
 		call_later(call, KILLICK_ERR_PROTOCOL, NULL,
 			   "the server does not offer subscriptions");
 		return;
 	}
-	if (w)
-		drop(w);
-	if (c->era == ERA_MODERN && w)
-		tell_end(c, call->name);
-	if (c->era == ERA_MODERN || is_watched(c, call->name, false))
+	if (sub)
+		subscriptions_drop(sub);
+	if (c->era == ERA_MODERN && sub)
+		subscriptions_tell_end(c, call->name);
+	if (c->era == ERA_MODERN || subscriptions_is_watched(c, call->name, false))
 		call_later(call, KILLICK_OK, "{}", NULL);
 	else
 		call_send(call);
@@ -135,15 +140,15 @@ void subscriptions_forget(struct client *c, struct party *owner)
 	struct ring *next;
 
 	for (struct ring *n = c->watches.next; n != &c->watches; n = next) {
-		struct watch *w = watch_of(n);
+		struct subscription *sub = subscription_of(n);
 		AUTO(mem_drop) char *uri = NULL;
 
 		next = n->next;
-		if (w->owner != owner)
+		if (sub->owner != owner)
 			continue;
-		uri = mem_dup(w->uri);
-		drop(w);
-		tell_end(c, uri);
+		uri = mem_dup(sub->uri);
+		subscriptions_drop(sub);
+		subscriptions_tell_end(c, uri);
 	}
 }
 
@@ -173,8 +178,8 @@ void subscriptions_updated(struct client *c, struct json params)
 
 		next = o->next;
 		for (struct ring *n = c->watches.next; n != &c->watches && !concerned; n = n->next)
-			concerned = watch_of(n)->owner == owner &&
-				    subscriptions_is_part(uri, watch_of(n)->uri);
+			concerned = subscription_of(n)->owner == owner &&
+				    subscriptions_is_part(uri, subscription_of(n)->uri);
 		if (concerned)
 			c->ev->on_note(c->ctx, KILLICK_EVENT_UPDATED, owner->key, params);
 		told |= concerned;
@@ -189,10 +194,10 @@ const char *subscriptions_each(const struct client *c, const struct ring **at)
 	const struct ring *n = *at ? *at : &c->watches;
 
 	while ((n = n->next) != &c->watches) {
-		const char *uri = CONTAINER_OF(n, struct watch, node)->uri;
+		const char *uri = CONTAINER_OF(n, struct subscription, node)->uri;
 		const struct ring *first = c->watches.next;
 
-		while (strcmp(CONTAINER_OF(first, struct watch, node)->uri, uri) != 0)
+		while (strcmp(CONTAINER_OF(first, struct subscription, node)->uri, uri) != 0)
 			first = first->next;
 		*at = n;
 		if (first == n)
@@ -204,5 +209,5 @@ const char *subscriptions_each(const struct client *c, const struct ring **at)
 void subscriptions_done(struct client *c)
 {
 	for (struct ring *n; (n = ring_first(&c->watches)) != NULL;)
-		drop(watch_of(n));
+		subscriptions_drop(subscription_of(n));
 }

@@ -29,7 +29,7 @@
 
 /* Returns the lease that a message belongs to: the owner, or the only lease of the server. NULL:
  * not known. */
-static struct lease *attribute(struct server *sv, struct lease *owner)
+static struct lease *relay_lease_of(struct server *sv, struct lease *owner)
 {
 	if (owner || sv->holders != 1)
 		return owner;
@@ -41,55 +41,56 @@ static struct lease *attribute(struct server *sv, struct lease *owner)
 }
 
 /* Returns the sink of the session; NULL: the session has handlers. */
-static const struct session_sink *sink_of(const struct lease *l)
+static const struct session_sink *relay_sink_of(const struct lease *l)
 {
 	return l->session->sink;
 }
 
-static void put(struct lease *l, const struct killick_event *ev)
+static void relay_put(struct lease *l, const struct killick_event *ev)
 {
 	if (l->replaced)
 		return;
-	if (sink_of(l) && ev->kind == KILLICK_EVENT_STATE)
-		sink_of(l)->on_state(l->session->sink_ctx, l);
+	if (relay_sink_of(l) && ev->kind == KILLICK_EVENT_STATE)
+		relay_sink_of(l)->on_state(l->session->sink_ctx, l);
 	else
 		event_put(l->session, l, ev);
 }
 
-static void put_all(struct server *sv, const struct killick_event *ev)
+static void relay_put_all(struct server *sv, const struct killick_event *ev)
 {
 	EACH_LEASE(r, sv)
-		put(LEASE_OF(r), ev);
+		relay_put(LEASE_OF(r), ev);
 }
 
-static void put_note(struct lease *l, enum killick_event_kind kind, struct json params)
+static void relay_put_note(struct lease *l, enum killick_event_kind kind, struct json params)
 {
 	AUTO(mem_drop) char *uri = NULL;
 	struct killick_event ev = { .kind = kind, .json = params.at, .json_len = params.len };
 
 	if (l->replaced)
 		return;
-	if (sink_of(l)) {
-		sink_of(l)->on_note(l->session->sink_ctx, l, kind, params);
+	if (relay_sink_of(l)) {
+		relay_sink_of(l)->on_note(l->session->sink_ctx, l, kind, params);
 		return;
 	}
 	if (kind == KILLICK_EVENT_UPDATED && json_string(json_get(params, "uri"), &uri)) {
 		ev.text = uri;
 		ev.text_len = strlen(uri);
 	}
-	put(l, &ev);
+	relay_put(l, &ev);
 }
 
 void relay_state(struct server *sv)
 {
-	put_all(sv, &(struct killick_event){ .kind = KILLICK_EVENT_STATE, .state = sv->state });
+	relay_put_all(sv,
+		      &(struct killick_event){ .kind = KILLICK_EVENT_STATE, .state = sv->state });
 }
 
 void relay_warning(void *ctx, const char *text)
 {
-	put_all(ctx, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING,
-					      .text = text,
-					      .text_len = strlen(text) });
+	relay_put_all(ctx, &(struct killick_event){ .kind = KILLICK_EVENT_WARNING,
+						    .text = text,
+						    .text_len = strlen(text) });
 }
 
 void relay_odd(void *ctx, const char *text)
@@ -98,7 +99,7 @@ void relay_odd(void *ctx, const char *text)
 	struct ring *first = ring_first(&sv->leases);
 
 	/* the text may quote a message that belongs to another session */
-	if (first && sink_of(LEASE_OF(first)) && sv->shared)
+	if (first && relay_sink_of(LEASE_OF(first)) && sv->shared)
 		return;
 	relay_warning(sv, text);
 }
@@ -111,26 +112,26 @@ void relay_note(void *ctx, enum killick_event_kind kind, void *owner, struct jso
 	if (kind == KILLICK_EVENT_TOOLS)
 		toolcache_drop(&sv->tools);
 	if (owner || kind == KILLICK_EVENT_LOG || kind == KILLICK_EVENT_UPDATED) {
-		l = attribute(sv, owner);
+		l = relay_lease_of(sv, owner);
 		if (l)
-			put_note(l, kind, params);
+			relay_put_note(l, kind, params);
 		return;
 	}
 	EACH_LEASE(r, sv)
-		put_note(LEASE_OF(r), kind, params);
+		relay_put_note(LEASE_OF(r), kind, params);
 }
 
 void relay_other(void *ctx, void *owner, const char *method, struct json params)
 {
-	struct lease *l = attribute(ctx, owner);
+	struct lease *l = relay_lease_of(ctx, owner);
 
-	if (l && !l->replaced && sink_of(l))
-		sink_of(l)->on_other(l->session->sink_ctx, l, method, params);
+	if (l && !l->replaced && relay_sink_of(l))
+		relay_sink_of(l)->on_other(l->session->sink_ctx, l, method, params);
 }
 
 bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct json params)
 {
-	struct lease *l = attribute(ctx, owner);
+	struct lease *l = relay_lease_of(ctx, owner);
 	struct client_facts facts;
 
 	client_facts(((struct server *)ctx)->client, &facts);
@@ -141,10 +142,10 @@ bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct j
 
 void relay_ask_over(void *ctx, void *owner, uint64_t id)
 {
-	struct lease *l = attribute(ctx, owner);
+	struct lease *l = relay_lease_of(ctx, owner);
 
-	if (l && sink_of(l))
-		sink_of(l)->on_ask_over(l->session->sink_ctx, l, id);
+	if (l && relay_sink_of(l))
+		relay_sink_of(l)->on_ask_over(l->session->sink_ctx, l, id);
 }
 
 /* --- stderr --- */
@@ -168,7 +169,7 @@ void relay_stderr_open(struct server *sv)
 	relay_warning(sv, text);
 }
 
-static bool is_heard(struct server *sv)
+static bool relay_is_heard(struct server *sv)
 {
 	EACH_LEASE(r, sv)
 		if (LEASE_OF(r)->session->handlers.on_event)
@@ -179,17 +180,18 @@ static bool is_heard(struct server *sv)
 static void relay_tell(struct server *sv, const char *text, size_t len)
 {
 	if (len)
-		put_all(sv, &(struct killick_event){
-				    .kind = KILLICK_EVENT_STDERR, .text = text, .text_len = len });
+		relay_put_all(sv, &(struct killick_event){ .kind = KILLICK_EVENT_STDERR,
+							   .text = text,
+							   .text_len = len });
 }
 
-static void tell_part(struct server *sv)
+static void relay_tell_part(struct server *sv)
 {
 	relay_tell(sv, sv->stderr_part.data, sv->stderr_part.len);
 	buf_reset(&sv->stderr_part, 0);
 }
 
-static void tell_lines(struct server *sv, const char *bytes, size_t len)
+static void relay_tell_lines(struct server *sv, const char *bytes, size_t len)
 {
 	const char *last = bytes_last(bytes, '\n', len);
 	size_t whole = last ? (size_t)(last - bytes) + 1 : 0;
@@ -202,11 +204,11 @@ static void tell_lines(struct server *sv, const char *bytes, size_t len)
 			len -= first;
 			whole -= first;
 		}
-		tell_part(sv);
+		relay_tell_part(sv);
 	}
 	relay_tell(sv, bytes, whole);
 	if (buf_add(&sv->stderr_part, bytes + whole, len - whole) < 0) {
-		tell_part(sv);
+		relay_tell_part(sv);
 		relay_tell(sv, bytes + whole, len - whole);
 	}
 }
@@ -223,13 +225,13 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 		(void)fd_write(sv->stderr_fd, bytes, len);
 	if (len && sv->k->watcher)
 		sv->k->watcher->on_stderr(sv->k->watcher_ctx, sv, bytes, len);
-	if (len && is_heard(sv))
-		tell_lines(sv, bytes, len);
+	if (len && relay_is_heard(sv))
+		relay_tell_lines(sv, bytes, len);
 }
 
 void relay_stderr_close(struct server *sv)
 {
-	tell_part(sv);
+	relay_tell_part(sv);
 	buf_done(&sv->stderr_part);
 	own_drop(&sv->stderr_id, &sv->stderr_fd);
 }
