@@ -17,7 +17,17 @@
  * result must have (resultType, ttlMs, cacheScope, serverInfo), the codes of errors in each era.
  * The face also asks the client: in the legacy era by requests; in the modern era by results that
  * ask for input, after which the client sends its request again with the answers.
- * Messages are written byte for byte except the id, the progress token and these members.
+ *
+ * Messages are written byte for byte, except:
+ *  - the id and the progress token, which become those of the client.
+ *  - to a modern client: the members that a modern result must have are added. The error -32002
+ *    becomes -32602, with the uri in its data. The error -32042 becomes a result that asks for
+ *    input, or the error of a missing capability. A notification on a listen stream gets the _meta
+ *    of the stream.
+ *  - an answer of a server that is neither an object nor a valid error becomes an error; null
+ *    becomes an empty result.
+ * The client also changes requests (it adds and removes keys of _meta) and the result of
+ * tasks/list (it removes the tasks of others): see struct client_forward.
  *
  * The era is that of the message: a client may use both. face_era and face_version are those of
  * the first request, and those of initialize from then on.
