@@ -463,7 +463,7 @@ static bool has_foreign_task(const struct client_call *call)
 	const struct client_forward *fw = call->forward;
 
 	if (fw->related.at && handles_find(call->client, HANDLE_TASK, fw->related) != call->party)
-		return true; /* what the server asks for it would reach the other owner */
+		return true; /* a question about this task would reach the other owner */
 	return fw->needs_task && handles_find(call->client, HANDLE_TASK, fw->task) != call->party;
 }
 

@@ -23,9 +23,9 @@ void attach_lease(struct lease *l);
 void attach_start(struct lease *l);
 /* The verdict of the server is known. */
 void attach_decided(struct server *sv);
-/* The server has failed, or its last lease has left: the servers that wait for its verdict do not
- * wait any longer. If the server has failed, each of them starts; else one of them takes its
- * place. */
+/* The server has failed, or its last lease has left: its verdict will not come. If the server
+ * failed, every waiting server starts. Otherwise one waiting server starts, and the others wait for
+ * its verdict. */
 void attach_release(struct server *sv, bool failed);
 
 /* The catalogue entry of the server of the lease; NULL: none. Borrowed: valid until the handler of
