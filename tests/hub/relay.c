@@ -288,6 +288,16 @@ TEST(options_that_a_relay_cannot_have_are_refused, .timeout_ms = 60000)
 	mate_reap();
 }
 
+TEST(an_owner_that_does_not_exist_is_a_usage_error, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	relay_begin();
+	RELAY(&m, NULL, "--rest", "5m", "--owner", "4194304"); /* Linux has no pid this large */
+	EQ(relay_end(&m), 64);
+	mate_reap();
+}
+
 TEST(the_server_of_a_relay_may_speak_either_era, .timeout_ms = 60000)
 {
 	static const char *const ways[] = { "modern", "dual", "probedeath" };

@@ -297,7 +297,6 @@ static int run_relay_start(struct run_relay *r)
 		return status;
 	r->k->watcher = &watcher;
 	r->k->watcher_ctx = r;
-	r->newer.fd = -1;
 	code = r->requests < 0
 		       ? r->requests
 		       : loop_watch(loop, &r->signals, r->requests, POLLER_IN, run_relay_on_signal);
@@ -328,8 +327,7 @@ static void run_relay_stop(struct run_relay *r)
 	loop_timer_stop(loop, &r->turn);
 	loop_timer_stop(loop, &r->quiet);
 	loop_watch_stop(loop, &r->signals);
-	if (r->newer.fd >= 0)
-		loop_watch_stop(loop, &r->newer);
+	loop_watch_stop(loop, &r->newer);
 	if (r->owner.fd >= 0) {
 		int fd = r->owner.fd;
 
@@ -400,7 +398,7 @@ static int run_relay_serve(struct run_relay *r, const char *keeper)
 
 int run_relay(int argc, char **argv)
 {
-	struct run_relay r = { .report_fd = -1 };
+	struct run_relay r = { .report_fd = -1, .signals.fd = -1, .owner.fd = -1, .newer.fd = -1 };
 	AUTO(mem_drop) char *keeper = NULL;
 	struct err e = ERR_INIT;
 	int status = EXIT_USAGE;
