@@ -1,10 +1,13 @@
 /* relay.c - `killick run` with --rest, --restart and --supersede: one server behind a client that
  * does not notice. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +220,75 @@ TEST(a_busy_older_copy_finishes_its_call_first, .timeout_ms = 60000)
 	mate_result(&older, id);
 	EQ(relay_end(&older), 0);
 	EQ(relay_close(&newer), 0);
+	mate_reap();
+}
+
+/* The file in which the newest copy has its pid: its path, valid until the next call. */
+static const char *copy_file(void)
+{
+	static char path[400];
+	const struct dirent *d;
+	char run[96];
+	DIR *dir;
+
+	snprintf(run, sizeof(run), "%s/run", t_audit.dir);
+	dir = opendir(run);
+	OK(dir);
+	path[0] = '\0';
+	while ((d = readdir(dir)))
+		if (strncmp(d->d_name, "copy-", 5) == 0)
+			snprintf(path, sizeof(path), "%s/%s", run, d->d_name);
+	closedir(dir);
+	OK(path[0]);
+	return path;
+}
+
+/* Wait until a process waits for the lock of this file. */
+static void await_lock_waiter(int fd)
+{
+	double end = t_now_ms() + MATE_MS;
+	char line[256], inode[32];
+	bool found = false;
+	struct stat st;
+
+	OK(!fstat(fd, &st));
+	snprintf(inode, sizeof(inode), ":%llu ", (unsigned long long)st.st_ino);
+	while (!found && t_now_ms() < end) {
+		FILE *f = fopen("/proc/locks", "re");
+
+		OK(f);
+		while (fgets(line, sizeof(line), f))
+			found = found || (strstr(line, "-> FLOCK") && strstr(line, inode));
+		fclose(f);
+		if (!found)
+			t_wait_fd(-1, 0, 5);
+	}
+	OK(found);
+}
+
+/* The older copy removes the file while a newer copy waits for the lock of this file. */
+TEST(a_copy_that_gets_the_lock_of_a_removed_file_makes_a_new_file, .timeout_ms = 60000)
+{
+	struct mate older, newer, newest;
+	const char *path;
+	int lock;
+
+	relay_begin();
+	RELAY(&older, NULL, "--supersede");
+	mate_hello(&older, &plain);
+	path = copy_file();
+	lock = open(path, O_RDWR | O_CLOEXEC);
+	OK(lock >= 0 && !flock(lock, LOCK_EX));
+	RELAY(&newer, NULL, "--supersede");
+	await_lock_waiter(lock);
+	OK(!unlink(path));
+	close(lock);
+	mate_hello(&newer, &plain);
+	RELAY(&newest, NULL, "--supersede");
+	mate_hello(&newest, &plain);
+	EQ(relay_end(&newer), 0);
+	EQ(relay_close(&older), 0);
+	EQ(relay_close(&newest), 0);
 	mate_reap();
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -100,21 +101,22 @@ static int supersede_write(int fd, const struct proc_stat *self)
 }
 
 /* With the lock, copies that start at the same time take turns, so that each copy asks the copy
- * before. */
+ * before. While this copy waits for the lock, the older copy may remove the file; a later copy
+ * would not find the removed file, so this copy opens the name again. Without O_CREAT this returns
+ * -ENOENT. */
 static int supersede_open_file(const struct supersede *s, int flags)
 {
-	int fd =
-		openat(s->dir, s->file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
+	for (;;) {
+		AUTO(fd_drop)
+		int fd = openat(s->dir, s->file,
+				O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
+		struct stat st;
 
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX) < 0) {
-		int error = errno;
-
-		close(fd);
-		return -error;
+		if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+			return -errno;
+		if (st.st_nlink > 0)
+			return TAKE_FD(fd);
 	}
-	return fd;
 }
 
 /* SIGUSR1 waits in a descriptor from now on. */
