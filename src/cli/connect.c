@@ -25,6 +25,7 @@
 #define NAMES_MAX 64
 #define ATTACH_MS 30000
 #define RETRY_MS  10000 /* an unused hub may exit just when a client connects */
+#define PAUSE_MS  20    /* between two attempts */
 
 enum { EXIT_CONFIG = 65, BAD_PARAMS = -32602 };
 
@@ -194,6 +195,22 @@ static int connect_status(int error)
 	return error == -EBADMSG ? EXIT_CONFIG : error == -EINVAL ? EXIT_USAGE : EXIT_UNAVAILABLE;
 }
 
+/* Send the request to a hub and wait for the answer. 1; -ECONNRESET: the hub has closed the
+ * connection; -errno. Each error has a sentence. */
+static int connect_try(struct hub_talk *t, const struct buf *request, const struct net_fds *fds,
+		       struct json *out, struct err *e)
+{
+	int r = hub_talk_open(t, true, e);
+
+	if (r == 0)
+		r = hub_talk_send(t, request->data, request->len, fds, e);
+	if (r == -EPIPE)
+		return -ECONNRESET;
+	if (r == 0)
+		r = hub_talk_line(t, ATTACH_MS, out, e);
+	return r == 0 ? err_set(e, -ECONNRESET, "the hub has closed the connection") : r;
+}
+
 /* Send the request to a hub, which may be just ending: then the next hub gets it. 0, or -errno with
  * a sentence. */
 static int connect_attach(const struct connect *c, struct hub_talk *t, const struct net_fds *fds,
@@ -206,15 +223,9 @@ static int connect_attach(const struct connect *c, struct hub_talk *t, const str
 	int r;
 
 	connect_request(c, &request);
-	do {
-		r = hub_talk_open(t, true, e);
-		if (r < 0)
-			return r;
-		if (hub_talk_send(t, request.data, request.len, fds, e) == 0)
-			r = hub_talk_line(t, ATTACH_MS, &line, e);
-	} while (r == 0 && time_now_us() < until_us);
-	if (r == 0)
-		return err_set(e, -ECONNRESET, "the hub has closed the connection");
+	while ((r = connect_try(t, &request, fds, &line, e)) == -ECONNRESET &&
+	       time_now_us() < until_us)
+		time_sleep_ms(PAUSE_MS);
 	if (r < 0)
 		return r;
 	if (json_check(line.at, line.len, 0, &all, &fault) < 0)

@@ -486,6 +486,50 @@ TEST(connect_refuses_a_config_whose_servers_all_have_errors)
 	mate_hub_stop();
 }
 
+/* --- a socket that is not served as expected --- */
+
+/* Listen in place of a hub. */
+static int listen_as_hub(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	mate_room();
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", mate_hub_socket());
+	OK(fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof(at)) && !listen(fd, 64));
+	return fd;
+}
+
+static int accept_as_hub(int listener)
+{
+	int fd;
+
+	OK(t_wait_fd(listener, POLLIN, MATE_MS));
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	OK(fd >= 0);
+	return fd;
+}
+
+TEST(connect_waits_between_two_attempts, .timeout_ms = 60000)
+{
+	struct mate_spec spec = { .config = MATE_CONFIG("mcp.json", { "a", "good", NULL, NULL }) };
+	int listener = listen_as_hub();
+	struct mate m;
+
+	mate_open(&m, &spec);
+	for (int i = 0; i < 5; i++) {
+		int fd = accept_as_hub(listener);
+		double before_ms = t_now_ms();
+
+		close(fd);
+		OK(t_wait_fd(listener, POLLIN, MATE_MS));
+		OK(t_now_ms() - before_ms >= 19); /* 20 ms, rounded */
+	}
+	mate_kill(&m);
+	close(listener);
+	mate_reap();
+}
+
 /* --- descriptors --- */
 
 /* stdin and stdout are files: everything is read, everything is answered. */
