@@ -10,19 +10,21 @@
 #include "base/emit.h"
 #include "cli.h"
 #include "hub_place.h"
-#include "os/await.h"
 #include "os/dirs.h"
 #include "os/env.h"
 #include "os/fd.h"
 #include "os/interrupt.h"
 #include "os/pipe.h"
+#include "os/poller.h"
 #include "os/process.h"
 #include "os/spawn.h"
 #include "os/time.h"
 
 #define START_MS  10000  /* for a hub to listen */
+#define STEP_MS   20     /* the longest pause between two attempts */
 #define AGAIN_MS  2000   /* between two attempts to start a hub */
 #define ANSWER_MS 120000 /* the end of many servers takes time */
+#define SEND_MS   30000  /* for a hub to read a request */
 #define PIECE     4096
 
 /* --- starting a hub --- */
@@ -87,7 +89,7 @@ int hub_talk_open(struct hub_talk *t, bool start, struct err *e)
 			started_us = now_us;
 		}
 		time_sleep_ms(step_ms);
-		step_ms = step_ms < 20 ? step_ms * 2 : 20;
+		step_ms = step_ms < STEP_MS ? step_ms * 2 : STEP_MS;
 	}
 }
 
@@ -106,11 +108,27 @@ static bool hub_talk_is_orphan(const struct hub_talk *t)
 
 /* --- messages --- */
 
+/* Wait until the hub has read something, the parent has ended, or the time is over. */
+static void hub_talk_await_room(const struct hub_talk *t, int wait_ms)
+{
+	AUTO(fd_drop) int poller = poller_open();
+	struct poller_event event;
+
+	if (poller < 0 || poller_add(poller, t->fd, POLLER_OUT, 0) < 0) {
+		time_sleep_ms(STEP_MS);
+		return;
+	}
+	if (t->parent_fd >= 0)
+		poller_add(poller, t->parent_fd, POLLER_IN, 0);
+	poller_wait(poller, &event, 1, wait_ms);
+}
+
 int hub_talk_send(struct hub_talk *t, const char *text, size_t len, const struct net_fds *fds,
 		  struct err *e)
 {
 	AUTO(buf_done) struct buf line = BUF_INIT(BUF_ANY_SIZE);
 	struct net_fds left = { .count = 0 };
+	int64_t until_us = time_now_us() + SEND_MS * 1000;
 	size_t at = 0;
 
 	buf_add(&line, text, len);
@@ -124,7 +142,13 @@ int hub_talk_send(struct hub_talk *t, const char *text, size_t len, const struct
 			at += (size_t)n;
 			left.count = 0;
 		} else if (n == -EAGAIN) {
-			await_writable(t->fd);
+			int64_t left_us = until_us - time_now_us();
+
+			if (hub_talk_is_orphan(t))
+				return err_set(e, -ESRCH, "the client has ended");
+			if (left_us <= 0)
+				return err_set(e, -ETIMEDOUT, "the hub does not read the request");
+			hub_talk_await_room(t, (int)(left_us / 1000) + 1);
 		} else if (n != -EINTR) {
 			return err_set(e, (int)n, "cannot write to the hub: %s", strerror((int)-n));
 		}

@@ -25,14 +25,16 @@ struct hub_talk {
 		.fd = -1, .in = BUF_INIT(128u << 20), .parent_fd = -1                              \
 	}
 
-/* From now on hub_talk_line returns -ESRCH when the parent process has ended. End of file is not
- * enough, because other processes may hold the pipes of the parent open. */
+/* From now on hub_talk_send and hub_talk_line return -ESRCH when the parent process has ended. End
+ * of file is not enough, because other processes may hold the pipes of the parent open. */
 void hub_talk_follow_parent(struct hub_talk *t);
 
 /* Connect to the hub. start: start a hub if none runs, and wait for its socket. 0; -ENOENT: no hub
  * runs; -errno with a sentence. */
 int hub_talk_open(struct hub_talk *t, bool start, struct err *e);
-/* Send a request, and descriptors with it. The text is one line without its newline. */
+/* Send a request, and descriptors with it. The text is one line without its newline. 0; -ETIMEDOUT:
+ * the hub does not read; -EPIPE: the hub has closed the connection; -ESRCH; -errno with a sentence.
+ */
 int hub_talk_send(struct hub_talk *t, const char *text, size_t len, const struct net_fds *fds,
 		  struct err *e);
 /* The next line, which is valid until the next call. timeout_ms -1: none. 1; 0: the hub has closed

@@ -510,6 +510,52 @@ static int accept_as_hub(int listener)
 	return fd;
 }
 
+/* Set variables that together are longer than the buffer of a socket. */
+static void make_environment_long(void)
+{
+	static char value[100001];
+	char name[32];
+
+	memset(value, 'x', sizeof(value) - 1);
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "LONG_VARIABLE_%d", i);
+		setenv(name, value, 1);
+	}
+}
+
+TEST(connect_ends_with_its_client_while_the_hub_does_not_read, .timeout_ms = 60000)
+{
+	const char *config = MATE_CONFIG("mcp.json", { "a", "good", NULL, NULL });
+	const char *client[] = { "/bin/sh",
+				 "-c",
+				 "exec 3<&0; \"$0\" connect --config \"$1\" <&3 & echo $!; wait",
+				 t_program("KILLICK", "build/killick"),
+				 config,
+				 NULL };
+	int listener = listen_as_hub(), fd;
+	struct span line;
+	struct mate m;
+	pid_t pid;
+
+	make_environment_long();
+	mate_open_program(&m, client);
+	while (!mate_line(&m, &line)) {
+		OK(t_wait_fd(m.out, POLLIN, MATE_MS));
+		OK(mate_read(&m));
+	}
+	pid = (pid_t)scan_long(line, -1);
+	OK(pid > 0);
+	fd = accept_as_hub(listener);
+	OK(t_wait_fd(fd, POLLIN, MATE_MS)); /* connect has begun to write */
+	kill(m.pid, SIGKILL);
+	OK(t_wait_child(m.pid, MATE_MS) >= 0);
+	OK(t_wait_child(pid, MATE_MS) >= 0); /* a child of this process, which is the subreaper */
+	mate_done(&m);
+	close(fd);
+	close(listener);
+	mate_reap();
+}
+
 TEST(connect_waits_between_two_attempts, .timeout_ms = 60000)
 {
 	struct mate_spec spec = { .config = MATE_CONFIG("mcp.json", { "a", "good", NULL, NULL }) };
