@@ -134,7 +134,7 @@ void hub_place_leave(void)
 	 * session: enter the group of the session's leader first */
 	setpgid(0, getsid(0));
 	setsid();
+	umask(077);
 	if (chdir("/") < 0)
 		return; /* the directory of the client stays in use */
-	umask(077);
 }
