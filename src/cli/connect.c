@@ -179,7 +179,7 @@ static void connect_request(const struct connect *c, struct buf *out)
 static int connect_refused(struct json error, struct err *e)
 {
 	struct json reason = json_find(error, "data.reason");
-	char text[sizeof(e->text)];
+	char text[sizeof(e->text)] = "";
 	int64_t code = 0;
 
 	json_string_into(json_get(error, "message"), text, sizeof(text));
@@ -240,7 +240,7 @@ static int connect_wait(struct hub_talk *t)
 	struct json_fault fault;
 	struct json line, all, params;
 	struct err e = ERR_INIT;
-	char why[200];
+	char why[200] = "";
 	bool asked = false;
 	int r;
 

@@ -211,7 +211,7 @@ int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, str
 	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
 	struct json_fault fault;
 	struct json line = JSON_NONE, all, error;
-	char text[sizeof(e->text)];
+	char text[sizeof(e->text)] = "";
 	int r;
 
 	buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method,

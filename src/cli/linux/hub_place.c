@@ -63,7 +63,9 @@ static int hub_place_call(const char *path, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot connect to %s: %s", path, strerror(-r));
 	/* the environment of this process is sent: only to our own user, or to root */
-	if (!net_peer(fd, &who) || !who.ours)
+	if (!net_peer(fd, &who))
+		return err_set(e, -EACCES, "cannot find the owner of %s", path);
+	if (!who.ours)
 		return err_set(e, -EACCES, "%s belongs to another user (uid %lu)", path, who.uid);
 	return TAKE_FD(fd);
 }
