@@ -143,7 +143,7 @@ class HubLink(asyncio.Protocol):
                                                       error.get("data")))
 
     def _take_late(self, method: str, message: Dict[str, Any]) -> None:
-        """Nobody knows the session of a session.create whose caller has left: end the session."""
+        """The caller of this session.create timed out and has no session id: end the session."""
         result = message.get("result")
         if method == "session.create" and isinstance(result, dict) and "session" in result:
             self._last_id += 1

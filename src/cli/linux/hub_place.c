@@ -13,8 +13,9 @@
 #include "base/auto.h"
 #include "keeper/linux/record.h"
 
-#define TAKE_MS                                                                                    \
-	5000 /* a hub that ends has closed its sockets, and proves that its servers are gone */
+/* Time for an ending hub to release the lock: it has closed its socket and waits for its servers.
+ */
+#define TAKE_MS 5000
 #define STEP_MS 10
 
 static int hub_place_name(const char *dir, char out[NET_PATH_MAX], struct err *e)

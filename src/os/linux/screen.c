@@ -16,7 +16,8 @@
 /* the second page, and no cursor */
 #define SCREEN_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
 #define SCREEN_LEAVE "\033[0m\033[?25h\033[?1049l"
-/* terminals that know these two show what is between them at once; others ignore them */
+/* Synchronized output (mode 2026): the terminal draws the bytes between BEGIN and SHOW in one step.
+ * Other terminals ignore both. */
 #define SCREEN_BEGIN "\033[?2026h"
 #define SCREEN_SHOW  "\033[?2026l"
 
