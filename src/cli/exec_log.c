@@ -102,7 +102,7 @@ void exec_log_bytes(struct exec_log *l, const char *bytes, size_t len)
 
 void exec_log_close(struct exec_log *l)
 {
-	int64_t until_us = time_now_us() + 1000000;
+	int64_t until_us = time_now_us() + LOG_END_US;
 	bool stuck = false;
 
 	mutex_lock(&l->lock);
