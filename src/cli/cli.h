@@ -13,6 +13,8 @@
 #include "keeper/exits.h"
 #include "keeper/option.h"
 
+enum { EXIT_CONFIG = 65 }; /* beside those of keeper/exits.h: the config is refused */
+
 int verb_ps(int argc, char **argv);
 int verb_top(int argc, char **argv);
 int verb_reap(int argc, char **argv);

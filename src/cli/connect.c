@@ -27,7 +27,7 @@
 #define RETRY_MS  10000 /* an unused hub may exit just when a client connects */
 #define PAUSE_MS  20    /* between two attempts */
 
-enum { EXIT_CONFIG = 65, BAD_PARAMS = -32602 };
+enum { BAD_PARAMS = -32602 };
 
 const char connect_help[] =
 	"usage: killick connect [--config FILE] [--server NAME]... [--session TAG]\n"

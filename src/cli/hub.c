@@ -24,8 +24,6 @@
 
 #define VERB "hub"
 
-enum { EXIT_CONFIG = 65 };
-
 const char hub_help[] =
 	"usage: killick hub [options]\n"
 	"       killick hub status|stop|reload|sessions|servers [--json]\n"

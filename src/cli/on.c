@@ -12,8 +12,6 @@
 #include "os/env.h"
 #include "os/spawn.h"
 
-enum { EXIT_CONFIG = 65 };
-
 /* List the names in the config, for a user who mistyped a name. */
 static void say_unknown(const char *verb, const struct config *c, const char *file,
 			const char *name)

@@ -22,7 +22,7 @@
 #include "bar.h"
 #include "cli.h"
 
-enum { EXIT_REFUSED = 1, EXIT_CONFIG = 65 };
+enum { EXIT_REFUSED = 1 };
 
 /* The options that every client verb has, and their part of the help. */
 #define TALK_USAGE "[OPTION]... [-- CMD [ARG]...]"
