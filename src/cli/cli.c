@@ -38,7 +38,7 @@ void cli_wrap(FILE *to, const char *text, size_t width)
 
 static void cli_put(const char *text)
 {
-	size_t width = cli_error_width();
+	size_t width = console_columns(FILE_STDERR); /* 0: not a terminal */
 
 	if (width)
 		cli_wrap(stderr, text, width);
@@ -190,11 +190,6 @@ bool cli_has_colour(void)
 size_t cli_width(void)
 {
 	return console_columns(FILE_STDOUT);
-}
-
-size_t cli_error_width(void)
-{
-	return console_columns(FILE_STDERR);
 }
 
 size_t cli_height(void)

@@ -105,6 +105,5 @@ void cli_start(void);
 
 bool cli_is_tty(void); /* is stdout a terminal? */
 bool cli_has_colour(void);
-size_t cli_error_width(void); /* like cli_width, for stderr */
-size_t cli_width(void);       /* columns of the terminal; 0: stdout is not a terminal, no limit */
-size_t cli_height(void);      /* lines of the terminal; 24 when unknown */
+size_t cli_width(void);  /* columns of the terminal; 0: stdout is not a terminal, no limit */
+size_t cli_height(void); /* lines of the terminal; 24 when unknown */

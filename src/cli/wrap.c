@@ -64,6 +64,11 @@ const char unwrap_help[] =
 	"of your MCP clients. Files that were not changed since are restored to the byte.\n"
 	"\n" WRAP_OPTIONS WRAP_EXITS;
 
+struct wrap_killick {
+	const char *name; /* "killick", if PATH has it; else NULL */
+	char absolute[4200];
+};
+
 struct wrap {
 	const char *verb;
 	enum action action;
@@ -101,7 +106,9 @@ void wrap_files_done(struct wrap_files *f)
 	f->count = 0;
 }
 
-bool wrap_find_killick(const char *verb, struct wrap_killick *out)
+/* Find killick: in PATH, or in this installation. The directories that npx and npm put into PATH
+ * while they run are skipped, because clients do not have them. False: an error was printed. */
+static bool wrap_find_killick(const char *verb, struct wrap_killick *out)
 {
 	char found[PATH_MAX + 32], real[PATH_MAX];
 

@@ -20,16 +20,6 @@ struct wrap_files {
 void wrap_files_open(struct wrap_files *f, char *const *paths, size_t count, const char *only);
 void wrap_files_done(struct wrap_files *f);
 
-/* Find killick: in PATH, or in this installation. The directories that npx and npm put into PATH
- * while they run are skipped, because clients do not have them. False: an error was printed. */
-struct wrap_killick {
-	const char *name; /* "killick", if PATH has it; else NULL */
-	char absolute[4200];
-};
-bool wrap_find_killick(const char *verb, struct wrap_killick *out);
-
-/* Returns one or two words for the state of a server, before the plan is carried out. */
-const char *wrap_state(const struct configfile *c, size_t i, enum action action);
 /* Write a path with ~ for the home directory, cleaned. */
 void wrap_show_path(const char *path, char *out, size_t size);
 /* Print the table of all servers, and below it why some servers are left alone. */

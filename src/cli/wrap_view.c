@@ -9,7 +9,8 @@
 #include "show.h"
 #include "wrap.h"
 
-const char *wrap_state(const struct configfile *c, size_t i, enum action action)
+/* Returns one or two words for the state of a server, before the plan is carried out. */
+static const char *wrap_state(const struct configfile *c, size_t i, enum action action)
 {
 	const struct entry *e = &c->entries.list[i];
 
