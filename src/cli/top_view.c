@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { NAME_MIN = 14, NAME_MAX = 32, REASON_MIN = 24, MARK = 2 };
+enum { TOP_NAME_MIN = 14, TOP_NAME_MAX = 32, REASON_MIN = 24, MARK = 2 };
 
 #define BOLD   "1"
 #define DIM    "2"
@@ -41,7 +41,8 @@ const char *top_view_age(long long ms, char out[24])
 	return out;
 }
 
-const char *top_view_size(long long bytes, char out[16])
+/* "512K", "120M"; "-": nothing, or not known. */
+static const char *top_view_size(long long bytes, char out[16])
 {
 	if (bytes <= 0)
 		snprintf(out, 16, "-");
@@ -101,15 +102,15 @@ static struct top_layout top_view_layout(size_t width, enum top_sort sort)
 
 	for (int c = STATE; c <= LEVEL; c++)
 		l.shown[c] = true;
-	for (unsigned keep = 1; keep < 9 && top_view_used(&l) + NAME_MIN > width; keep++)
+	for (unsigned keep = 1; keep < 9 && top_view_used(&l) + TOP_NAME_MIN > width; keep++)
 		for (int c = STATE; c <= LEVEL; c++)
 			if (top_columns[c].keep == keep && !(c == CALLS && sort == TOP_BY_CALLS))
 				l.shown[c] = false;
 	l.name = top_view_used(&l) < width ? width - top_view_used(&l) : 1;
-	if (l.name > NAME_MAX + 2 + REASON_MIN)
-		l.reason = l.name - NAME_MAX - 2;
-	if (l.name > NAME_MAX)
-		l.name = NAME_MAX;
+	if (l.name > TOP_NAME_MAX + 2 + REASON_MIN)
+		l.reason = l.name - TOP_NAME_MAX - 2;
+	if (l.name > TOP_NAME_MAX)
+		l.name = TOP_NAME_MAX;
 	return l;
 }
 
@@ -260,9 +261,9 @@ static void top_view_sessions(const struct top_model *m, struct top_lines *out)
 
 	if (!m->session_count)
 		return;
-	client = out->width > used + NAME_MIN ? out->width - used : NAME_MIN;
-	if (client > NAME_MAX)
-		client = NAME_MAX;
+	client = out->width > used + TOP_NAME_MIN ? out->width - used : TOP_NAME_MIN;
+	if (client > TOP_NAME_MAX)
+		client = TOP_NAME_MAX;
 	top_lines_end(out);
 	top_lines_space(out, MARK);
 	top_lines_cell(out, DIM, "SESSION", 7, false);

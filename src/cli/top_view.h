@@ -24,5 +24,3 @@ void top_detail(const struct top_server *s, struct top_lines *out);
 const char *top_view_time(double ms, char out[24]);
 /* "3s", "12m", "3h12m"; "-": not known. */
 const char *top_view_age(long long ms, char out[24]);
-/* "512K", "120M"; "-": nothing, or not known. */
-const char *top_view_size(long long bytes, char out[16]);
