@@ -111,6 +111,7 @@ static void desk_begin(struct desk *d)
 		.sink = &desk_sink,
 		.sink_ctx = d,
 		.lazy = true,
+		.modern = d->face && face_era(d->face) == ERA_MODERN,
 	};
 	struct job *j;
 

@@ -1,8 +1,10 @@
 /* desk_asks.c - requests of servers to the client: sampling, elicitation, roots.
  *
  * A modern client can be asked only in the answer to a request that the server works on. If the
- * client has no such request, the server gets a decline. A legacy client can be asked at any time;
- * for this client the request only decides whether a cancellation withdraws the question, too.
+ * client has no such request, or several, the server gets a decline; after its first question a
+ * legacy server gets one request of a modern client at a time (session/gate.h). A legacy client can
+ * be asked at any time; for this client the request only decides whether a cancellation withdraws
+ * the question, too.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -79,25 +81,21 @@ static bool desk_ask_may_concern(const struct errand *e, const struct lease *l)
 	       (e->kind == FACE_CALL || e->kind == FACE_PROMPT || e->kind == FACE_READ);
 }
 
-/* The request of the client that the question belongs to. A modern client: the oldest open request
- * that the server works on; NULL: none. A legacy client: NULL also if the question belongs to a
- * task, or if the server works on several requests, because the cancellation of one of them must
- * not withdraw the question of another. */
+/* The request of the client that the question belongs to; NULL: none, or the server works on
+ * several requests, and the end of one of them must not end the question of another. For a legacy
+ * client also NULL if the question belongs to a task. */
 static struct face_request *desk_ask_request(const struct desk *d, const struct lease *l,
 					     struct json params)
 {
-	bool modern = face_era(d->face) == ERA_MODERN;
 	struct face_request *found = NULL;
 
-	if (!modern && tasks_related(params).at)
+	if (face_era(d->face) == ERA_LEGACY && tasks_related(params).at)
 		return NULL;
 	RING_EACH(r, &d->errands) {
 		const struct errand *e = CONTAINER_OF(r, struct errand, in_desk);
 
 		if (!desk_ask_may_concern(e, l))
 			continue;
-		if (modern)
-			return e->rq;
 		if (found)
 			return NULL;
 		found = e->rq;
@@ -183,8 +181,13 @@ void asks_drop(struct desk *d, const struct backend *b)
 {
 	RING_EACH(r, &d->asks) {
 		struct desk_ask *a = CONTAINER_OF(r, struct desk_ask, in_desk);
+		struct client *c = d->session ? desk_ask_client(a) : NULL;
+		uint64_t number = a->number;
 
-		if (!b || a->backend == b)
-			desk_ask_drop(a);
+		if (b && a->backend != b)
+			continue;
+		desk_ask_drop(a);
+		if (c)
+			client_decline(c, number, "the session was closed");
 	}
 }

@@ -218,6 +218,8 @@ struct watch { /* a subscription of the client */
 	struct backend *backend;
 	char uri[];
 };
+/* The server has refused the subscription. */
+void watch_forget(struct desk *d, const char *uri);
 /* Subscribe again, at the new servers, where a refresh has replaced the server. */
 void watches_renew(struct desk *d);
 /* Forget the subscriptions to this server; NULL: to all servers. */

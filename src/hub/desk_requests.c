@@ -277,7 +277,12 @@ static void errand_on_op(struct forward *f, const struct forward_done *done)
 {
 	struct errand *e = CONTAINER_OF(f, struct errand, f);
 
+	AUTO(mem_drop) char *uri = NULL;
+
 	f->lease = NULL;
+	if (e->kind == FACE_SUBSCRIBE && done->code == KILLICK_ERR_ANSWER &&
+	    json_string(errand_name(e), &uri))
+		watch_forget(e->desk, uri); /* refused: it does not count for the limit */
 	if (done->code == KILLICK_OK)
 		errand_answer_result(e, (struct json){ "{}", 2 });
 	else

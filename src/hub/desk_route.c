@@ -60,6 +60,14 @@ static bool watch_set(struct desk *d, struct backend *b, const char *uri, bool o
 	return true;
 }
 
+void watch_forget(struct desk *d, const char *uri)
+{
+	struct watch *w = watch_find(d, uri);
+
+	if (w)
+		watch_free(d, w);
+}
+
 void watches_drop(struct desk *d, const struct backend *b)
 {
 	RING_EACH(r, &d->watches) {
@@ -196,6 +204,8 @@ static void route_send_resource(struct errand *e, struct lease *l, const char *u
 			    FACE_WATCHES_MAX);
 		return;
 	}
+	if (e->rq)
+		face_keep(e->rq); /* the uri is needed if the server refuses */
 	errand_send_op(e, l, e->kind == FACE_SUBSCRIBE ? KILLICK_SUBSCRIBE : KILLICK_UNSUBSCRIBE,
 		       uri);
 }

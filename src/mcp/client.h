@@ -209,6 +209,8 @@ void client_facts(const struct client *c, struct client_facts *out);
 unsigned client_in_flight(const struct client *c, const void *owner); /* owner NULL: all */
 /* Has an owner a task in the server, which it may ask for later? */
 bool client_has_tasks(const struct client *c);
+/* Does a request of the server wait for an answer? */
+bool client_has_asks(const struct client *c);
 
 /* Begin a request. Before on_ready the request waits for the handshake. */
 void client_call(struct client *c, struct client_call *call);

@@ -23,7 +23,7 @@ struct handle {
 	struct ring in_order;
 	enum handle_kind kind;
 	struct party *owner;
-	int64_t until_us; /* of a task: when the server may forget it */
+	int64_t until_us; /* when the server may forget the task; INT64_MAX: never, or no task */
 	struct json data; /* behind the id; JSON_NONE: none */
 	char id[];
 };
@@ -92,8 +92,11 @@ static void handles_put(struct client *c, struct handle like, const char *text, 
 			c->handles.seed = 0; /* early at boot: the table may be slow */
 		c->handles.seed |= 1;
 	}
-	if (handles_get(c, like.kind, text))
+	h = handles_get(c, like.kind, text);
+	if (h && h->until_us > loop_now_us())
 		return; /* the server uses one id twice: the first owner keeps the id */
+	if (h)
+		handles_drop(c, h); /* of a task that the server may have forgotten */
 	if (c->handles.table.count >= HANDLES_MAX)
 		handles_evict(c, like.owner);
 	h = mem_grow(NULL, 1, sizeof(*h) + len + data.len);
@@ -110,7 +113,9 @@ void handles_add(struct client *c, enum handle_kind kind, struct json id, struct
 	AUTO(mem_drop) char *text = NULL;
 
 	if (owner && id.len <= HANDLE_ID_MAX && json_string(id, &text))
-		handles_put(c, (struct handle){ .kind = kind, .owner = owner }, text, JSON_NONE);
+		handles_put(c,
+			    (struct handle){ .kind = kind, .owner = owner, .until_us = INT64_MAX },
+			    text, JSON_NONE);
 }
 
 void handles_add_task(struct client *c, struct json id, int64_t ttl_ms, struct party *owner)
@@ -141,7 +146,10 @@ void handles_add_progress(struct client *c, uint64_t number, struct json token, 
 	if (!owner || token.len > HANDLE_ID_MAX)
 		return;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-	handles_put(c, (struct handle){ .kind = HANDLE_PROGRESS, .owner = owner }, text, token);
+	handles_put(
+		c,
+		(struct handle){ .kind = HANDLE_PROGRESS, .owner = owner, .until_us = INT64_MAX },
+		text, token);
 }
 
 struct json handles_progress(const struct client *c, uint64_t number, struct party **out_owner)

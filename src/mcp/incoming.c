@@ -4,7 +4,8 @@
  * message and a legacy server's request usually name no request: they belong to an owner if only
  * this owner has requests in the server. Requests that were given up count for a while, because the
  * server may still work on them. A request that may belong to an owner that has left is declined
- * here. A message that may belong to several owners has the owner NULL.
+ * here; so is a request that comes while no owner has a request in the server, once an owner has
+ * left. A message that may belong to several owners has the owner NULL.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -61,6 +62,8 @@ static enum who who_is(struct client *c, struct party **out)
 		who_is_late(c, &c->rpc.late[i], since, &seen);
 	for (size_t i = 0; i < RPC_DROPPED; i++)
 		who_is_late(c, &c->rpc.dropped[i], since, &seen);
+	/* a timer of the server may work for an owner that has left, for any time */
+	seen.gone |= !seen.one && c->forwards && c->left;
 	*out = seen.several || seen.gone ? NULL : seen.one;
 	return seen.gone ? WHO_GONE : seen.several ? WHO_SEVERAL : seen.one ? WHO_ONE : WHO_NOBODY;
 }
@@ -210,11 +213,11 @@ static void incoming_on_log(void *ctx, const struct reply *r, struct json params
 	enum who who;
 
 	(void)r;
-	if (c->spec->logs == CLIENT_LOGS_ALL) {
+	who = who_sent(c, params, false, &one);
+	if (c->spec->logs == CLIENT_LOGS_ALL && who != WHO_ONE) {
 		log_to_all(c, level, params);
 		return;
 	}
-	who = who_sent(c, params, false, &one);
 	if (who == WHO_NOBODY && c->spec->logs == CLIENT_LOGS_OWN && only_party(c)) {
 		who = WHO_ONE;
 		one = only_party(c);
@@ -499,6 +502,11 @@ const struct rpc_role incoming_role = {
 	.admit = incoming_admit,
 	.on_odd = odd_on_rpc,
 };
+
+bool client_has_asks(const struct client *c)
+{
+	return c->ask_count > 0;
+}
 
 /* --- answers --- */
 

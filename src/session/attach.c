@@ -41,7 +41,8 @@ static struct attach_wish attach_wish_of(const struct lease *l)
 static bool attach_is(const struct server *sv, const struct attach_wish *w, unsigned declared)
 {
 	return sv->hub == w->hub && sv->word == w->cs->share && sv->era == w->cs->era &&
-	       sv->answers == declared && strcmp(sv->fingerprint, w->cs->fingerprint) == 0 &&
+	       server_has_policy(sv, w->cs) && sv->answers == declared &&
+	       strcmp(sv->fingerprint, w->cs->fingerprint) == 0 &&
 	       sv->program.device == w->program.device && sv->program.inode == w->program.inode;
 }
 
@@ -286,7 +287,9 @@ static struct share_key attach_key(const struct server *sv)
 	return (struct share_key){ .recipe = &sv->recipe,
 				   .era = sv->era,
 				   .features = sv->answers,
-				   .program = sv->program };
+				   .program = sv->program,
+				   .stateful = sv->stateful,
+				   .logs_all = sv->logs_all };
 }
 
 static bool attach_has_command_of(const struct server *a, const struct server *b)

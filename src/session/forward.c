@@ -16,6 +16,7 @@
 #include "session/survey.h"
 
 #define LONGEST_MS (INT64_C(10) * 365 * 24 * 3600 * 1000) /* a longer timeout means no limit */
+#define KEPT_MAX   (64u << 20) /* bytes of the requests of one lease that wait */
 
 /* --- the end --- */
 
@@ -30,6 +31,8 @@ static void forward_stop_waiting(struct forward *f)
 
 static void forward_release(struct forward *f)
 {
+	f->lease->kept -= f->kept;
+	f->kept = 0;
 	client_forward_done(&f->fw);
 	free(f->op_name);
 	f->op_name = NULL;
@@ -272,13 +275,23 @@ static void forward_on_deadline(struct loop_timer *t)
 	forward_fail(f, KILLICK_ERR_TIMEOUT, text);
 }
 
+/* Is there room for a copy of the request? One client must not take the memory of the hub. */
+static bool forward_may_keep(const struct forward *f)
+{
+	return f->is_op || f->kept || f->lease->kept + f->fw.m.whole.len <= KEPT_MAX;
+}
+
 /* The texts of the request belong to the caller of forward_begin: copy them. The deadline runs. */
 static void forward_keep(struct forward *f, const char *op_name)
 {
-	if (!f->is_op)
+	if (f->is_op) {
+		if (op_name != f->op_name)
+			f->op_name = mem_dup(op_name);
+	} else if (!f->kept) {
 		client_forward_keep(&f->fw);
-	else if (op_name != f->op_name)
-		f->op_name = mem_dup(op_name);
+		f->kept = f->fw.m.whole.len;
+		f->lease->kept += f->kept;
+	}
 	if (!f->began_us)
 		f->began_us = loop_read_clock(f->loop);
 	if (f->limit_ms >= 0 && !f->timer.slot)
@@ -317,7 +330,7 @@ static bool forward_pass(struct forward *f, const char *op_name)
 	f->entry = (struct gate_entry){ .lease = f->lease,
 					.go = forward_go,
 					.fail = forward_fail_entry };
-	if (!gate_wait(&f->entry))
+	if (!forward_may_keep(f) || !gate_wait(&f->entry))
 		return false;
 	forward_keep(f, op_name);
 	f->state = FORWARD_QUEUED;
@@ -327,9 +340,9 @@ static bool forward_pass(struct forward *f, const char *op_name)
 static void forward_say_full(const struct forward *f, char *text, size_t size)
 {
 	snprintf(text, size,
-		 "server '%s': %d requests of this session wait already, which is the limit; wait "
-		 "for answers before you send more",
-		 lease_name(f->lease), GATE_QUEUE_MAX);
+		 "server '%s': %d requests or %u MiB of this session wait already, which is the "
+		 "limit; wait for answers before you send more",
+		 lease_name(f->lease), GATE_QUEUE_MAX, KEPT_MAX >> 20);
 }
 
 static void forward_unpark(struct parked *p)
@@ -404,9 +417,9 @@ static void forward_start(struct forward *f, const char *tool, const char *op_na
 	if (f->is_op && forward_answer_from_cache(f))
 		return;
 	lease_count(l, 1);
-	if (!server_has_client(l->server)) {
+	if (!server_has_client(l->server) && forward_may_keep(f)) {
 		forward_park(f, op_name);
-	} else if (!forward_pass(f, op_name)) {
+	} else if (!server_has_client(l->server) || !forward_pass(f, op_name)) {
 		lease_count(l, -1);
 		forward_say_full(f, text, sizeof(text));
 		forward_refuse(f, KILLICK_ERR_BUSY, text);

@@ -68,6 +68,7 @@ struct forward {
 	struct loop_timer timer; /* of a forward that waits, or whose outcome is known */
 	int64_t limit_ms;        /* -1: none */
 	int64_t began_us;
+	size_t kept;    /* bytes that are counted in lease.kept */
 	uint64_t drops; /* of the server's toolcache, when the list was requested */
 	int code;       /* FORWARD_LATER: the outcome */
 	enum client_era from;

@@ -9,6 +9,7 @@
 #include "session/pool.h"
 #include "session/runtime.h"
 #include "session/server.h"
+#include "session/session.h"
 
 /* --- servers that ask --- */
 
@@ -51,7 +52,9 @@ static unsigned gate_limit(const struct server *sv)
 
 static bool gate_has_room(const struct lease *l)
 {
-	return l->gate.in_flight < GATE_LEASE_MAX &&
+	bool one = l->server->gate.asks && l->session->modern;
+
+	return l->gate.in_flight < (one ? 1 : GATE_LEASE_MAX) &&
 	       l->server->gate.in_flight < gate_limit(l->server);
 }
 

@@ -6,7 +6,9 @@
  *
  * Turns. A request of a legacy server (sampling, elicitation) names no call. After the first such
  * request, a server that several sessions share gets one forward at a time, so that the next
- * request belongs to a known session. The runtime remembers such servers by their fingerprint.
+ * request belongs to a known session. A session whose client is of the modern era has one forward
+ * at a time there, because the client gets a question in the answer to the call that caused it. The
+ * runtime remembers such servers by their fingerprint.
  *
  * As long as nothing waits, a forward costs two counters and no memory.
  * Threads: with the loop's lock.  Blocking: never.

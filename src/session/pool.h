@@ -63,6 +63,7 @@ struct lease {
 	char *level;    /* the log level of the session; NULL: none. For replay.h */
 	char **watched; /* resources that the session subscribed to; NULL: none */
 	struct gate_lease gate;
+	size_t kept; /* bytes of requests that wait: see forward.c */
 	struct tally_lease tally;
 	void *sink_data; /* of the session's sink, about this server; NULL at first */
 };

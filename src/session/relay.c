@@ -142,10 +142,16 @@ bool relay_ask(void *ctx, void *owner, uint64_t id, const char *method, struct j
 
 void relay_ask_over(void *ctx, void *owner, uint64_t id)
 {
-	struct lease *l = relay_lease_of(ctx, owner);
+	struct server *sv = ctx;
 
-	if (l && relay_sink_of(l))
-		relay_sink_of(l)->on_ask_over(l->session->sink_ctx, l, id);
+	/* A question without an owner went to the only lease of that time; others may have joined.
+	 * A lease that does not have the question ignores the call. */
+	EACH_LEASE(r, sv) {
+		struct lease *l = LEASE_OF(r);
+
+		if ((!owner || l == owner) && relay_sink_of(l))
+			relay_sink_of(l)->on_ask_over(l->session->sink_ctx, l, id);
+	}
 }
 
 /* --- stderr --- */

@@ -25,7 +25,7 @@ bool server_is_busy(const struct server *sv)
 
 bool server_is_watched(const struct server *sv)
 {
-	if (sv->client && client_has_tasks(sv->client))
+	if (sv->client && (client_has_tasks(sv->client) || client_has_asks(sv->client)))
 		return true;
 	RING_EACH(r, &sv->leases)
 		if (CONTAINER_OF(r, struct lease, on_server)->watched)

@@ -161,6 +161,8 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 			  unsigned answers, const char *label);
 /* Does cs define this server? */
 bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers);
+/* Are the settings equal that sessions which share the server must agree on? */
+bool server_has_policy(const struct server *sv, const struct config_server *cs);
 /* Take over the settings that need no restart: times, restart, stderr. */
 void server_adjust(struct server *sv, const struct config_server *cs);
 /* The last step of the state machine: pass the ending to the leases that wait for it, and free the

@@ -53,12 +53,19 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 	return sv;
 }
 
+bool server_has_policy(const struct server *sv, const struct config_server *cs)
+{
+	return sv->stateful == cs->stateful && sv->logs_all == cs->logs_all;
+}
+
 bool server_is(const struct server *sv, const struct config_server *cs, unsigned answers)
 {
 	/* roots are not declared to a server that sessions of the hub share */
 	bool declared =
 		sv->answers == answers || (sv->hub && sv->answers == share_features(answers));
 
+	if (sv->hub && sv->holders > 1 && !server_has_policy(sv, cs))
+		return false; /* the other sessions keep theirs */
 	return sv->word == cs->share && sv->era == cs->era && declared &&
 	       strcmp(sv->fingerprint, cs->fingerprint) == 0;
 }

@@ -390,6 +390,7 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 		.sink = spec->sink,
 		.sink_ctx = spec->sink_ctx,
 		.lazy = spec->lazy,
+		.modern = spec->modern,
 		.features = features_of(spec),
 		.names = NAMES_INIT,
 	};

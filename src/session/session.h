@@ -44,6 +44,7 @@ struct killick_session {
 	const struct session_sink *sink; /* of the hub; NULL: a session of a host */
 	void *sink_ctx;
 	bool lazy;
+	bool modern;                   /* see session_spec */
 	unsigned features;             /* enum killick_answers: declared to servers */
 	unsigned max_servers;          /* servers that run at the same time; 0: no limit */
 	unsigned long long max_memory; /* bytes of their trees; 0: no limit */
@@ -115,7 +116,8 @@ struct session_spec {
 	/* For the hub: the sink gets the events of the session. NULL: the handlers get them. */
 	const struct session_sink *sink; /* borrowed; must outlive the session */
 	void *sink_ctx;
-	bool lazy; /* a server whose catalogue is known is started by its first use */
+	bool lazy;   /* a server whose catalogue is known is started by its first use */
+	bool modern; /* the client is asked in answers to its requests: see gate.h */
 };
 /* Make a session and begin to open it; the job is done when the session is open. The servers are
  * moved out of the config. */

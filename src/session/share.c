@@ -309,6 +309,10 @@ bool share_difference(const struct share_key *a, const struct share_key *b, char
 		share_name_features(a->features, mine);
 		share_name_features(b->features, other);
 		snprintf(out, size, "features of the client differ:%s and%s", mine, other);
+	} else if (a->stateful != b->stateful) {
+		snprintf(out, size, "'stateful' of the config differs");
+	} else if (a->logs_all != b->logs_all) {
+		snprintf(out, size, "'logs' of the config differs");
 	}
 	return *out != '\0';
 }

@@ -64,6 +64,8 @@ struct share_key {
 	enum config_era era;
 	unsigned features;       /* enum killick_answers: declared to the server */
 	struct metadata program; /* device and inode of argv[0]; zero: not known */
+	enum config_stateful stateful;
+	bool logs_all;
 };
 /* Fill in key->program: look for argv[0] in the PATH of the recipe. */
 void share_key_look(struct share_key *key);

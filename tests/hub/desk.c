@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "mcp/face.h"
 
 #define LEGACY SERVERS({ "zoo" })
 #define MODERN SERVERS({ "zoo", "modern", .more = "\"era\":\"modern\"" })
@@ -343,6 +344,27 @@ TEST(a_modern_client_is_asked_by_a_result)
 	lab_close(k);
 }
 
+/* The question of one call must not be attached to another call: the first one is declined, and
+ * from then on the server gets one call of this client at a time. */
+TEST(a_question_with_two_calls_of_a_modern_client_reaches_its_own_call)
+{
+	const struct combination modern = { true, LEGACY, false };
+	struct killick *k = LAB();
+	struct guest g;
+
+	meet(&g, k, &modern);
+	for (int round = 0; round < 2; round++) {
+		long sleeps = guest_ask(&g, "tools/call",
+					"\"name\":\"sleep\",\"arguments\":{\"ms\":400}");
+		long asks = guest_ask(&g, "tools/call", "\"name\":\"ask\",\"arguments\":" QUESTION);
+
+		HAS(guest_answer(&g, asks), round ? "\"input_required\"" : "decline");
+		HAS_NOT(guest_answer(&g, sleeps), "input_required");
+	}
+	guest_leave(&g);
+	lab_close(k);
+}
+
 TEST(a_server_that_asks_for_an_undeclared_feature_is_refused)
 {
 	struct killick *k = LAB();
@@ -484,6 +506,24 @@ TEST(changes_of_a_resource_reach_the_client_that_subscribed)
 		EQ(guest_count(&g, "notifications/resources/updated", 0), 0);
 		guest_leave(&g);
 	}
+	lab_close(k);
+}
+
+TEST(refused_subscriptions_do_not_count_for_the_limit)
+{
+	const struct combination legacy = { false, LEGACY, false };
+	struct killick *k = LAB();
+	struct guest g;
+
+	meet(&g, k, &legacy);
+	for (int i = 0; i < FACE_WATCHES_MAX + 1; i++) {
+		char params[64];
+
+		snprintf(params, sizeof(params), "\"uri\":\"refused://%d\"", i);
+		HAS(guest_do(&g, "resources/subscribe", params), "\"error\"");
+	}
+	HAS(guest_do(&g, "resources/subscribe", "\"uri\":\"zoo://a\""), "\"result\"");
+	guest_leave(&g);
 	lab_close(k);
 }
 

@@ -255,6 +255,37 @@ static void touch(struct mate *m, const char *uri, const char *more)
 	mate_do(m, "notify", text);
 }
 
+/* Settings that hold for the whole server must be equal. */
+TEST(sessions_with_another_stateful_or_logs_do_not_share)
+{
+	static const char *const words[][2] = { { "\"stateful\":true", "'stateful'" },
+						{ "\"logs\":\"all\"", "'logs'" } };
+	struct mate_spec spec = { .config = NULL };
+	struct control c;
+	struct rows r;
+
+	rows_begin(&r, NULL);
+	control_open(&c);
+	for (size_t i = 0; i < 2; i++) {
+		char more[80];
+		struct mate m;
+		struct span s;
+
+		snprintf(more, sizeof(more), "\"share\":\"identical\",%s", words[i][0]);
+		spec.config = MATE_CONFIG("other.json", { "one", NULL, NULL, more });
+		rows_add(&m, &spec);
+		mate_settle(&m);
+		EQ(mate_servers(), 2);
+		s = control_do(&c, "server.list", "");
+		if (!memmem(s.at, s.len, words[i][1], strlen(words[i][1])))
+			FAIL("no difference is named: %.*s", (int)s.len, s.at);
+		mate_close(&m);
+		mate_await_servers(1);
+	}
+	control_close(&c);
+	rows_end(&r);
+}
+
 TEST(subscriptions_are_counted_for_each_resource)
 {
 	struct rows r;

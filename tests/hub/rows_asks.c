@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rows.h"
@@ -192,6 +193,85 @@ TEST(a_question_after_the_answer_reaches_no_client)
 	EQ(mate_noted(&r.a, "elicitation/create", NULL), 0);
 	EQ(mate_noted(&r.b, "elicitation/create", NULL), 0);
 	rows_end(&r);
+}
+
+/* The client that called is gone, and the server was alone with the other client. */
+TEST(a_question_for_a_client_that_has_left_reaches_no_client)
+{
+	char wire[96], more[160], line[4096];
+	struct span late;
+	struct rows r;
+
+	snprintf(wire, sizeof(wire), "%s/wire", t_audit.dir);
+	snprintf(more, sizeof(more), "\"env\":{\"ZOO_WIRE\":\"%s\"}", wire);
+	rows_begin_with(&r, more, ELICIT, NULL, NULL);
+	mate_settle(&r.a);
+	mate_do(&r.b, "ask", ASK_TEXT("of b") ",\"late\":300");
+	mate_close(&r.b);
+	late = await_late_answer(wire, line, sizeof(line));
+	if (scan_member(late, "error").len == 0 &&
+	    !scan_is(mate_at(late, "result", "action", NULL), "decline"))
+		FAIL("the late question was answered: %.*s", (int)late.len, late.at);
+	mate_settle(&r.a);
+	EQ(mate_noted(&r.a, "elicitation/create", NULL), 0);
+	mate_close(&r.a);
+	rows_stop();
+}
+
+/* A question that came while no call was in flight, to the only client. Then another client joins.
+ */
+static void ask_without_a_call(struct rows *r, const char *wire)
+{
+	struct mate_spec spec = { .capabilities = ELICIT };
+	char more[200];
+
+	snprintf(more, sizeof(more),
+		 "\"share\":\"identical\",\"maxInstances\":1,\"env\":{\"ZOO_WIRE\":\"%s\"}", wire);
+	mate_hub_start();
+	snprintf(r->config, sizeof(r->config), "%s",
+		 MATE_CONFIG("config.json", { "one", NULL, NULL, more }));
+	spec.config = r->config;
+	rows_add(&r->a, &spec);
+	mate_do(&r->a, "ask", ASK_TEXT("of a") ",\"late\":20");
+	mate_note(&r->a, "elicitation/create", "of a");
+	rows_add(&r->b, &spec);
+	mate_settle(&r->b);
+	EQ(mate_servers(), 1);
+}
+
+TEST(a_question_without_a_call_is_withdrawn_when_the_server_is_restarted)
+{
+	struct control c;
+	struct rows r;
+
+	ask_without_a_call(&r, "/dev/null");
+	control_open(&c);
+	control_do(&c, "server.restart", "\"server\":\"one\"");
+	mate_note(&r.a, "notifications/cancelled", NULL);
+	EQ(mate_noted(&r.b, "notifications/cancelled", NULL), 0);
+	control_close(&c);
+	rows_end(&r);
+}
+
+TEST(a_question_without_a_call_is_declined_when_its_session_is_destroyed)
+{
+	char wire[96], line[4096];
+	struct control c;
+	struct rows r;
+	int status;
+
+	snprintf(wire, sizeof(wire), "%s/wire", t_audit.dir);
+	ask_without_a_call(&r, wire);
+	control_open(&c);
+	control_do(&c, "session.destroy", "\"session\":\"s1\"");
+	OK(scan_is(mate_at(await_late_answer(wire, line, sizeof(line)), "result", "action", NULL),
+		   "decline"));
+	control_close(&c);
+	status = t_wait_child(r.a.pid, MATE_MS); /* the session was ended by another program */
+	OK(WIFEXITED(status));
+	mate_done(&r.a);
+	mate_close(&r.b);
+	rows_stop();
 }
 
 TEST(the_question_of_a_task_reaches_the_owner_of_the_task)

@@ -87,6 +87,44 @@ TEST(a_queue_that_is_full_refuses)
 	leave(k);
 }
 
+/* A request of 20 MiB. */
+static char *long_line(void)
+{
+	const size_t len = 20u << 20;
+	char *line = malloc(len + 256);
+	int n = sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+			      "{\"name\":\"echo\",\"arguments\":{\"text\":\"");
+
+	memset(line + n, 'x', len);
+	memcpy(line + (size_t)n + len, "\"}}}", 5);
+	return line;
+}
+
+TEST(requests_that_wait_have_a_limit_of_bytes)
+{
+	static struct sent s[32], large[3], more, small;
+	struct killick *k = enter();
+	struct party_of_test a;
+	char *line = long_line();
+
+	open_session(&a, k, SHARED, 0);
+	send_many(s, 32, &a, BLOCK);
+	send_many(large, 3, &a, line);
+	EQ(large[2].f.state, FORWARD_QUEUED);
+	send_and_wait(&more, &a, line, KILLICK_ERR_BUSY);
+	expect_in(more.text, "64 MiB");
+	send_line(&small, &a, ECHO, NULL);
+	EQ(small.f.state, FORWARD_QUEUED);
+	forward_cancel(&large[0].f);
+	forward_cancel(&large[1].f);
+	forward_cancel(&large[2].f);
+	OK(a.l->kept < 1000);
+	close_session(&a);
+	EQ(small.code, KILLICK_ERR_CLOSED);
+	free(line);
+	leave(k);
+}
+
 TEST(queued_forwards_end_with_their_server)
 {
 	static struct sent s[40], crash;

@@ -123,6 +123,35 @@ TEST(many_tasks_of_one_owner_leave_those_of_others)
 	world_close(&w);
 }
 
+TEST(an_id_that_is_used_again_belongs_to_the_new_task_when_the_old_one_has_expired)
+{
+	struct passed p;
+	struct world w;
+
+	world_open_legacy(&w, &own);
+	for (int i = 0; i < 2; i++) {
+		pass(&w, &p, i ? &bob : &alice, ERA_LEGACY, NULL,
+		     PARAMS("tools/call", "{\"name\":\"t\",\"task\":{\"ttl\":100}}"));
+		world_say(&w,
+			  "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"task\":{\"taskId\":\"job\","
+			  "\"ttl\":100,\"status\":\"working\"}}}",
+			  2 + i);
+		passed_done(&p);
+		world_skip(&w);
+		fake_pass(i ? 0 : 101);
+	}
+	pass(&w, &p, &bob, ERA_LEGACY, NULL, PARAMS("tasks/get", "{\"taskId\":\"job\"}"));
+	OK(strstr(world_sent(&w), "\"job\""));
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}");
+	passed_done(&p);
+	pass(&w, &p, &alice, ERA_LEGACY, NULL, PARAMS("tasks/get", "{\"taskId\":\"job\"}"));
+	fake_pass(0);
+	EQ(p.code, KILLICK_ERR_ANSWER);
+	STREQ(world_sent(&w), "");
+	passed_done(&p);
+	world_close(&w);
+}
+
 /* A server with a task must not rest. */
 TEST(a_task_counts_until_its_time_is_over_or_its_owner_leaves)
 {
@@ -356,9 +385,14 @@ TEST(with_logs_all_every_owner_gets_them_from_its_level_on)
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
 	world_call_of(&w, &d, &bob, KILLICK_CALL, "t");
 	world_say(&w, LOG("info"));
-	OK(w.note_count == 1 && w.notes[0].owner == &bob);
+	OK(w.note_count == 1 && w.notes[0].owner == &bob); /* his call is the only one */
 	world_say(&w, LOG("error"));
-	EQ(w.note_count, 3);
+	OK(w.note_count == 2 && w.notes[1].owner == &bob);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}");
+	world_say(&w, LOG("info")); /* belongs to no call */
+	OK(w.note_count == 3 && w.notes[2].owner == &bob);
+	world_say(&w, LOG("error"));
+	EQ(w.note_count, 5);
 	world_close(&w);
 }
 

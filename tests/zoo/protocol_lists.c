@@ -111,6 +111,10 @@ static void subscribe(const struct request *rq)
 	struct span uri = scan_member(rq->params, "uri");
 	bool on = request_is(rq, "resources/subscribe");
 
+	if (uri.len > 10 && !memcmp(uri.at, "\"refused:", 9)) {
+		protocol_error(rq, -32002, "there is no such resource");
+		return;
+	}
 	for (int i = 0; i < MAX_SUBS; i++) {
 		if (!on && scan_is(uri, subscribed[i]))
 			subscribed[i][0] = '\0';
