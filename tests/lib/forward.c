@@ -172,7 +172,7 @@ TEST(a_cancelled_forward_is_cancelled_in_the_server)
 	leave(k);
 }
 
-TEST(a_deadline_counts)
+TEST(a_forward_fails_at_its_deadline)
 {
 	struct killick *k = enter();
 	struct party_of_test p;

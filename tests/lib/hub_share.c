@@ -56,7 +56,7 @@ TEST(the_server_decides_without_a_word_in_the_config)
 	       "\"isolated\"");
 }
 
-TEST(modern_servers_are_shared_unless_they_look_like_state)
+TEST(modern_servers_are_shared_unless_tool_names_show_state)
 {
 	expect(SERVERS({ "zoo", "modern", .more = "\"era\":\"modern\"" }), NONE, true, "modern");
 	expect(SERVERS({ "zoo", "browsesnew", .more = "\"era\":\"modern\"" }), NONE, false,

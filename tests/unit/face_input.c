@@ -340,7 +340,7 @@ TEST(an_answer_to_a_parked_request_waits_for_the_retry)
 	}
 }
 
-TEST(an_answer_that_nobody_fetches_is_dropped)
+TEST(a_stored_answer_is_dropped_after_ten_minutes)
 {
 	open_asking();
 	world_say(&w, REQUEST("2", "tools/call", CALL_ASKING));
@@ -481,7 +481,7 @@ TEST(the_owner_may_answer_from_inside_on_answer)
 #define ACK(id, filter)                                                                            \
 	NOTE("subscriptions/acknowledged", "{" SUBSCRIPTION(id) ",\"notifications\":" filter "}")
 
-TEST(a_stream_brings_what_was_asked_for)
+TEST(a_listen_stream_sends_the_accepted_notifications)
 {
 	world_open_modern(&w);
 	world_say(&w, LISTEN("\"s\"", "{\"toolsListChanged\":true,\"promptsListChanged\":false,"
