@@ -18,131 +18,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mate.h"
+#include "isolation.h"
 
-#define CLIENTS   8
-#define WINDOW    6
-#define TASKS     4
-#define SHARED    4 /* resources that every client may watch */
-#define CANCELLED 64
-#define SEED      20261117u
-
-enum kind {
-	ECHO,
-	STEPS,
-	LOG,
-	SLEEP,
-	READ,
-	PROMPT,
-	WATCH,
-	UNWATCH,
-	TOUCH,
-	CHANGED,
-	LEVEL,
-	LIST,
-	WORK,
-	TASK_GET,
-	TASK_RESULT,
-	TASK_CANCEL,
-	TASK_LIST,
-	TASK_FOREIGN,
-	ASK,
-	LINK,
-	KINDS,
-};
-static const char *const kind_names[KINDS] = {
-	"echo",        "steps",       "log",       "sleep",        "read", "prompt", "watch",
-	"unwatch",     "touch",       "changed",   "level",        "list", "work",   "task get",
-	"task result", "task cancel", "task list", "task foreign", "ask",  "link",
-};
-static const char *const levels[] = { "debug", "info",     "notice", "warning",
-				      "error", "critical", "alert",  "emergency" };
-
-struct pending {
-	bool used;
-	enum kind kind;
-	long id;
-	int expected, got; /* progress */
-	int place;         /* task, uri or level */
-	double since_ms;
-};
-
-struct client {
-	struct mate m;
-	char tag[32];
-	struct pending pending[WINDOW];
-	long cancelled[CANCELLED];
-	unsigned cancels;
-	int level, level_asked;
-	enum { UNWATCHED, WATCHING, WATCHED, UNWATCHING } watch[SHARED + 1]; /* the last: its own */
-	struct task {
-		char id[64]; /* "": none */
-		bool busy, cancelled, asks;
-	} tasks[TASKS];
-};
+#define SEED 20261117u
 
 static struct client clients[CLIENTS];
-static struct plan {
-	const char *config, *way, *word;
-	bool asks;   /* clients declare features, and tools ask */
-	bool modern; /* every second client is of the modern era */
-	size_t messages;
-} plan;
-static bool calm; /* no kills and no cancellations yet: every question is delivered */
 static unsigned generation, kills;
-static size_t received, seen[KINDS], seen_progress, seen_logs, seen_asks, seen_updates, seen_status;
-
-#define MUST(c_, line_, cond_, what_)                                                              \
-	do {                                                                                       \
-		if (!(cond_))                                                                      \
-			FAIL("%s: %s: %.*s", (c_)->tag, what_, (int)(line_).len, (line_).at);      \
-	} while (0)
 
 static unsigned dice(unsigned sides)
 {
 	return (unsigned)(t_random() % sides);
 }
 
-static bool has(struct span s, const char *text)
-{
-	return s.len > 0 && memmem(s.at, s.len, text, strlen(text));
-}
-
-/* Every tag in the line is this client's. */
-static void check_tags(const struct client *c, struct span line)
-{
-	size_t len = strlen(c->tag);
-	const char *at = line.at, *end = line.at + line.len;
-
-	while ((at = memmem(at, (size_t)(end - at), "tag-", 4))) {
-		bool own = (size_t)(end - at) > len && !memcmp(at, c->tag, len) && at[len] == '.';
-
-		MUST(c, line, own, "the tag of another client");
-		at += 4;
-	}
-	MUST(c, line, !has(line, "tug-"), "a wrong tag");
-}
-
-static void uri_of(const struct client *c, int place, char *out, size_t size)
-{
-	if (place < SHARED)
-		snprintf(out, size, "zoo://shared/%d", place);
-	else
-		snprintf(out, size, "zoo://%s./x", c->tag);
-}
-
 static void client_begin(struct client *c)
 {
 	unsigned slot = (unsigned)(c - clients);
-	bool modern = plan.modern && slot % 2;
+	bool modern = isolation_plan.modern && slot % 2;
 	struct mate_spec spec = {
-		.config = plan.config,
-		.way = plan.way,
-		.word = plan.word,
+		.config = isolation_plan.config,
+		.way = isolation_plan.way,
+		.word = isolation_plan.word,
 		.version = modern ? "2026-07-28" : "2025-11-25",
-		.capabilities = plan.asks ? "{\"elicitation\":{\"form\":{},\"url\":{}},"
-					    "\"sampling\":{}}"
-					  : "{}",
+		.capabilities = isolation_plan.asks ? "{\"elicitation\":{\"form\":{},\"url\":{}},"
+						      "\"sampling\":{}}"
+						    : "{}",
 	};
 
 	*c = (struct client){ .level = 0 };
@@ -192,7 +91,7 @@ static void op_simple(struct client *c, struct pending *p, enum kind kind)
 				 "\"io.modelcontextprotocol/logLevel\":\"info\"");
 		/* with a token the session is known even if other calls are in flight */
 		snprintf(text, sizeof(text), "\"text\":\"%s.\",\"n\":%u,\"level\":\"%s\"%s", c->tag,
-			 n, levels[dice(8)], dice(2) ? ",\"token\":true" : "");
+			 n, isolation_levels[dice(8)], dice(2) ? ",\"token\":true" : "");
 		client_sent(c, p, kind, mate_call(&c->m, "log", text, meta));
 		break;
 	case SLEEP:
@@ -231,7 +130,7 @@ static void op_watch(struct client *c, struct pending *p, enum kind kind)
 	char uri[96], text[192];
 
 	*p = (struct pending){ .place = place };
-	uri_of(c, place, uri, sizeof(uri));
+	isolation_uri(c, place, uri, sizeof(uri));
 	if (kind == TOUCH) {
 		snprintf(text, sizeof(text), "\"what\":\"updated\",\"uri\":\"%s\",\"text\":\"%s.\"",
 			 uri, c->tag);
@@ -257,7 +156,7 @@ static void op_level(struct client *c, struct pending *p)
 			return;
 	c->level_asked = (int)dice(8);
 	*p = (struct pending){ .place = c->level_asked };
-	snprintf(text, sizeof(text), "\"level\":\"%s\"", levels[c->level_asked]);
+	snprintf(text, sizeof(text), "\"level\":\"%s\"", isolation_levels[c->level_asked]);
 	client_sent(c, p, LEVEL, mate_ask(&c->m, "logging/setLevel", text, NULL));
 }
 
@@ -293,7 +192,7 @@ static void op_task(struct client *c, struct pending *p)
 	*p = (struct pending){ .place = place };
 	t->busy = true;
 	if (!t->id[0]) {
-		t->asks = plan.asks && dice(2);
+		t->asks = isolation_plan.asks && dice(2);
 		snprintf(text, sizeof(text),
 			 "\"name\":\"work\",\"arguments\":{\"text\":\"%s.\",\"ms\":%u%s},\"task\":{"
 			 "}",
@@ -309,7 +208,7 @@ static void op_cancel(struct client *c)
 {
 	struct pending *p = &c->pending[dice(WINDOW)];
 
-	if (calm || !p->used || (p->kind != SLEEP && p->kind != STEPS && p->kind != ECHO))
+	if (isolation_calm || !p->used || (p->kind != SLEEP && p->kind != STEPS && p->kind != ECHO))
 		return;
 	mate_say(&c->m,
 		 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -342,7 +241,7 @@ static void client_act(struct client *c)
 		op_simple(c, p, LIST);
 	else if (n < 65)
 		op_cancel(c);
-	else if (n < 73 && plan.asks && !c->m.modern)
+	else if (n < 73 && isolation_plan.asks && !c->m.modern)
 		op_simple(c, p, dice(4) ? ASK : LINK);
 	else if (c->m.modern)
 		op_simple(c, p, dice(2) ? STEPS : LOG);
@@ -362,183 +261,12 @@ static void client_act(struct client *c)
 	}
 }
 
-static struct pending *client_pending(struct client *c, struct span id)
-{
-	for (int i = 0; i < WINDOW; i++)
-		if (c->pending[i].used && c->pending[i].id == scan_long(id, -1))
-			return &c->pending[i];
-	return NULL;
-}
-
-static void got_task_answer(struct client *c, struct pending *p, struct span line, bool error)
-{
-	struct task *t = &c->tasks[p->place];
-	struct span result = scan_member(line, "result");
-
-	t->busy = false;
-	if (p->kind == WORK) {
-		MUST(c, line, !error && has(line, c->tag), "a task that was not created");
-		scan_copy(mate_at(result, "task", "taskId", NULL), t->id, sizeof(t->id));
-		return;
-	}
-	if (p->kind == TASK_RESULT && error)
-		MUST(c, line, t->cancelled, "a task without result");
-	else
-		MUST(c, line, !error && has(line, c->tag), "an own task that is not there");
-	t->cancelled = t->cancelled || p->kind == TASK_CANCEL;
-	if (p->kind == TASK_RESULT)
-		*t = (struct task){ 0 };
-}
-
-static void got_answer(struct client *c, struct span line)
-{
-	struct pending *p = client_pending(c, scan_member(line, "id"));
-	bool error = scan_member(line, "error").len > 0, declined;
-	long id = scan_long(scan_member(line, "id"), -1);
-
-	if (!p) {
-		for (int i = 0; i < CANCELLED; i++)
-			if (c->cancelled[i] == id)
-				return; /* it was on its way */
-		MUST(c, line, false, "an answer to a request that is not open");
-	}
-	p->used = false;
-	seen[p->kind]++;
-	switch ((int)p->kind) {
-	case ECHO:
-	case STEPS:
-	case LOG:
-	case SLEEP:
-	case READ:
-	case PROMPT:
-		MUST(c, line, !error && has(line, c->tag), "an answer without the tag");
-		MUST(c, line, p->got == p->expected, "an answer after the wrong number of reports");
-		break;
-	case ASK:
-	case LINK:
-		/* while the server may still work for a client that has left, no client is asked */
-		declined =
-			has(line, "{\"action\":\"decline\"}") || has(line, "\"answer\":{\"error\"");
-		MUST(c, line, !error && (has(line, c->tag) || (!calm && declined)),
-		     "a question without the answer of this client");
-		break;
-	case WATCH:
-	case UNWATCH:
-		MUST(c, line, !error, "an error");
-		c->watch[p->place] = p->kind == WATCH ? WATCHED : UNWATCHED;
-		break;
-	case LEVEL:
-		MUST(c, line, !error, "an error");
-		c->level = p->place;
-		break;
-	case TASK_FOREIGN:
-		MUST(c, line, scan_long(mate_at(line, "error", "code", NULL), 0) == -32602,
-		     "an answer about the task of another client");
-		break;
-	case WORK:
-	case TASK_GET:
-	case TASK_RESULT:
-	case TASK_CANCEL:
-		got_task_answer(c, p, line, error);
-		break;
-	default:
-		MUST(c, line, !error, "an error");
-	}
-}
-
-static void got_progress(struct client *c, struct span line, struct span params)
-{
-	struct pending *p = client_pending(c, scan_member(params, "progressToken"));
-	long id = scan_long(scan_member(params, "progressToken"), -1);
-
-	MUST(c, line, has(line, c->tag), "progress without the tag");
-	for (int i = 0; !p && i < CANCELLED; i++)
-		if (c->cancelled[i] == id)
-			return;
-	MUST(c, line, p && p->kind == STEPS, "progress of a request that is not open");
-	p->got++;
-	MUST(c, line, scan_long(scan_member(params, "progress"), 0) == p->got,
-	     "progress out of order");
-	seen_progress++;
-}
-
-static void got_log(struct client *c, struct span line, struct span params)
-{
-	int lowest = c->level < c->level_asked ? c->level : c->level_asked, level = -1;
-
-	for (int i = 0; i < 8; i++)
-		if (scan_is(scan_member(params, "level"), levels[i]))
-			level = i;
-	MUST(c, line, has(line, c->tag), "a log without the tag");
-	MUST(c, line, level >= (c->m.modern ? 1 : lowest), "a log below the level");
-	seen_logs++;
-}
-
-static void got_update(struct client *c, struct span line, struct span params)
-{
-	char uri[96];
-	int found = -1;
-
-	for (int i = 0; i <= SHARED; i++) {
-		uri_of(c, i, uri, sizeof(uri));
-		if (scan_is(scan_member(params, "uri"), uri))
-			found = i;
-	}
-	MUST(c, line, found >= 0 && c->watch[found] != UNWATCHED,
-	     "an update of a resource that the client does not watch");
-	seen_updates++;
-}
-
-static void got_ask(struct client *c, struct span line)
-{
-	struct span id = scan_member(line, "id");
-	bool waits = false;
-
-	for (int i = 0; i < WINDOW; i++)
-		waits = waits || (c->pending[i].used &&
-				  (c->pending[i].kind == ASK || c->pending[i].kind == LINK));
-	for (int i = 0; i < TASKS; i++)
-		waits = waits || c->tasks[i].asks;
-	MUST(c, line, plan.asks && has(line, c->tag) && waits, "a question to the wrong client");
-	mate_say(&c->m,
-		 "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"action\":\"accept\",\"role\":"
-		 "\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"%s.\"}}}",
-		 (int)id.len, id.at, c->tag);
-	seen_asks++;
-}
-
-static void client_got(struct client *c, struct span line)
-{
-	struct span method = scan_member(line, "method"), params = scan_member(line, "params");
-
-	received++;
-	check_tags(c, line);
-	if (method.len == 0) {
-		got_answer(c, line);
-	} else if (scan_member(line, "id").len > 0) {
-		got_ask(c, line);
-	} else if (scan_is(method, "notifications/progress")) {
-		got_progress(c, line, params);
-	} else if (scan_is(method, "notifications/message")) {
-		got_log(c, line, params);
-	} else if (scan_is(method, "notifications/resources/updated")) {
-		got_update(c, line, params);
-	} else if (scan_is(method, "notifications/tasks/status")) {
-		MUST(c, line, has(line, c->tag), "the status of the task of another client");
-		seen_status++;
-	} else if (scan_is(method, "notifications/elicitation/complete")) {
-		MUST(c, line, has(line, c->tag), "the end of the question of another client");
-	} else {
-		MUST(c, line, has(method, "list_changed"), "an unexpected message");
-	}
-}
-
 static void note_pending(const struct client *c)
 {
 	for (int i = 0; i < WINDOW; i++)
 		if (c->pending[i].used)
 			t_note("%s waits for '%s', request %ld", c->tag,
-			       kind_names[c->pending[i].kind], c->pending[i].id);
+			       isolation_kinds[c->pending[i].kind], c->pending[i].id);
 }
 
 static void check_deadlines(void)
@@ -551,7 +279,8 @@ static void check_deadlines(void)
 				for (int k = 0; k < CLIENTS; k++)
 					note_pending(&clients[k]);
 				FAIL("%s: '%s' (request %ld) was not answered in %d ms", c->tag,
-				     kind_names[c->pending[i].kind], c->pending[i].id, MATE_MS);
+				     isolation_kinds[c->pending[i].kind], c->pending[i].id,
+				     MATE_MS);
 			}
 }
 
@@ -568,7 +297,7 @@ static void clients_read(void)
 		if (fds[i].revents && !mate_read(&clients[i].m))
 			FAIL("%s: the connection has ended", clients[i].tag);
 		while (mate_line(&clients[i].m, &line))
-			client_got(&clients[i], line);
+			isolation_check(&clients[i], line);
 	}
 }
 
@@ -607,16 +336,17 @@ static void soak(size_t kill_every)
 
 	for (struct client *c = clients; c < clients + CLIENTS; c++)
 		client_begin(c);
-	calm = plan.asks;
-	if (plan.asks)
+	isolation_calm = isolation_plan.asks;
+	if (isolation_plan.asks)
 		ask_alone(&clients[0]);
-	while (received < plan.messages) {
+	while (isolation_seen.received < isolation_plan.messages) {
 		for (struct client *c = clients; c < clients + CLIENTS; c++)
 			for (unsigned n = dice(WINDOW + 1); n > 0; n--)
 				client_act(c);
 		clients_read();
-		calm = plan.asks && received < plan.messages / 2;
-		if (!calm && received >= next_kill) {
+		isolation_calm = isolation_plan.asks &&
+				 isolation_seen.received < isolation_plan.messages / 2;
+		if (!isolation_calm && isolation_seen.received >= next_kill) {
 			next_kill += kill_every / 2 + dice((unsigned)kill_every);
 			client_replace(&clients[dice(CLIENTS)]);
 		}
@@ -625,9 +355,10 @@ static void soak(size_t kill_every)
 		clients_read();
 	t_note("%zu messages, %u clients replaced: %zu progress, %zu logs, %zu asks, %zu updates, "
 	       "%zu task states",
-	       received, kills, seen_progress, seen_logs, seen_asks, seen_updates, seen_status);
+	       isolation_seen.received, kills, isolation_seen.progress, isolation_seen.logs,
+	       isolation_seen.asks, isolation_seen.updates, isolation_seen.status);
 	for (int i = 0; i < KINDS; i++)
-		t_note("  %s: %zu", kind_names[i], seen[i]);
+		t_note("  %s: %zu", isolation_kinds[i], isolation_seen.answers[i]);
 }
 
 static void clients_end(void)
@@ -636,20 +367,20 @@ static void clients_end(void)
 		mate_close(&c->m);
 }
 
-static void begin_random(struct plan p)
+static void begin_random(struct isolation_plan p)
 {
 	const char *seed = getenv("TEST_SEED"), *messages = getenv("ISOLATION_MESSAGES");
 
 	t_seed = seed && *seed ? strtoull(seed, NULL, 0) : SEED;
 	t_note("TEST_SEED=%llu", (unsigned long long)t_seed);
-	plan = p;
-	plan.messages = messages && *messages ? strtoul(messages, NULL, 10) : 10000;
+	isolation_plan = p;
+	isolation_plan.messages = messages && *messages ? strtoul(messages, NULL, 10) : 10000;
 	mate_hub_start();
-	plan.config = mate_config("config.json",
-				  (const struct mate_server[]){ { "one", p.way, p.word,
-								  "\"share\":\"identical\","
-								  "\"maxInstances\":1" },
-								{ NULL, NULL, NULL, NULL } });
+	isolation_plan.config = mate_config(
+		"config.json", (const struct mate_server[]){ { "one", p.way, p.word,
+							       "\"share\":\"identical\","
+							       "\"maxInstances\":1" },
+							     { NULL, NULL, NULL, NULL } });
 }
 
 #define LONG_MS (3600 * 1000)
@@ -658,9 +389,10 @@ static void must_have_seen(bool asks)
 {
 	for (int i = 0; i < ASK; i++)
 		if (i != CHANGED && (i != TASK_FOREIGN || !mate_is_direct()))
-			OK(seen[i] > 0);
-	OK(seen_progress > 0 && seen_logs > 0 && seen_updates > 0 && seen_status > 0);
-	OK(!asks || seen_asks > 0);
+			OK(isolation_seen.answers[i] > 0);
+	OK(isolation_seen.progress > 0 && isolation_seen.logs > 0 && isolation_seen.updates > 0 &&
+	   isolation_seen.status > 0);
+	OK(!asks || isolation_seen.asks > 0);
 	OK(kills > 0);
 }
 
@@ -676,7 +408,7 @@ static void must_be_one_server(void)
 
 TEST(clients_of_one_server_see_only_their_own_messages, .timeout_ms = LONG_MS)
 {
-	begin_random((struct plan){ 0 });
+	begin_random((struct isolation_plan){ 0 });
 	soak(500);
 	must_have_seen(false);
 	must_be_one_server();
@@ -686,7 +418,7 @@ TEST(clients_of_one_server_see_only_their_own_messages, .timeout_ms = LONG_MS)
 
 TEST(questions_of_one_server_reach_only_the_client_that_called, .timeout_ms = LONG_MS)
 {
-	begin_random((struct plan){ .asks = true });
+	begin_random((struct isolation_plan){ .asks = true });
 	soak(500);
 	must_have_seen(true);
 	must_be_one_server();
@@ -698,7 +430,7 @@ TEST(clients_of_both_eras_see_only_their_own_messages, .timeout_ms = LONG_MS)
 {
 	if (mate_is_direct())
 		SKIP("the server has one era");
-	begin_random((struct plan){ .modern = true });
+	begin_random((struct isolation_plan){ .modern = true });
 	soak(500);
 	must_be_one_server();
 	clients_end();
@@ -718,8 +450,9 @@ static bool lies_are_noticed(const char *word)
 	OK(pid >= 0);
 	if (pid == 0) {
 		dup2(said[1], 1);
-		begin_random((struct plan){ .way = "taggedlies", .word = word, .asks = true });
-		plan.messages = 1000000;
+		begin_random(
+			(struct isolation_plan){ .way = "taggedlies", .word = word, .asks = true });
+		isolation_plan.messages = 1000000;
 		soak(1 << 20);
 		_exit(0);
 	}
