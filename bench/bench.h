@@ -35,6 +35,19 @@ size_t bench_rounds(const struct bench *b, size_t rounds);
 size_t bench_turn(size_t count, size_t round, size_t k);
 /* Read the command line: text[letter] is the value of the option. False: unknown option. */
 bool bench_options(int argc, char **argv, const struct option *options, const char *text[]);
+
+/* The options of the programs that compare killick with one other program. */
+struct bench_common {
+	const char *killick, *echo;
+	const char *peer;     /* the other program; NULL: not here */
+	const char *only;     /* one measure; NULL: all */
+	const char *versions; /* "": none given */
+	size_t percent;       /* of the usual number of rounds */
+};
+/* Read the command line; --`peer` names the other program. False: unknown option, or --killick or
+ * --echo is missing, or --percent is 0. */
+bool bench_common_options(int argc, char **argv, const char *peer, struct bench_common *out);
+
 /* Run this process and its children on one CPU from now on; sched_setaffinity(*out_before) undoes
  * this. */
 void bench_pin(cpu_set_t *out_before);

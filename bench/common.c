@@ -1,7 +1,7 @@
-/* common.c - what the wrappers' measures and the library's have in common: a request, turns, and
- * one CPU for all. */
+/* common.c - shared by all measures: a request, the command line, turns, and one CPU for all. */
 #include <assert.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "bench.h"
 
@@ -29,6 +29,36 @@ bool bench_options(int argc, char **argv, const struct option *options, const ch
 		text[c] = optarg;
 	}
 	return optind == argc;
+}
+
+bool bench_common_options(int argc, char **argv, const char *peer, struct bench_common *out)
+{
+	const struct option options[] = {
+		{ "killick", required_argument, NULL, 'k' },
+		{ "echo", required_argument, NULL, 'e' },
+		{ peer, required_argument, NULL, 'p' },
+		{ "percent", required_argument, NULL, 'c' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "versions", required_argument, NULL, 'v' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *text[128] = { NULL };
+	size_t percent;
+
+	if (!bench_options(argc, argv, options, text))
+		return false;
+	percent = text['c'] ? strtoul(text['c'], NULL, 10) : 100;
+	if (!text['k'] || !text['e'] || !percent)
+		return false;
+	*out = (struct bench_common){
+		.killick = text['k'],
+		.echo = text['e'],
+		.peer = text['p'],
+		.only = text['o'],
+		.versions = text['v'] ? text['v'] : "",
+		.percent = percent,
+	};
+	return true;
 }
 
 void bench_pin(cpu_set_t *out_before)

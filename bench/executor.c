@@ -7,7 +7,6 @@
  */
 #include "executor.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,27 +80,6 @@ static const struct {
 		 { "starts", executor_rate },
 		 { "memory", executor_memory } };
 
-static bool parse(int argc, char **argv, struct executor_bench *b, const char *text[])
-{
-	static const struct option options[] = {
-		{ "killick", required_argument, NULL, 'k' },
-		{ "echo", required_argument, NULL, 'e' },
-		{ "codex", required_argument, NULL, 'x' },
-		{ "percent", required_argument, NULL, 'c' },
-		{ "only", required_argument, NULL, 'o' },
-		{ "versions", required_argument, NULL, 'v' },
-		{ NULL, 0, NULL, 0 },
-	};
-
-	if (!bench_options(argc, argv, options, text))
-		return false;
-	b->at[OURS] = (struct executor){ .name = "killick", .program = text['k'] };
-	b->at[CODEX] = (struct executor){ .name = "codex", .program = text['x'] };
-	b->echo = text['e'];
-	b->percent = text['c'] ? strtoul(text['c'], NULL, 10) : 100;
-	return text['k'] && b->echo && b->percent;
-}
-
 /* Nothing that we have started outlives us, however we end. Only kill is called in a handler. */
 static void end_executors(void)
 {
@@ -144,7 +122,7 @@ static void print(struct executor_bench *b, const char *versions)
 		 "# Benchmarks of the executor\n\nLoad %.1f before; %s. `killick exec-server` and "
 		 "`codex exec-server` with no options but `--listen`, the same client for both "
 		 "over a WebSocket on loopback, interleaved.%s%s\n",
-		 b->load, versions ? versions : "",
+		 b->load, versions,
 		 b->at[OURS].missing ? " **killick exec-server does not start here.**" : "",
 		 b->at[CODEX].missing
 			 ? " **There is no codex here: killick's numbers stand alone.**"
@@ -154,28 +132,33 @@ static void print(struct executor_bench *b, const char *versions)
 
 int main(int argc, char **argv)
 {
-	const char *text[128] = { NULL };
+	struct bench_common common;
 	static char self[PATH_MAX];
 	struct executor_bench *b = &bench;
 
 	if (argc == 3 && !strcmp(argv[1], "pour"))
 		return executor_pour_main(argv[2]);
-	if (!parse(argc, argv, b, text) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
+	if (!bench_common_options(argc, argv, "codex", &common) ||
+	    readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
 		fprintf(stderr, "usage: bench-executor --killick PATH --echo PATH [--codex PATH] "
 				"[--percent N] [--only calls|stream|starts|memory] "
 				"[--versions TEXT]\n");
 		return 64;
 	}
 	b->self = self;
+	b->at[OURS] = (struct executor){ .name = "killick", .program = common.killick };
+	b->at[CODEX] = (struct executor){ .name = "codex", .program = common.peer };
+	b->echo = common.echo;
+	b->percent = common.percent;
 	prepare(b);
 	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
 		double t0 = now_us();
 
-		if (text['o'] && strcmp(text['o'], measures[i].name) != 0)
+		if (common.only && strcmp(common.only, measures[i].name) != 0)
 			continue;
 		measures[i].run(b);
 		fprintf(stderr, "bench: %s took %.1f s\n", measures[i].name, (now_us() - t0) / 1e6);
 	}
-	print(b, text['v']);
+	print(b, common.versions);
 	return 0;
 }

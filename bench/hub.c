@@ -7,37 +7,15 @@
  */
 #include "hub.h"
 
-#include <fcntl.h>
-#include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "bench.h"
 
-#define WHOLE_RUN_S 900
-
-size_t lib_rounds(const struct lib *b, size_t rounds)
-{
-	size_t n = rounds * b->percent / 100;
-
-	return n < 3 ? 3 : n;
-}
-
-void lib_die(const char *who, const char *what)
-{
-	fprintf(stderr, "bench: %s: %s\n", who, what);
-	exit(1);
-}
-
-static const struct {
-	const char *name;
-	void (*run)(struct lib *b);
-} measures[] = { { "calls", hub_talk }, { "open", hub_open }, { "memory", hub_memory } };
+static const struct lib_measure measures[] = {
+	{ "calls", hub_talk }, { "open", hub_open }, { "memory", hub_memory }, { NULL, NULL }
+};
 
 /* A config of `count` echo servers in the runtime directory; its path. */
 static const char *write_config(const char *name, const char *echo, size_t count, bool shared)
@@ -60,27 +38,6 @@ static const char *write_config(const char *name, const char *echo, size_t count
 	return path;
 }
 
-static bool parse(int argc, char **argv, struct lib *b, const char *text[])
-{
-	static const struct option options[] = {
-		{ "killick", required_argument, NULL, 'k' },
-		{ "echo", required_argument, NULL, 'e' },
-		{ "peers", required_argument, NULL, 'p' },
-		{ "percent", required_argument, NULL, 'c' },
-		{ "only", required_argument, NULL, 'o' },
-		{ "versions", required_argument, NULL, 'v' },
-		{ NULL, 0, NULL, 0 },
-	};
-
-	if (!bench_options(argc, argv, options, text))
-		return false;
-	b->killick = text['k'];
-	b->echo = text['e'];
-	b->peers = text['p'];
-	b->percent = text['c'] ? strtoul(text['c'], NULL, 10) : 100;
-	return b->killick && b->echo && b->percent;
-}
-
 /* A thousand sessions need some thousand descriptors, here and in the hub. */
 static void raise_descriptors(void)
 {
@@ -93,32 +50,25 @@ static void raise_descriptors(void)
 
 int main(int argc, char **argv)
 {
-	const char *text[128] = { NULL };
+	struct bench_common common;
 	static char header[1024];
 	static struct lib b;
 
-	if (!parse(argc, argv, &b, text)) {
+	if (!bench_common_options(argc, argv, "peers", &common)) {
 		fprintf(stderr,
 			"usage: bench-hub --killick PATH --echo PATH [--peers NODE_MODULES] "
 			"[--percent N] [--only calls|open|memory] [--versions TEXT]\n");
 		return 64;
 	}
+	b.killick = common.killick;
+	b.echo = common.echo;
+	b.peers = common.peer;
+	b.percent = common.percent;
 	raise_descriptors();
 	b.config = write_config("one.json", b.echo, 1, true);
 	b.three = write_config("three.json", b.echo, 3, true);
 	b.many = write_config("many.json", b.echo, 100, false);
-	alarm(WHOLE_RUN_S);
-	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
-	getloadavg(&b.load, 1);
-	report_open(&b.report);
-	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
-		double t0 = now_us();
-
-		if (text['o'] && strcmp(text['o'], measures[i].name) != 0)
-			continue;
-		measures[i].run(&b);
-		fprintf(stderr, "bench: %s took %.1f s\n", measures[i].name, (now_us() - t0) / 1e6);
-	}
+	lib_measure(&b, measures, common.only);
 	snprintf(header, sizeof(header),
 		 "# Benchmarks of the hub\n\nLoad %.1f before; %s. The raw client is two pipes to "
 		 "the "
@@ -127,7 +77,7 @@ int main(int argc, char **argv)
 		 "server. The gateways from npm get the same calls by HTTP from a client in C with "
 		 "one "
 		 "connection for each call in flight. All run interleaved.\n",
-		 b.load, text['v'] ? text['v'] : "");
+		 b.load, common.versions);
 	report_print(&b.report, stdout, header);
 	return 0;
 }

@@ -52,6 +52,13 @@ size_t lib_rounds(const struct lib *b, size_t rounds);
 size_t lib_talkers(const struct lib *b, const struct talker **out);
 _Noreturn void lib_die(const char *who, const char *what);
 
+struct lib_measure {
+	const char *name; /* NULL: the end of the list */
+	void (*run)(struct lib *b);
+};
+/* Open the report and run the measures; only: the name of one measure, NULL: all. */
+void lib_measure(struct lib *b, const struct lib_measure *measures, const char *only);
+
 /* lib_cases.c: bursts of calls through each talker, with targets. */
 #define TALK_TARGETS 3
 struct talk_case {
