@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "config/config.h"
 #include "session/runtime.h"
+#include "t_line.h"
 
 #define MODERN_META                                                                                \
 	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                   \
@@ -100,25 +101,23 @@ void guest_open_bare(struct guest *g, struct killick *k, const struct lab_server
 
 void guest_send(struct guest *g, const char *fmt, ...)
 {
-	char *text = NULL;
+	size_t len, done = 0;
 	va_list ap;
-	int len;
+	char *line;
 
 	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	line = t_line(fmt, ap, &len);
 	va_end(ap);
-	OK(len >= 0);
-	text[len] = '\n'; /* in place of the NUL */
-	for (int done = 0; done <= len;) {
-		ssize_t n = send(g->fd, text + done, (size_t)(len + 1 - done), MSG_NOSIGNAL);
+	while (done < len) {
+		ssize_t n = send(g->fd, line + done, len - done, MSG_NOSIGNAL);
 
 		if (n <= 0 && g->careless)
 			break;
 		if (n <= 0)
 			FAIL("the desk does not read");
-		done += (int)n;
+		done += (size_t)n;
 	}
-	free(text);
+	free(line);
 }
 
 /* The next line of the socket; NULL: none within ms, or the end. */

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "t_line.h"
+
 #define MODERN      "2026-07-28"
 #define LINE_FORMAT "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"%s\",\"params\":{"
 
@@ -142,16 +144,14 @@ static void write_all(int fd, const char *bytes, size_t len)
 
 void mate_say(struct mate *m, const char *fmt, ...)
 {
-	char *line = NULL;
 	va_list ap;
-	int n;
+	size_t len;
+	char *line;
 
 	va_start(ap, fmt);
-	n = vasprintf(&line, fmt, ap);
+	line = t_line(fmt, ap, &len);
 	va_end(ap);
-	OK(n >= 0);
-	line[n] = '\n'; /* in place of the NUL */
-	write_all(m->in, line, (size_t)n + 1);
+	write_all(m->in, line, len);
 	free(line);
 }
 

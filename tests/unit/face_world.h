@@ -21,41 +21,14 @@
 #include "base/loop.h"
 #include "mcp/face.h"
 #include "fake_clock.h"
+#include "../t_line.h"
+
+#define FAKE_WATCHES 64
+#include "fake_watches.h"
 
 /* --- the loop --- */
 
-#define WORLD_WATCHES 64
-static struct loop_watch *world_watches[WORLD_WATCHES];
 static struct ring world_tasks;
-
-int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
-	       void (*on_ready)(struct loop_watch *w, uint32_t events))
-{
-	uint32_t i = 0;
-
-	(void)l;
-	while (i < WORLD_WATCHES && world_watches[i])
-		i++;
-	assert(i < WORLD_WATCHES);
-	world_watches[i] = w;
-	*w = (struct loop_watch){ .fd = fd, .events = events, .slot = i, .on_ready = on_ready };
-	return 0;
-}
-
-int loop_watch_change(struct loop *l, struct loop_watch *w, uint32_t events)
-{
-	(void)l;
-	w->events = events;
-	return 0;
-}
-
-void loop_watch_stop(struct loop *l, struct loop_watch *w)
-{
-	(void)l;
-	if (w->fd >= 0)
-		world_watches[w->slot] = NULL;
-	w->fd = -1;
-}
 
 bool loop_has_process(const struct loop *l)
 {
@@ -115,8 +88,8 @@ static bool world_run_watches(void)
 {
 	bool ran = false;
 
-	for (size_t i = 0; i < WORLD_WATCHES; i++) {
-		struct loop_watch *w = world_watches[i];
+	for (size_t i = 0; i < FAKE_WATCHES; i++) {
+		struct loop_watch *w = fake_watches[i];
 		struct pollfd p = { .fd = w ? w->fd : -1 };
 		uint32_t events;
 
@@ -403,17 +376,15 @@ static inline void world_write(struct world *w, const char *bytes, size_t len)
 static inline __attribute__((format(printf, 2, 3))) void world_say(struct world *w, const char *fmt,
 								   ...)
 {
-	char *text;
 	va_list ap;
-	int n;
+	size_t len;
+	char *line;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	line = t_line(fmt, ap, &len);
 	va_end(ap);
-	assert(n >= 0);
-	text[n] = '\n'; /* in place of the NUL */
-	world_write(w, text, (size_t)n + 1);
-	free(text);
+	world_write(w, line, len);
+	free(line);
 }
 
 /* The next line that the face wrote, without its newline; "" if there is none. */

@@ -23,46 +23,23 @@
 #include "rpc/message.h"
 #include "fake_clock.h"
 
+#define FAKE_WATCHES 2 /* of threads: for files, for long messages */
+#include "fake_watches.h"
+
 /* --- the loop --- */
-
-#define FAR_WATCHES 2
-static struct loop_watch *far_watches[FAR_WATCHES]; /* of threads: for files, for long messages */
-
-int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
-	       void (*on_ready)(struct loop_watch *w, uint32_t events))
-{
-	int i = 0;
-
-	(void)l;
-	while (i < FAR_WATCHES && far_watches[i])
-		i++;
-	assert(i < FAR_WATCHES);
-	*w = (struct loop_watch){ .fd = fd, .events = events, .on_ready = on_ready };
-	far_watches[i] = w;
-	return 0;
-}
-
-void loop_watch_stop(struct loop *l, struct loop_watch *w)
-{
-	(void)l;
-	w->fd = -1;
-	for (int i = 0; i < FAR_WATCHES; i++)
-		if (far_watches[i] == w)
-			far_watches[i] = NULL;
-}
 
 /* Wait for a thread to be done with something, and let that happen. False: none was. */
 static inline bool far_await_thread(void)
 {
-	struct pollfd all[FAR_WATCHES];
+	struct pollfd all[FAKE_WATCHES];
 
-	for (int i = 0; i < FAR_WATCHES; i++)
-		all[i] = (struct pollfd){ far_watches[i] ? far_watches[i]->fd : -1, POLLIN, 0 };
-	if (poll(all, FAR_WATCHES, 20000) <= 0)
+	for (int i = 0; i < FAKE_WATCHES; i++)
+		all[i] = (struct pollfd){ fake_watches[i] ? fake_watches[i]->fd : -1, POLLIN, 0 };
+	if (poll(all, FAKE_WATCHES, 20000) <= 0)
 		return false;
-	for (int i = 0; i < FAR_WATCHES; i++)
+	for (int i = 0; i < FAKE_WATCHES; i++)
 		if (all[i].revents)
-			far_watches[i]->on_ready(far_watches[i], POLLER_IN);
+			fake_watches[i]->on_ready(fake_watches[i], POLLER_IN);
 	return true;
 }
 
