@@ -152,23 +152,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct state s;
 	char *text = fuzz_text(data, size), *at = text, *end = text + size;
-	bool first = true;
+	char *line;
+	size_t len;
 
 	memset(&s, 0, sizeof(s));
-	while (at < end || first) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((newline ? newline : end) - at);
-
-		if (newline)
-			*newline = '\0';
-		if (first)
-			begin(&s, at);
-		else if (len > 1 && at[0] == '!')
-			event(&s, at + 1, len - 1);
+	begin(&s, fuzz_next_line(&at, end, &len));
+	while (at < end) {
+		line = fuzz_next_line(&at, end, &len);
+		if (len > 1 && line[0] == '!')
+			event(&s, line + 1, len - 1);
 		else
-			say(&s, at, len);
-		first = false;
-		at += len + 1;
+			say(&s, line, len);
 	}
 	world_close(&s.w);
 	for (unsigned i = 0; i < s.count; i++) {

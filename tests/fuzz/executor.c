@@ -228,17 +228,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	far_open(&options);
 	pick(&s, 0);
 	for (int lines = 0; at < end && lines < 300; lines++) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((newline ? newline : end) - at);
+		size_t len;
+		char *line = fuzz_next_line(&at, end, &len);
 
-		if (newline)
-			*newline = '\0';
-		if (len > 1 && at[0] == '!')
-			event(&s, at + 1, len - 1);
+		if (len > 1 && line[0] == '!')
+			event(&s, line + 1, len - 1);
 		else
-			say(&s, at, len);
+			say(&s, line, len);
 		check(&s);
-		at += len + 1;
 		if (s.closing && far.closed)
 			break;
 	}

@@ -261,26 +261,20 @@ static void fuzz_begin(const char *setting, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size), *at = text, *end = text + size;
-	bool first = true;
+	char *line;
+	size_t len;
 
 	memset(&s, 0, sizeof(s));
-	while (at < end || first) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((newline ? newline : end) - at);
-
-		if (newline)
-			*newline = '\0';
-		if (first)
-			fuzz_begin(at, len);
-		else if (s.w.closed || s.w.fd < 0)
-			break;
-		else if (len > 1 && at[0] == '!')
-			fuzz_event(at + 1, len - 1);
+	line = fuzz_next_line(&at, end, &len);
+	fuzz_begin(line, len);
+	fuzz_read();
+	while (at < end && !s.w.closed && s.w.fd >= 0) {
+		line = fuzz_next_line(&at, end, &len);
+		if (len > 1 && line[0] == '!')
+			fuzz_event(line + 1, len - 1);
 		else
-			fuzz_say(at, len);
+			fuzz_say(line, len);
 		fuzz_read();
-		first = false;
-		at += len + 1;
 	}
 	world_close(&s.w);
 	assert(s.w.hellos <= 1);
