@@ -133,11 +133,11 @@ TEST(many_connections_come_and_go, .timeout_ms = 30000)
 
 /* --- a private hub --- */
 
-TEST(a_hub_on_stdio_ends_with_its_caller)
+/* Start a hub whose control connection is its stdin and stdout, with one session; its pid. */
+static pid_t stdio_hub_start(struct control *c)
 {
 	char *argv[] = { (char *)t_program("KILLICK", "build/killick"), "hub", "--listen", "stdio",
 			 NULL };
-	struct control c = { .fd = -1 };
 	int pair[2];
 	pid_t pid;
 
@@ -145,8 +145,16 @@ TEST(a_hub_on_stdio_ends_with_its_caller)
 	OK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
 	pid = t_spawn(argv, (int[]){ pair[1], pair[1], -1 });
 	close(pair[1]);
-	c.fd = pair[0];
-	create(&c, "stays", NULL);
+	*c = (struct control){ .fd = pair[0] };
+	create(c, "stays", NULL);
+	return pid;
+}
+
+TEST(a_hub_on_stdio_ends_with_its_caller)
+{
+	struct control c;
+	pid_t pid = stdio_hub_start(&c);
+
 	EQ(mate_servers(), 1);
 	HAS(control_do(&c, "hub.status", ""), "\"socket\":null");
 	shutdown(c.fd, SHUT_WR);
@@ -158,18 +166,9 @@ TEST(a_hub_on_stdio_ends_with_its_caller)
 
 TEST(a_killed_hub_on_stdio_leaves_nothing)
 {
-	char *argv[] = { (char *)t_program("KILLICK", "build/killick"), "hub", "--listen", "stdio",
-			 NULL };
-	struct control c = { .fd = -1 };
-	int pair[2];
-	pid_t pid;
+	struct control c;
+	pid_t pid = stdio_hub_start(&c);
 
-	mate_room();
-	OK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
-	pid = t_spawn(argv, (int[]){ pair[1], pair[1], -1 });
-	close(pair[1]);
-	c.fd = pair[0];
-	create(&c, "stays", NULL);
 	kill(pid, SIGKILL);
 	OK(t_wait_child(pid, MATE_MS) >= 0);
 	control_close(&c);
