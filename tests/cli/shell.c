@@ -113,6 +113,18 @@ struct child start(char *const *argv, int in)
 	return c;
 }
 
+struct child start_with_pipe(char *const *argv, int *out_in)
+{
+	struct child c;
+	int ends[2];
+
+	OK(pipe2(ends, O_CLOEXEC) == 0);
+	c = start(argv, ends[0]);
+	close(ends[0]);
+	*out_in = ends[1];
+	return c;
+}
+
 static void take(int *fd, char *text, size_t *len)
 {
 	ssize_t n = read(*fd, text + *len, TEXT_MAX - 1 - *len);

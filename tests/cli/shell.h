@@ -40,6 +40,8 @@ struct child {
 };
 /* Start a program; in: its stdin, -1 for ours. */
 struct child start(char *const *argv, int in);
+/* The same with a pipe as its stdin; *out_in is the end to write to. */
+struct child start_with_pipe(char *const *argv, int *out_in);
 /* Start killick on a terminal of its own, which is its controlling one; all it writes is in out.
  * The terminal has this many columns (80). */
 extern unsigned short columns;

@@ -1,6 +1,5 @@
 /* top.c - `killick top` on a pseudo-terminal, with a hub that the test plays, and with trees of
  * `killick run`. */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -201,14 +200,8 @@ static struct child hold(const char *name, int *in)
 	char *argv[] = { (char *)killick(), (char *)"run",  (char *)"--name",
 			 (char *)name,      (char *)"--",   (char *)zoo(),
 			 (char *)"mcp",     (char *)"good", NULL };
-	struct child c;
-	int p[2];
 
-	OK(pipe2(p, O_CLOEXEC) == 0);
-	c = start(argv, p[0]);
-	close(p[0]);
-	*in = p[1];
-	return c;
+	return start_with_pipe(argv, in);
 }
 
 TEST(trees_of_killick_run_are_shown_without_a_hub_and_can_be_stopped, .timeout_ms = TEST_MS)
@@ -250,13 +243,9 @@ static struct child join_hub(int *in)
 	char *argv[] = { (char *)killick(), (char *)"connect", (char *)"--config",
 			 (char *)"mcp.json", NULL };
 	struct child c;
-	int p[2];
 
 	CONFIG("mcp.json", "one", "good");
-	OK(pipe2(p, O_CLOEXEC) == 0);
-	c = start(argv, p[0]);
-	close(p[0]);
-	*in = p[1];
+	c = start_with_pipe(argv, in);
 	EQ(write(*in, text, sizeof(text) - 1), sizeof(text) - 1);
 	listen_for(&c, "\"hello\"");
 	return c;

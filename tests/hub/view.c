@@ -1,5 +1,4 @@
 /* view.c - `killick hub status|sessions|servers|reload|stop` as a person and a script see them. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +12,23 @@ static const char hello[] =
 	"\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"a client with a long name\","
 	"\"version\":\"10.20.30-beta\"}}}\n";
 
+/* Start a program as a client does, and send `hello`; the program's stdin is put into *in. */
+static struct child start_client(char *const *argv, int *in)
+{
+	struct child c = start_with_pipe(argv, in);
+
+	EQ(write(*in, hello, sizeof(hello) - 1), sizeof(hello) - 1);
+	return c;
+}
+
 /* Start a client and wait until its session is open; its stdin is put into *in. */
 static struct child connect_one(const char *tag, int *in)
 {
 	char *argv[] = { (char *)killick(), "connect",   "--config", "mcp.json",
 			 "--session",       (char *)tag, NULL };
-	struct child c;
-	int ends[2];
+	struct child c = start_client(argv, in);
 
-	OK(!pipe2(ends, O_CLOEXEC));
-	c = start(argv, ends[0]);
-	close(ends[0]);
-	EQ(write(ends[1], hello, sizeof(hello) - 1), sizeof(hello) - 1);
 	listen_for(&c, "serverInfo");
-	*in = ends[1];
 	return c;
 }
 
@@ -203,16 +205,13 @@ TEST(connect_fails_when_its_only_server_cannot_be_started, .timeout_ms = TEST_MS
 {
 	char *argv[] = { (char *)killick(), "connect", "--config", "mcp.json", NULL };
 	struct child c;
-	int ends[2];
+	int in;
 
 	begin();
 	CONFIG("mcp.json", "broken", "diesnow");
-	OK(!pipe2(ends, O_CLOEXEC));
-	c = start(argv, ends[0]);
-	close(ends[0]);
-	EQ(write(ends[1], hello, sizeof(hello) - 1), sizeof(hello) - 1);
+	c = start_client(argv, &in);
 	listen_for(&c, NULL);
-	close(ends[1]);
+	close(in);
 	EQ(finish(&c), 69);
 	PRINTS("cannot open the database");
 	SAYS("the session was ended: server 'broken'");
@@ -232,15 +231,12 @@ TEST(a_relay_says_why_its_server_cannot_be_started, .timeout_ms = TEST_MS)
 			 "diesnow",
 			 NULL };
 	struct child c;
-	int ends[2];
+	int in;
 
 	begin();
-	OK(!pipe2(ends, O_CLOEXEC));
-	c = start(argv, ends[0]);
-	close(ends[0]);
-	EQ(write(ends[1], hello, sizeof(hello) - 1), sizeof(hello) - 1);
+	c = start_client(argv, &in);
 	listen_for(&c, NULL);
-	close(ends[1]);
+	close(in);
 	EQ(finish(&c), 69);
 	SAYS("killick: run: server 'killick-zoo'");
 	PRINTS("\"message\":\"server 'killick-zoo'");
