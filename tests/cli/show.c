@@ -13,17 +13,8 @@
 #include "cli/catalogue.h"
 #include "cli/schema.h"
 #include "cli/show.h"
+#include "json_text.h"
 #include "t.h"
-
-static struct json json(const char *text)
-{
-	struct json_fault fault = { .reason = "" };
-	struct json v = JSON_NONE;
-
-	if (json_check(text, strlen(text), 0, &v, &fault) < 0)
-		FAIL("%s at %zu in %s", fault.reason, fault.offset, text);
-	return v;
-}
 
 static char printed[8192];
 
@@ -50,7 +41,7 @@ static const char *content(const char *item)
 {
 	FILE *f = begin();
 
-	show_content(f, json(item));
+	show_content(f, json_text(item));
 	done(f);
 	return printed;
 }
@@ -154,7 +145,7 @@ TEST(sizes)
 static bool decodes(const char *text, const char *want)
 {
 	FILE *f = begin();
-	bool good = show_decoded(f, json(text));
+	bool good = show_decoded(f, json_text(text));
 
 	done(f);
 	return good && strcmp(printed, want) == 0;
@@ -175,7 +166,7 @@ TEST(base64)
 
 static const char *type(const char *schema)
 {
-	schema_type(json(schema), printed, 40);
+	schema_type(json_text(schema), printed, 40);
 	return printed;
 }
 
@@ -200,11 +191,11 @@ TEST(a_tool_in_full)
 	FILE *f = begin();
 
 	catalogue_tool(f,
-		       json("{\"name\":\"add\",\"description\":\"Adds.\\nTwo numbers.\","
-			    "\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false},"
-			    "\"inputSchema\":{\"properties\":{\"a\":{\"type\":\"number\","
-			    "\"description\":\"the first\"},\"second\":{\"type\":\"number\","
-			    "\"default\":2}},\"required\":[\"a\"]}}"),
+		       json_text("{\"name\":\"add\",\"description\":\"Adds.\\nTwo numbers.\","
+				 "\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false},"
+				 "\"inputSchema\":{\"properties\":{\"a\":{\"type\":\"number\","
+				 "\"description\":\"the first\"},\"second\":{\"type\":\"number\","
+				 "\"default\":2}},\"required\":[\"a\"]}}"),
 		       0, 0);
 	done(f);
 	STREQ(printed, "add  (reads only)\n"
@@ -213,12 +204,13 @@ TEST(a_tool_in_full)
 		       "    a       number, required: the first\n"
 		       "    second  number, default 2\n");
 	f = begin();
-	catalogue_prompt(f,
-			 json("{\"name\":\"p\",\"arguments\":[{\"name\":\"x\",\"required\":true},"
-			      "{\"name\":\"y\",\"description\":\"why\"}]}"),
-			 2, 0);
-	catalogue_resource(f, json("{\"uri\":\"u\",\"name\":\"n\",\"mimeType\":\"m\"}"), 2, 0);
-	catalogue_tool(f, json("7"), 0, 0);
+	catalogue_prompt(
+		f,
+		json_text("{\"name\":\"p\",\"arguments\":[{\"name\":\"x\",\"required\":true},"
+			  "{\"name\":\"y\",\"description\":\"why\"}]}"),
+		2, 0);
+	catalogue_resource(f, json_text("{\"uri\":\"u\",\"name\":\"n\",\"mimeType\":\"m\"}"), 2, 0);
+	catalogue_tool(f, json_text("7"), 0, 0);
 	done(f);
 	STREQ(printed, "  p\n      x  required\n      y  why\n  u  n (m)\n\n");
 }
@@ -228,7 +220,7 @@ static const char *built(char **words, int count, const char *schema)
 	static char text[512];
 	AUTO(buf_done) struct buf b = BUF_INIT(0);
 
-	args_build(words, count, json(schema), &b);
+	args_build(words, count, json_text(schema), &b);
 	snprintf(text, sizeof(text), "%s", b.data);
 	return text;
 }

@@ -9,17 +9,8 @@
 #include "cli/top_lines.h"
 #include "cli/top_model.h"
 #include "cli/top_view.h"
+#include "json_text.h"
 #include "t.h"
-
-static struct json json(const char *text)
-{
-	struct json_fault fault = { .reason = "" };
-	struct json v = JSON_NONE;
-
-	if (json_check(text, strlen(text), 0, &v, &fault) < 0)
-		FAIL("%s at %zu in %s", fault.reason, fault.offset, text);
-	return v;
-}
 
 #define STATUS                                                                                     \
 	"{\"pid\":99,\"uptimeMs\":11520000,\"savedMemory\":2306867200,\"sessions\":2,\"servers\":" \
@@ -78,7 +69,7 @@ static const struct ps_trees no_trees = { .count = 0 };
 
 static void build(const struct ps_trees *from, enum top_sort sort, struct top_model *m)
 {
-	struct top_answers a = { json(STATUS), json(SERVERS), json(SESSIONS) };
+	struct top_answers a = { json_text(STATUS), json_text(SERVERS), json_text(SESSIONS) };
 
 	top_model_build(&a, from, sort, m);
 }
@@ -304,7 +295,8 @@ TEST(no_line_is_wider_than_the_terminal)
 		"does it?\",\"sessions\":7,\"inFlight\":123456789,\"calls\":1e300,\"p50Ms\":1e18,"
 		"\"memory\":9e17,\"processes\":\"x\",\"tools\":[{},7,null],\"recent\":{\"a\":1},"
 		"\"stderr\":[]},{},7,null,\"x\"]}";
-	struct top_answers a = { json("7"), json(odd), json("{\"sessions\":[{},7,[]]}") };
+	struct top_answers a = { json_text("7"), json_text(odd),
+				 json_text("{\"sessions\":[{},7,[]]}") };
 	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
 
 	top_model_build(&a, &trees, TOP_BY_STATE, &m);
@@ -432,13 +424,13 @@ TEST(keys_without_servers_do_nothing)
 TEST(a_server_with_an_error_in_its_config_has_no_orders)
 {
 	struct top_answers a = {
-		json(STATUS),
-		json("{\"servers\":[{\"server\":null,\"name\":\"a\",\"state\":\"failed\","
-		     "\"reason\":"
-		     "\"'command' is "
-		     "missing\",\"sessions\":[\"s1\"]},{\"server\":null,\"name\":\"a\","
-		     "\"state\":\"failed\",\"reason\":\"x\",\"sessions\":[\"s2\"]}]}"),
-		json(SESSIONS)
+		json_text(STATUS),
+		json_text("{\"servers\":[{\"server\":null,\"name\":\"a\",\"state\":\"failed\","
+			  "\"reason\":"
+			  "\"'command' is "
+			  "missing\",\"sessions\":[\"s1\"]},{\"server\":null,\"name\":\"a\","
+			  "\"state\":\"failed\",\"reason\":\"x\",\"sessions\":[\"s2\"]}]}"),
+		json_text(SESSIONS)
 	};
 	struct top_keys k = { .sort = TOP_BY_NAME };
 	struct top_model m;
