@@ -218,11 +218,8 @@ TEST(the_extension_of_the_modern_era_has_owners_too)
 	AUTO(passed_done) struct passed p = { .count = 0 };
 	struct world w;
 
-	world_open(&w, &modern);
-	world_say(
-		&w,
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"],"
-		"\"capabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}");
+	world_open_modern_with(&w, &modern,
+			       "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}");
 	fake_pass(0);
 	pass(&w, &p, &alice, ERA_MODERN, NULL, PARAMS("tools/call", "{\"name\":\"t\"}"));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"task\","

@@ -352,6 +352,19 @@ static inline void world_acknowledge(struct world *w, unsigned id, const char *f
 		  id, filter);
 }
 
+/* One that is ready without a handshake; its server has these capabilities. The next id is 2. */
+static inline void world_open_modern_with(struct world *w, const struct client_spec *spec,
+					  const char *capabilities)
+{
+	world_open(w, spec);
+	world_say(
+		w,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"],"
+		"\"capabilities\":%s}}",
+		capabilities);
+	assert(w->ready == 1 && !w->failed);
+}
+
 /* One that is ready without a handshake, and listens with id 2. The next id is 3. */
 static inline void world_open_modern(struct world *w, const struct client_spec *spec)
 {
