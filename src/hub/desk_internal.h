@@ -301,7 +301,7 @@ void desk_on_other(void *ctx, struct lease *l, const char *method, struct json p
 void desk_on_warning(void *ctx, struct lease *l, const char *text);
 /* Of the client. */
 void desk_on_notification(void *ctx, const struct message *m);
-void desk_on_watch(void *ctx, const char *uri, bool on);
+bool desk_on_watch(void *ctx, const char *uri, bool on);
 /* The lists have changed: tell the client within NOTES_MS. */
 void notes_all_changed(struct desk *d);
 /* A log message of killick itself. */

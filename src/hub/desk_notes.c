@@ -180,12 +180,14 @@ void desk_on_notification(void *ctx, const struct message *m)
 }
 
 /* A modern client listens to changes of a resource, or stops. */
-void desk_on_watch(void *ctx, const char *uri, bool on)
+bool desk_on_watch(void *ctx, const char *uri, bool on)
 {
 	struct desk *d = ctx;
 
-	if (d->state == DESK_OPEN)
-		errand_begin(errand_new_watch(d, uri, on));
+	if (d->state != DESK_OPEN)
+		return false;
+	errand_begin(errand_new_watch(d, uri, on)); /* errand_free calls face_watched */
+	return true;
 }
 
 /* --- levels --- */

@@ -119,9 +119,11 @@ static void offer_put_list(struct emit *j, struct json key, struct json value)
 	emit_close(j);
 }
 
-static void offer_put_tools(struct emit *j)
+static void offer_put_changing(struct emit *j, const char *key, bool subscribe)
 {
-	emit_open(j, "tools", '{');
+	emit_open(j, key, '{');
+	if (subscribe)
+		emit_bool(j, "subscribe", true);
 	emit_bool(j, "listChanged", true);
 	emit_close(j);
 }
@@ -138,19 +140,10 @@ static void offer_put_one(struct emit *j, struct json caps)
 			emit_member(j, it.key, it.value);
 	}
 	if (!json_get(caps, "tools").at)
-		offer_put_tools(j);
+		offer_put_changing(j, "tools", false);
 }
 
 /* --- several servers --- */
-
-static void offer_put_changing(struct emit *j, const char *key, bool subscribe)
-{
-	emit_open(j, key, '{');
-	if (subscribe)
-		emit_bool(j, "subscribe", true);
-	emit_bool(j, "listChanged", true);
-	emit_close(j);
-}
 
 /* Has a server before `end` in the table a member `name` in its object `key`? */
 static bool offer_is_taken(const struct desk *d, const struct lease *end, const char *key,
@@ -199,7 +192,7 @@ static void offer_put_union(const struct desk *d, struct emit *j, const char *ke
 
 static void offer_put_all(const struct desk *d, struct emit *j)
 {
-	offer_put_tools(j);
+	offer_put_changing(j, "tools", false);
 	if (d->can & OFFER_PROMPTS)
 		offer_put_changing(j, "prompts", false);
 	if (d->can & OFFER_RESOURCES)
@@ -273,7 +266,8 @@ void offer_make(struct desk *d)
 	struct lease *only = desk_only(d);
 	size_t at = 0;
 
-	d->can = OFFER_TOOLS;
+	/* with several servers killick itself has log messages: which server has failed, and why */
+	d->can = OFFER_TOOLS | (only ? 0 : OFFER_LOGGING);
 	for (struct lease *l = desk_each(d, &at); l; l = desk_each(d, &at))
 		d->can |= backend_of(d, l)->can;
 	if (!d->face)

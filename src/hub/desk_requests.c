@@ -47,12 +47,23 @@ struct errand *errand_new_watch(struct desk *d, const char *uri, bool on)
 	return e;
 }
 
+/* The desk itself has subscribed for a stream of the client. */
+static void errand_tell_watched(const struct errand *e)
+{
+	AUTO(mem_drop) char *uri = NULL;
+
+	if (e->desk->face && !e->desk->face_over && json_string(e->name, &uri))
+		face_watched(e->desk->face, uri);
+}
+
 /* The request is over: answered, or not wanted any more. */
 static void errand_free(struct errand *e)
 {
 	struct desk *d = e->desk;
 
 	assert(!e->gather && !e->f.lease);
+	if (e->silent && e->kind == FACE_SUBSCRIBE)
+		errand_tell_watched(e);
 	if (!e->silent)
 		d->in_flight--;
 	ring_remove(&e->in_desk);

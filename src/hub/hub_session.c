@@ -223,6 +223,20 @@ static void hub_session_over(struct loop_timer *t)
 
 /* --- events of the desk --- */
 
+static void hub_session_log_failures(const struct hub_session *s)
+{
+	const struct killick_session *ks = desk_session(s->desk);
+
+	for (size_t i = 0; ks && i < ks->count; i++) {
+		const struct lease *l = ks->table[i];
+		const char *error = l->server ? l->server->error.text : l->error;
+
+		if (l->failed && error && *error)
+			hub_log(s->hub, "event=failed session=s%u server=\"%s\" why=\"%s\"",
+				s->number, lease_name(l), error);
+	}
+}
+
 static void hub_session_on_open(void *ctx, const struct killick_error *e)
 {
 	struct hub_session *s = ctx;
@@ -239,6 +253,7 @@ static void hub_session_on_open(void *ctx, const struct killick_error *e)
 	} else {
 		s->opened = true;
 		hub_session_touch(s);
+		hub_session_log_failures(s);
 		if (a && reply_begin(&a->reply, &j)) {
 			hub_session_emit_names(&j, s);
 			hub_session_emit_servers(&j, s);

@@ -224,6 +224,7 @@ static void face_on_closed(void *ctx, const struct err *why)
 	face_ask_close(f);
 	loop_timer_stop(f->loop, &f->run_timer);
 	loop_timer_stop(f->loop, &f->ask_timer);
+	loop_timer_stop(f->loop, &f->listen_timer);
 	loop_timer_stop(f->loop, &f->park_timer);
 	loop_timer_stop(f->loop, &f->linger_timer);
 	if (!f->why[0])

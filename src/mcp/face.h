@@ -61,6 +61,7 @@ struct face;
 
 #define FACE_UNSENT_MAX  (64u << 20)
 #define FACE_OPEN_MAX    4096 /* requests of one client that are open at once */
+#define FACE_LISTEN_MS   5000
 #define FACE_WATCHES_MAX 1024 /* resources of one client; they fit into the queue of a server */
 #define FACE_PARKED_MS   (10 * 60 * 1000) /* a request that waits for input of a modern client */
 #define FACE_LINGER_MS   2000 /* after the end of input, open requests are answered for this time */
@@ -143,8 +144,10 @@ struct face_events {
 	/* A notification that the face does not handle: notifications/roots/list_changed, ... */
 	void (*on_notification)(void *ctx, const struct message *m);
 	/* A subscriptions/listen stream of a modern client wants, or no longer wants, changes of
-	 * this resource. The face counts: `on` comes for the first stream, `off` after the last. */
-	void (*on_watch)(void *ctx, const char *uri, bool on);
+	 * this resource. The face counts: `on` comes for the first stream, `off` after the last.
+	 * Returns whether face_watched will follow: the stream is acknowledged then, or after
+	 * FACE_LISTEN_MS. */
+	bool (*on_watch)(void *ctx, const char *uri, bool on);
 	/* The client has gone, or was closed; why is a sentence. All requests are cancelled before
 	 * (on_cancelled). */
 	void (*on_closed)(void *ctx, const char *why);
@@ -194,6 +197,8 @@ typedef void (*face_answered_fn)(void *ctx, uint64_t ask, struct json result, st
 uint64_t face_ask(struct face *f, struct face_request *rq, const char *method, struct json params,
 		  face_answered_fn on_answer, void *ctx);
 void face_ask_drop(struct face *f, uint64_t ask); /* the server has withdrawn its request */
+/* The server has answered the request to watch this resource, or the request has failed. */
+void face_watched(struct face *f, const char *uri);
 
 /* Close: unsent messages have 1 s. on_closed follows. */
 void face_close(struct face *f);

@@ -190,6 +190,7 @@ static void face_edit_result(const struct face_request *rq, struct json result,
 		for (size_t i = 0; i < e->count; i++)
 			if (e->list[i].at == at)
 				last = &e->list[i];
+		assert(last);
 		last->put.len--;
 	}
 	if (found.meta.at)

@@ -86,6 +86,7 @@ struct face_park { /* of a modern request that has asked for input */
 struct face_watch { /* a resource that streams watch */
 	struct hash_node by_uri;
 	unsigned count;
+	bool pending; /* the server has not answered yet */
 	char uri[];
 };
 
@@ -93,6 +94,8 @@ struct face_stream {  /* of a subscriptions/listen */
 	unsigned can; /* CAN_..._CHANGE: what was accepted */
 	struct face_watch **watches;
 	size_t count;
+	bool opened; /* all its watches are there */
+	bool acknowledged;
 };
 
 struct face {
@@ -132,7 +135,7 @@ struct face {
 	unsigned ask_count;
 	uint64_t last_ask, last_serial;
 	uint64_t nonce; /* in the seals */
-	struct loop_timer ask_timer, park_timer;
+	struct loop_timer ask_timer, park_timer, listen_timer;
 	size_t stored; /* bytes of answers to parked requests, at most FACE_UNSENT_MAX */
 
 	struct hash watches; /* by the digest of the uri */

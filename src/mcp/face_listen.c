@@ -1,9 +1,10 @@
 /* face_listen.c - subscriptions/listen: a request that stays open, and brings notifications of
  * changes.
  *
- * The first notification of a stream names what was accepted. Each notification has the id of the
- * stream's request. The face counts how many streams watch a resource, and calls on_watch for the
- * first stream and for the last.
+ * The first notification of a stream names what was accepted. It is sent when the servers have
+ * answered, because the client expects every change from then on, but after FACE_LISTEN_MS at the
+ * latest. Each notification has the id of the stream's request. The face counts how many streams
+ * watch a resource, and calls on_watch for the first stream and for the last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,25 +28,40 @@ static const struct {
 
 /* --- resources --- */
 
+static uint64_t face_watch_key(const struct face *f, const char *uri)
+{
+	return face_digest(f->seed, uri, strlen(uri) + 1);
+}
+
+static struct face_watch *face_watch_find(const struct face *f, const char *uri)
+{
+	struct hash_node *n = hash_find(&f->watches, face_watch_key(f, uri));
+
+	for (; n; n = hash_next(n)) {
+		struct face_watch *w = CONTAINER_OF(n, struct face_watch, by_uri);
+
+		if (strcmp(w->uri, uri) == 0)
+			return w;
+	}
+	return NULL;
+}
+
 static struct face_watch *face_watch_add(struct face *f, const char *uri)
 {
+	struct face_watch *w = face_watch_find(f, uri);
 	size_t len = strlen(uri) + 1;
-	uint64_t key = face_digest(f->seed, uri, len);
-	struct face_watch *w;
 
 	f->watch_count++;
-	for (struct hash_node *n = hash_find(&f->watches, key); n; n = hash_next(n)) {
-		w = CONTAINER_OF(n, struct face_watch, by_uri);
-		if (strcmp(w->uri, uri) == 0) {
-			w->count++;
-			return w;
-		}
+	if (w) {
+		w->count++;
+		return w;
 	}
 	w = mem_grow(NULL, 1, sizeof(*w) + len);
-	*w = (struct face_watch){ .count = 1 };
+	*w = (struct face_watch){ .count = 1, .pending = true };
 	memcpy(w->uri, uri, len);
-	hash_add(&f->watches, &w->by_uri, key);
-	f->ev->on_watch(f->ctx, w->uri, true);
+	hash_add(&f->watches, &w->by_uri, face_watch_key(f, uri));
+	if (!f->ev->on_watch(f->ctx, w->uri, true)) /* may call face_watched */
+		w->pending = false;
 	return w;
 }
 
@@ -86,6 +102,9 @@ static void face_acknowledge(struct face_request *rq)
 	struct face_stream *s = rq->listen;
 	struct emit j;
 
+	if (s->acknowledged)
+		return;
+	s->acknowledged = true;
 	if (rpc_begin(&rq->face->rpc, NULL, "notifications/subscriptions/acknowledged", &j) < 0)
 		return;
 	face_put_subscription(&j, rq);
@@ -101,6 +120,37 @@ static void face_acknowledge(struct face_request *rq)
 	}
 	emit_close(&j);
 	rpc_send(&rq->face->rpc, NULL, &j);
+}
+
+static bool face_stream_is_pending(const struct face_stream *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->watches[i]->pending)
+			return true;
+	return false;
+}
+
+static void face_on_listen_time(struct loop_timer *t)
+{
+	struct face *f = CONTAINER_OF(t, struct face, listen_timer);
+
+	RING_EACH(n, &f->streams)
+		face_acknowledge(CONTAINER_OF(n, struct face_request, in_face));
+}
+
+void face_watched(struct face *f, const char *uri)
+{
+	struct face_watch *w = face_watch_find(f, uri);
+
+	if (!w || !w->pending)
+		return;
+	w->pending = false;
+	RING_EACH(n, &f->streams) {
+		struct face_request *rq = CONTAINER_OF(n, struct face_request, in_face);
+
+		if (rq->listen->opened && !face_stream_is_pending(rq->listen))
+			face_acknowledge(rq);
+	}
 }
 
 void face_listen_open(struct face_request *rq)
@@ -135,7 +185,11 @@ void face_listen_open(struct face_request *rq)
 		s->can |= CAN_SUBSCRIBE;
 		face_add_watches(f, s, uris);
 	}
-	face_acknowledge(rq);
+	s->opened = true;
+	if (!face_stream_is_pending(s))
+		face_acknowledge(rq);
+	else if (!f->listen_timer.slot)
+		loop_timer_set(f->loop, &f->listen_timer, FACE_LISTEN_MS, face_on_listen_time);
 }
 
 void face_listen_free(struct face_request *rq)
@@ -165,6 +219,7 @@ static void face_stream_note(struct face_request *rq, const char *method, struct
 	struct json_iter it = json_iter(params);
 	struct emit j;
 
+	face_acknowledge(rq); /* comes first */
 	if (rpc_begin(&rq->face->rpc, NULL, method, &j) < 0)
 		return;
 	face_put_subscription(&j, rq);

@@ -527,6 +527,32 @@ TEST(a_listen_stream_sends_the_accepted_notifications)
 	world_close(&w);
 }
 
+TEST(a_stream_is_acknowledged_when_its_resources_are_watched)
+{
+	world_open_modern(&w);
+	w.slow_watches = true;
+	world_say(&w, LISTEN("1", "{\"resourceSubscriptions\":[\"a:b\",\"a:c\"]}"));
+	STREQ(world_got(&w), "");
+	face_watched(w.face, "a:c");
+	face_watched(w.face, "a:d"); /* not watched */
+	STREQ(world_got(&w), "");
+	world_say(&w, LISTEN("2", "{\"resourceSubscriptions\":[\"a:c\"]}"));
+	STREQ(world_got(&w), ACK("2", "{\"resourceSubscriptions\":[\"a:c\"]}"));
+	face_watched(w.face, "a:b");
+	STREQ(world_got(&w), ACK("1", "{\"resourceSubscriptions\":[\"a:b\",\"a:c\"]}"));
+	/* a server that does not answer; and a change that comes before the other resource */
+	world_say(&w, LISTEN("3", "{\"resourceSubscriptions\":[\"a:e\"]}"));
+	fake_pass(FACE_LISTEN_MS - 1);
+	STREQ(world_got(&w), "");
+	fake_pass(2);
+	STREQ(world_got(&w), ACK("3", "{\"resourceSubscriptions\":[\"a:e\"]}"));
+	world_say(&w, LISTEN("4", "{\"resourceSubscriptions\":[\"a:f\"]}"));
+	face_note(w.face, NULL, KILLICK_EVENT_UPDATED, world_json("{\"uri\":\"a:f\"}"));
+	STREQ(world_got(&w), ACK("4", "{\"resourceSubscriptions\":[\"a:f\"]}"));
+	STREQ(world_got(&w), NOTE("resources/updated", "{" SUBSCRIPTION("4") ",\"uri\":\"a:f\"}"));
+	world_close(&w);
+}
+
 TEST(streams_have_a_limit_of_resources)
 {
 	struct buf all = BUF_INIT(BUF_ANY_SIZE);

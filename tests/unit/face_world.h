@@ -158,6 +158,7 @@ struct world {
 	unsigned count, cancelled;
 	char notes[2000]; /* notifications of the client, a line each */
 	char watched[400];
+	bool slow_watches; /* on_watch: face_watched follows */
 	unsigned closed;
 	char why[240];
 	char answers[2000]; /* to asks, a line each */
@@ -233,11 +234,12 @@ static void world_on_notification(void *ctx, const struct message *m)
 		  (int)m->params.len, m->params.at ? m->params.at : "");
 }
 
-static void world_on_watch(void *ctx, const char *uri, bool on)
+static bool world_on_watch(void *ctx, const char *uri, bool on)
 {
 	struct world *w = ctx;
 
 	world_add(w->watched, sizeof(w->watched), "%c%s ", on ? '+' : '-', uri);
+	return w->slow_watches;
 }
 
 static void world_on_closed(void *ctx, const char *why)
