@@ -10,7 +10,8 @@
 
 enum {
 	DETAIL_INDENT = 4,
-	DETAIL_TOOLS = 8,
+	DETAIL_NAME = 14, /* a longer name may be cut in the row */
+	DETAIL_TOOLS = 6, /* 24 rows must show the last calls, too */
 	DETAIL_CALLS = 6,
 	DETAIL_STDERR = 6,
 	DETAIL_PROCS = 12
@@ -43,23 +44,16 @@ static void detail_fact(struct top_lines *out, const char *label, const char *te
 }
 
 /* The same for a sentence, which is wrapped. */
-static void detail_sentence(struct top_lines *out, const char *label, const char *text)
+static void detail_sentence(struct top_lines *out, const char *style, const char *label,
+			    const char *text)
 {
-	size_t room = out->width > DETAIL_INDENT + 9 ? out->width - DETAIL_INDENT - 9 : 1;
-	size_t len, cut;
+	size_t room = out->width > DETAIL_INDENT + 9 ? out->width - DETAIL_INDENT - 9 : 1, len;
 
-	for (; *text; text += cut + strspn(text + cut, " "), label = "") {
-		char line[1024];
-
-		len = strlen(text);
-		for (cut = len > room ? room : 0; cut && text[cut] != ' ';)
-			cut--;
-		if (!cut)
-			cut = len; /* the rest fits, or has no space */
-		snprintf(line, sizeof(line), "%.*s", (int)cut, text);
+	for (; *text; text += len + strspn(text + len, " "), label = "") {
+		len = top_lines_fit(text, room);
 		top_lines_space(out, DETAIL_INDENT);
 		top_lines_cell(out, DIM, label, 9, false);
-		top_lines_put(out, NULL, line);
+		top_lines_putf(out, style, "%.*s", (int)len, text);
 		top_lines_end(out);
 	}
 }
@@ -74,31 +68,54 @@ static long long detail_known(long long n)
 	return n < 0 ? 0 : n;
 }
 
+/* Why the server failed, or failed last; the owner of a tree has a line of its own. */
+static void detail_reason(const struct top_server *s, struct top_lines *out)
+{
+	bool failed = s->health == TOP_FAILED;
+
+	if (s->tree && s->health > TOP_MOVING)
+		return;
+	detail_sentence(out, failed ? RED : NULL, failed || s->tree ? "reason" : "failure",
+			s->reason);
+	detail_sentence(out, NULL, "config", s->place);
+}
+
+static void detail_process(const struct top_server *s, struct top_lines *out)
+{
+	char text[300] = "none", calls[100] = "", age[24], protocol[40];
+	long long pid = top_model_number(s->raw, "pid");
+
+	top_model_text(s->raw, "protocol", protocol, sizeof(protocol));
+	if (pid > 0 || s->calls > 0)
+		snprintf(calls, sizeof(calls), ", %lld call%s, %lld error%s, %lld queued",
+			 detail_known(s->calls), detail_s(s->calls), detail_known(s->errors),
+			 detail_s(s->errors), detail_known(s->queued));
+	if (pid > 0)
+		snprintf(text, sizeof(text), "pid %lld, up %s", pid, top_view_age(s->age_ms, age));
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%s", calls,
+		 *protocol ? ", MCP " : "", protocol);
+	detail_fact(out, "process", text);
+}
+
 static void detail_facts(const struct top_server *s, struct top_lines *out)
 {
-	char text[1024], line[1100] = "", more[40], age[24], runs[64] = "not running";
-	long long pid = top_model_number(s->raw, "pid");
+	char text[1024], line[1100] = "", more[40];
 
 	top_model_text(s->raw, "command", text, sizeof(text));
 	detail_fact(out, "command", text);
 	top_model_text(s->raw, "environment", text, sizeof(text));
 	detail_fact(out, "place", text);
-	top_model_text(s->raw, "why", text, sizeof(text));
-	detail_sentence(out, "sharing", text);
+	if (s->health != TOP_FAILED) {
+		top_model_text(s->raw, "why", text, sizeof(text));
+		detail_sentence(out, NULL, "sharing", text);
+	}
 	top_model_text(s->raw, "difference", text, sizeof(text));
 	top_model_text(s->raw, "differsFrom", more, sizeof(more));
 	if (*text)
 		snprintf(line, sizeof(line), "from %s: %s", more, text);
-	detail_sentence(out, "differs", line);
-	top_model_words(json_get(s->raw, "sessions"), text, sizeof(text));
-	detail_fact(out, "sessions", text);
-	top_model_text(s->raw, "protocol", more, sizeof(more));
-	if (pid > 0)
-		snprintf(runs, sizeof(runs), "pid %lld, up %s", pid, top_view_age(s->age_ms, age));
-	snprintf(text, sizeof(text), "%s, %lld call%s, %lld error%s, %lld queued%s%s", runs,
-		 detail_known(s->calls), detail_s(s->calls), detail_known(s->errors),
-		 detail_s(s->errors), detail_known(s->queued), *more ? ", MCP " : "", more);
-	detail_fact(out, "runs", text);
+	detail_sentence(out, NULL, "differs", line);
+	detail_sentence(out, NULL, "sessions", s->users);
+	detail_process(s, out);
 }
 
 static int detail_by_tokens(const void *a, const void *b)
@@ -190,14 +207,13 @@ static void detail_stderr(struct json v, struct top_lines *out)
 	if (!json_string(v, &text) || !*text)
 		return;
 	end = text + strlen(text);
-	while (end > text && (end[-1] == '\n' || end[-1] == '\r'))
+	while (end > text && strchr("\r\n\t ", end[-1]))
 		end--;
-	if (end == text)
-		return;
 	for (from = end; from > text; from--)
 		if (from[-1] == '\n' && ++lines == DETAIL_STDERR)
 			break;
-	detail_line(out, DIM, "stderr");
+	if (from < end)
+		detail_line(out, DIM, "stderr");
 	while (from < end) {
 		const char *newline = memchr(from, '\n', (size_t)(end - from));
 		const char *to = newline ? newline : end;
@@ -222,7 +238,7 @@ static void detail_tree(const struct ps_tree *t, struct top_lines *out)
 	detail_fact(out, "session", text);
 	snprintf(text, sizeof(text), "tree %s, pid %d, up %s", t->rec.tree, t->rec.server.pid,
 		 top_view_age(t->age_ms, span));
-	detail_fact(out, "runs", text);
+	detail_fact(out, "process", text);
 	for (size_t i = 0; i < t->count && i < DETAIL_PROCS; i++) {
 		const struct ps_process *p = &t->processes[i];
 		char number[24], size[16];
@@ -245,6 +261,9 @@ static void detail_tree(const struct ps_tree *t, struct top_lines *out)
 
 void top_detail(const struct top_server *s, struct top_lines *out)
 {
+	if (text_width(s->name) > DETAIL_NAME)
+		detail_sentence(out, NULL, "name", s->name);
+	detail_reason(s, out);
 	if (s->tree) {
 		detail_tree(s->tree, out);
 		return;

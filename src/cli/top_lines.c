@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -67,6 +68,29 @@ void top_lines_right(struct top_lines *l, const char *style, const char *text)
 		return;
 	l->spaces = l->width - l->used - width;
 	top_lines_put(l, style, text);
+}
+
+size_t top_lines_fit(const char *text, size_t columns)
+{
+	char part[TOP_TEXT_MAX];
+	size_t len = 0, space = 0;
+
+	while (text[len]) {
+		size_t next = len + 1;
+
+		while ((text[next] & 0xc0) == 0x80) /* the rest of a UTF-8 character */
+			next++;
+		if (next >= sizeof(part))
+			return len;
+		memcpy(part + len, text + len, next - len);
+		part[next] = '\0';
+		if (len && text_width(part) > columns)
+			return text[len] == ' ' ? len : space ? space : len;
+		if (text[len] == ' ')
+			space = len;
+		len = next;
+	}
+	return len;
 }
 
 void top_lines_end(struct top_lines *l)

@@ -35,5 +35,8 @@ void top_lines_cell(struct top_lines *l, const char *style, const char *text, si
 void top_lines_space(struct top_lines *l, size_t columns);
 /* Append text at the right end of the line, if there is room. */
 void top_lines_right(struct top_lines *l, const char *style, const char *text);
+/* The bytes of a text that fit into one line of so many columns. The text is broken at a space, or
+ * within a word that is longer than the line. */
+size_t top_lines_fit(const char *text, size_t columns);
 void top_lines_end(struct top_lines *l);
 void top_lines_done(struct top_lines *l);

@@ -67,6 +67,26 @@ long long top_model_number(struct json v, const char *key)
 	return value > 9e18 ? -1 : (long long)value;
 }
 
+const char *top_model_cause(const char *reason, const char *name, char *out_place, size_t size)
+{
+	char prefix[160];
+	const char *at;
+	size_t len;
+
+	*out_place = '\0';
+	snprintf(prefix, sizeof(prefix), "server '%.120s'", name);
+	at = strstr(reason, prefix);
+	len = strlen(prefix);
+	if (!at || (at[len] != ' ' && strncmp(at + len, ": ", 2) != 0))
+		return reason;
+	if (at > reason) {
+		if (at - reason < 3 || strncmp(at - 2, ": ", 2) != 0)
+			return reason;
+		snprintf(out_place, size, "%.*s", (int)(at - 2 - reason), reason);
+	}
+	return at + len + (at[len] == ':' ? 2 : 1);
+}
+
 static enum top_health top_model_health(const char *state)
 {
 	static const struct {
@@ -97,25 +117,58 @@ static struct top_server *top_model_add_server(struct top_model *m)
 	return s;
 }
 
+/* Name a server with an error in its config, for which the hub has no id. The name stays the same
+ * while sessions come and go. */
+static void top_model_name_refused(struct top_server *s)
+{
+	const char *texts[] = { s->name, s->place, s->reason };
+	unsigned long long hash = 14695981039346656037ull; /* FNV-1a */
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		for (const char *c = texts[i]; *c; c++)
+			hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
+	snprintf(s->id, sizeof(s->id), "config-%016llx", hash);
+	snprintf(s->mark, sizeof(s->mark), "%.*s", (int)strcspn(s->users, " "), s->users);
+	s->refused = true;
+}
+
+/* Fold the last server into an earlier one with the same name and error. */
+static void top_model_fold_refused(struct top_model *m)
+{
+	const struct top_server *last = &m->servers[m->server_count - 1];
+
+	for (size_t i = 0; i + 1 < m->server_count; i++) {
+		struct top_server *s = &m->servers[i];
+		size_t len = strlen(s->users);
+
+		if (strcmp(s->id, last->id) != 0)
+			continue;
+		s->leases += last->leases;
+		if (!top_model_has_word(s->users, last->users)) {
+			s->sessions += last->sessions;
+			snprintf(s->users + len, sizeof(s->users) - len, " %s", last->users);
+		}
+		m->server_count--;
+		return;
+	}
+}
+
 static void top_model_take_server(struct top_model *m, struct json v)
 {
 	struct top_server *s = top_model_add_server(m);
-	char sessions[4096], session[16] = "";
+	char reason[sizeof(s->reason) + sizeof(s->place)];
 
 	s->raw = v;
 	top_model_text(v, "server", s->id, sizeof(s->id));
 	top_model_text(v, "name", s->name, sizeof(s->name));
-	if (!*s->id) { /* an error in the config: the hub has no id */
-		json_string_into(json_find(v, "sessions.0"), session, sizeof(session));
-		snprintf(s->id, sizeof(s->id), "%.9s/%.29s", session, s->name);
-		s->refused = true;
-	}
 	top_model_text(v, "state", s->state, sizeof(s->state));
-	top_model_text(v, "reason", s->reason, sizeof(s->reason));
+	top_model_text(v, "reason", reason, sizeof(reason));
+	snprintf(s->reason, sizeof(s->reason), "%s",
+		 top_model_cause(reason, s->name, s->place, sizeof(s->place)));
 	top_model_text(v, "level", s->level, sizeof(s->level));
 	s->health = top_model_health(s->state);
 	s->leases = (long long)json_count(json_get(v, "sessions"));
-	s->sessions = top_model_words(json_get(v, "sessions"), sessions, sizeof(sessions));
+	s->sessions = top_model_words(json_get(v, "sessions"), s->users, sizeof(s->users));
 	s->in_flight = top_model_number(v, "inFlight");
 	s->queued = top_model_number(v, "queued");
 	s->calls = top_model_number(v, "calls");
@@ -126,6 +179,11 @@ static void top_model_take_server(struct top_model *m, struct json v)
 	s->age_ms = top_model_number(v, "ageMs");
 	s->p50_ms = s->calls > 0 ? top_model_time(v, "p50Ms") : -1;
 	s->p99_ms = s->calls > 0 ? top_model_time(v, "p99Ms") : -1;
+	snprintf(s->mark, sizeof(s->mark), "%.8s", s->id);
+	if (!*s->id) {
+		top_model_name_refused(s);
+		top_model_fold_refused(m);
+	}
 }
 
 static void top_model_take_session(struct top_model *m, struct json v)
@@ -170,6 +228,7 @@ static void top_model_take_tree(struct top_model *m, const struct ps_tree *t)
 
 	s->tree = t;
 	snprintf(s->id, sizeof(s->id), "%s", t->rec.tree);
+	snprintf(s->mark, sizeof(s->mark), "%.8s", t->rec.tree);
 	text_clean(t->title, strlen(t->title), s->name, sizeof(s->name));
 	snprintf(s->state, sizeof(s->state), "%s", t->state);
 	top_model_tree_reason(t, s->reason, sizeof(s->reason));

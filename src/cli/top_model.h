@@ -28,11 +28,17 @@ enum top_health {
 
 struct top_server { /* a number that is not known is -1 */
 	char id[40];
+	char mark[12];              /* a short id, for servers of the same name */
 	const struct ps_tree *tree; /* a tree without the hub; NULL: a server of the hub */
 	struct json raw;            /* the server in the answer; JSON_NONE: a tree */
-	char name[100], state[24], reason[300], level[24];
-	bool twin;    /* another server has the same name */
-	bool refused; /* an error in its config: there is nothing to stop or to start */
+	char name[100], state[24], level[24];
+	char reason[300]; /* without the place in the config and the name of the server */
+	char place[300];  /* FILE:LINE of an error in the config; "": not known */
+	char users[1024]; /* ids of the sessions, with spaces between them */
+	bool twin;        /* another server has the same name */
+	/* An error in its config: there is nothing to stop or to start. One row stands for all
+	 * sessions with this error. */
+	bool refused;
 	enum top_health health;
 	long long leases; /* uses by sessions: a session may use equal servers under two names */
 	long long sessions, in_flight, queued, calls, errors, restarts, processes, memory, age_ms;
@@ -74,6 +80,9 @@ void top_model_text(struct json v, const char *key, char *out, size_t size);
 /* Write the strings of an array, cleaned, each once, with spaces between them. Returns
  * how many different ones there are. */
 long long top_model_words(struct json v, char *out, size_t size);
+/* The part of a reason behind "FILE:LINE: server 'NAME': " or "server 'NAME' ". out_place gets
+ * FILE:LINE, or "". */
+const char *top_model_cause(const char *reason, const char *name, char *out_place, size_t size);
 /* A number member, or -1. */
 long long top_model_number(struct json v, const char *key);
 double top_model_time(struct json v, const char *key);

@@ -175,14 +175,14 @@ static const char *top_view_value(const struct top_server *s, int column, char o
 	}
 }
 
-/* Servers of the same name get their id behind it. */
+/* Servers of the same name get a short id behind it. */
 static void top_view_name(const struct top_server *s, size_t width, bool selected,
 			  struct top_lines *out)
 {
 	char id[12];
 	size_t len;
 
-	snprintf(id, sizeof(id), " %.8s", s->id);
+	snprintf(id, sizeof(id), " %.10s", s->mark);
 	len = strlen(id);
 	if (!s->twin || width < len + 4) {
 		top_lines_cell(out, selected ? BOLD : NULL, s->name, width, false);
@@ -219,7 +219,7 @@ static void top_view_server(const struct top_server *s, const struct top_layout 
 			       false);
 	}
 	top_lines_end(out);
-	if (!l->reason && *s->reason && s->health <= TOP_MOVING) {
+	if (!l->reason && !open && *s->reason && s->health <= TOP_MOVING) {
 		top_lines_space(out, MARK + 2);
 		top_lines_put(out, DIM, s->reason);
 		top_lines_end(out);

@@ -248,6 +248,7 @@ TEST(an_unfolded_server_shows_tools_calls_and_stderr)
 		"    command  npx files\n",
 		"    sharing  the server keeps no state\n",
 		"    sessions s1 s2\n",
+		"    process  pid 501, up 5s, 1234 calls, 5 errors, 1 queued, MCP 2025-06-18\n",
 		"    tools    2, about 1100 tokens in a model's context\n         1000  write\n",
 		"    last calls\n          3s ago  s1    1.5ms  read  failed\n",
 		"    stderr\n      2\n      3\n      4\n      5\n      6\n      last ?[31mline\n",
@@ -420,6 +421,137 @@ TEST(keys_without_servers_do_nothing)
 	OK(strstr(text(&l), "proof: no record of a tree is left"));
 }
 
+#define REFUSED(session, name, line, cause)                                                        \
+	"{\"server\":null,\"name\":\"" name "\",\"state\":\"failed\",\"reason\":"                  \
+	"\"/home/ann/many.json:" line ": server '" name "': " cause "\",\"sessions\":[\"" session  \
+	"\"]}"
+#define LONG_NAME "very-long-server-name-for-the-company"
+
+static void build_refused(struct top_model *m)
+{
+	struct top_answers
+		a = { json(STATUS),
+		      json("{\"servers\":[" REFUSED("s1", LONG_NAME, "4", "variable 'NOPE' is not set") "," REFUSED(
+			      "s2", LONG_NAME, "4",
+			      "variable 'NOPE' is not set") "," REFUSED("s15", LONG_NAME, "4",
+									"variable 'NOPE' is not "
+									"set") "," REFUSED("s3",
+											   LONG_NAME,
+											   "5",
+											   "'comman"
+											   "d' is "
+											   "missin"
+											   "g") "]"
+												"}"),
+		      json(SESSIONS) };
+
+	top_model_build(&a, &no_trees, TOP_BY_NAME, m);
+}
+
+/* Is the text in these lines, when the breaks and the indents are taken out? */
+static bool has_wrapped(const struct top_lines *l, const char *want)
+{
+	char flat[1 << 14];
+	size_t len = 0;
+
+	for (const char *c = text(l); *c && len + 1 < sizeof(flat); c++)
+		if (*c != '\n' && *c != ' ')
+			flat[len++] = *c;
+	flat[len] = '\0';
+	return strstr(flat, want) != NULL;
+}
+
+TEST(an_unfolded_server_shows_its_whole_reason_and_name)
+{
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+
+	build_refused(&m);
+	for (size_t width = 40; width <= 200; width += 20) {
+		AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(width, false);
+		struct top_keys k = { .sort = TOP_BY_NAME };
+
+		for (size_t i = 0; i < m.server_count; i++)
+			if (m.servers[i].sessions > 1)
+				snprintf(k.unfolded, sizeof(k.unfolded), "%s", m.servers[i].id);
+		top_view_frame(&m, &k, 40, &l);
+		check_width(&l);
+		OK(has_wrapped(&l, "reasonvariable'NOPE'isnotset"));
+		OK(has_wrapped(&l, "config/home/ann/many.json:4"));
+		OK(has_wrapped(&l, "name" LONG_NAME));
+		OK(has_wrapped(&l, "sessionss1s2s15"));
+		OK(!strstr(text(&l), "server '"));
+	}
+}
+
+TEST(a_row_does_not_repeat_the_name_of_its_server_in_the_reason)
+{
+	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(60, false);
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+	struct top_keys k = { .sort = TOP_BY_NAME };
+
+	build_refused(&m);
+	top_view_frame(&m, &k, 30, &l);
+	OK(strstr(text(&l), "\n    variable 'NOPE' is not set\n"));
+	OK(strstr(text(&l), "\n    'command' is missing\n"));
+}
+
+TEST(the_cause_of_a_failure_is_found_in_its_reason)
+{
+	static const struct {
+		const char *reason, *cause, *place;
+	} rows[] = {
+		{ "/a b.json:4: server 'x': bad", "bad", "/a b.json:4" },
+		{ "server 'x' is remote", "is remote", "" },
+		{ "server 'x': bad", "bad", "" },
+		{ "/a.json:4: server 'y': bad", "/a.json:4: server 'y': bad", "" },
+		{ "it says server 'x': bad", "it says server 'x': bad", "" },
+		{ "/a.json:4: server 'x'", "/a.json:4: server 'x'", "" },
+		{ "exited with status 1", "exited with status 1", "" },
+		{ "", "", "" },
+	};
+	char place[100];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		STREQ(top_model_cause(rows[i].reason, "x", place, sizeof(place)), rows[i].cause);
+		STREQ(place, rows[i].place);
+	}
+}
+
+TEST(sessions_with_the_same_error_in_the_config_share_a_row)
+{
+	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+	struct top_keys k = { .sort = TOP_BY_NAME };
+
+	build_refused(&m);
+	EQ(m.server_count, 2);
+	top_view_frame(&m, &k, 30, &l);
+	OK(strstr(text(&l), " s1 failed         3 ") || strstr(text(&l), " s1  failed         3 "));
+	OK(!strstr(text(&l), "s1/"));
+}
+
+TEST(a_server_that_does_not_run_has_no_process_and_no_stderr)
+{
+	struct top_answers a = {
+		json(STATUS),
+		json("{\"servers\":[{\"server\":\"v1\",\"name\":\"a\",\"state\":\"failed\","
+		     "\"reason\":"
+		     "\"it exited\",\"why\":\"not known before the handshake\",\"sessions\":[],"
+		     "\"calls\":0,\"pid\":0,\"stderr\":\"\\n \\r\\n\"}]}"),
+		json(SESSIONS)
+	};
+	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+	struct top_keys k = { .unfolded = "v1" };
+
+	top_model_build(&a, &no_trees, TOP_BY_NAME, &m);
+	top_view_all(&m, &k, &l);
+	OK(strstr(text(&l), "    process  none\n"));
+	OK(!strstr(text(&l), "not running"));
+	OK(!strstr(text(&l), "stderr"));
+	OK(!strstr(text(&l), "handshake"));
+}
+
 /* The hub has no id for a server with an error in its config. */
 TEST(a_server_with_an_error_in_its_config_has_no_orders)
 {
@@ -437,8 +569,7 @@ TEST(a_server_with_an_error_in_its_config_has_no_orders)
 
 	top_model_build(&a, &no_trees, TOP_BY_NAME, &m);
 	EQ(m.server_count, 2);
-	STREQ(m.servers[0].id, "s1/a");
-	STREQ(m.servers[1].id, "s2/a");
+	OK(strcmp(m.servers[0].id, m.servers[1].id) != 0);
 	EQ(top_keys_read(&k, &m, "x", 1), TOP_NO_ORDER);
 	EQ(k.asked, TOP_NO_ORDER);
 	OK(k.note_bad && strstr(k.note, "a has an error in its config"));
