@@ -32,7 +32,17 @@ size_t top_keys_selected(const struct top_keys *k, const struct top_model *m)
 	for (size_t i = 0; i < m->server_count; i++)
 		if (strcmp(m->servers[i].id, k->selected) == 0)
 			return i;
+	for (size_t i = 0; i < m->session_count; i++)
+		if (strcmp(m->sessions[i].id, k->selected) == 0)
+			return m->server_count + i;
 	return 0;
+}
+
+const struct top_server *top_keys_server(const struct top_keys *k, const struct top_model *m)
+{
+	size_t at = top_keys_selected(k, m);
+
+	return at < m->server_count ? &m->servers[at] : NULL;
 }
 
 /* The key that an escape sequence means. */
@@ -82,18 +92,24 @@ static int top_keys_feed(struct top_keys *k, char byte)
 
 static void top_keys_select(struct top_keys *k, const struct top_model *m, size_t index)
 {
-	if (m->server_count == 0)
+	size_t count = m->server_count + m->session_count;
+
+	if (count == 0)
 		return;
-	if (index >= m->server_count)
-		index = m->server_count - 1;
-	snprintf(k->selected, sizeof(k->selected), "%s", m->servers[index].id);
+	if (index >= count)
+		index = count - 1;
+	snprintf(k->selected, sizeof(k->selected), "%s",
+		 index < m->server_count ? m->servers[index].id
+					 : m->sessions[index - m->server_count].id);
 }
 
 static void top_keys_fold(struct top_keys *k, const struct top_model *m, int key)
 {
-	const struct top_server *s = &m->servers[top_keys_selected(k, m)];
-	bool open = strcmp(k->unfolded, s->id) == 0;
+	const struct top_server *s = top_keys_server(k, m);
+	bool open = s && strcmp(k->unfolded, s->id) == 0;
 
+	if (!s)
+		return;
 	if (key == TOP_KEY_LEFT || (open && key != TOP_KEY_RIGHT))
 		k->unfolded[0] = '\0';
 	else
@@ -103,8 +119,10 @@ static void top_keys_fold(struct top_keys *k, const struct top_model *m, int key
 
 static void top_keys_ask(struct top_keys *k, const struct top_model *m, enum top_order order)
 {
-	const struct top_server *s = &m->servers[top_keys_selected(k, m)];
+	const struct top_server *s = top_keys_server(k, m);
 
+	if (!s)
+		return;
 	if (s->tree && order != TOP_STOP) {
 		snprintf(k->note, sizeof(k->note),
 			 "%s is held by `killick run`, not by the hub: it can only be stopped",
@@ -152,12 +170,11 @@ static size_t top_keys_move(size_t at, size_t count, int key)
 	}
 }
 
-static void top_keys_press_server(struct top_keys *k, const struct top_model *m, int key)
+static void top_keys_press_row(struct top_keys *k, const struct top_model *m, int key)
 {
-	size_t at = top_keys_selected(k, m), to = top_keys_move(at, m->server_count, key);
+	size_t at = top_keys_selected(k, m);
+	size_t to = top_keys_move(at, m->server_count + m->session_count, key);
 
-	if (m->server_count == 0)
-		return;
 	if (to != at)
 		top_keys_select(k, m, to);
 	else if (key == '\r' || key == '\n' || key == ' ' || key == TOP_KEY_RIGHT ||
@@ -191,7 +208,7 @@ static enum top_order top_keys_press(struct top_keys *k, const struct top_model 
 	else if (key == '\033')
 		k->unfolded[0] = '\0';
 	else
-		top_keys_press_server(k, m, key);
+		top_keys_press_row(k, m, key);
 	return TOP_NO_ORDER;
 }
 

@@ -1,6 +1,6 @@
 /* top_keys.h - what the keys of `killick top` do: sort, select, unfold, and orders to the hub.
  *
- * Only keys change the state of the view. The state names servers by their ids, so that a new model
+ * Only keys change the state of the view. The state names rows by their ids, so that a new model
  * does not move the selection. Threads: any.  Blocking: never.
  */
 #pragma once
@@ -14,7 +14,7 @@ enum top_order { TOP_NO_ORDER, TOP_STOP, TOP_RESTART, TOP_REST };
 
 struct top_keys {
 	enum top_sort sort;
-	char selected[40];    /* id of a server; "": the first one */
+	char selected[40];    /* id of a server or a session; "": the first row */
 	char unfolded[40];    /* id of a server; "": none */
 	enum top_order asked; /* waits for the key that confirms it */
 	char asked_id[40], asked_name[100];
@@ -29,8 +29,11 @@ struct top_keys {
 
 /* The word for an order: "stop", "restart", "rest". */
 const char *top_keys_word(enum top_order order);
-/* The index of the selected server in the model; 0 if the server is gone. */
+/* The selected row: the index of a server, or the number of servers plus the index of a session. 0
+ * if the row is gone. */
 size_t top_keys_selected(const struct top_keys *k, const struct top_model *m);
+/* The selected server; NULL: the list is empty, or a session is selected. */
+const struct top_server *top_keys_server(const struct top_keys *k, const struct top_model *m);
 /* Read bytes of the terminal. Returns the order that was confirmed, for asked_id, or TOP_NO_ORDER;
  * bytes behind a confirmed order are dropped. */
 enum top_order top_keys_read(struct top_keys *k, const struct top_model *m, const char *bytes,

@@ -199,8 +199,8 @@ static void top_model_take_session(struct top_model *m, struct json v)
 	top_model_text(client, "name", name, sizeof(name));
 	top_model_text(client, "version", version, sizeof(version));
 	snprintf(s->client, sizeof(s->client), "%s%s%s", name, *version ? " " : "", version);
-	if (!*name)
-		top_model_text(v, "tag", s->client, sizeof(s->client));
+	top_model_text(v, "tag", s->tag, sizeof(s->tag));
+	m->has_tags |= *s->tag != '\0';
 	top_model_text(v, "era", s->era, sizeof(s->era));
 	s->idle_ms = top_model_number(v, "idleMs");
 	s->servers = (long long)json_count(json_get(v, "servers"));

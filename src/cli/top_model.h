@@ -46,7 +46,7 @@ struct top_server { /* a number that is not known is -1 */
 };
 
 struct top_session {
-	char id[40], client[100], era[24];
+	char id[40], tag[64], client[100], era[24];
 	long long age_ms, idle_ms, servers, in_flight, calls;
 };
 
@@ -64,6 +64,7 @@ struct top_model {
 	size_t server_count;
 	struct top_session *sessions; /* the oldest first */
 	size_t session_count;
+	bool has_tags; /* of sessions */
 	struct top_totals totals;
 };
 #define TOP_MODEL_INIT                                                                             \

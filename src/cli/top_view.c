@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { TOP_NAME_MIN = 14, TOP_NAME_MAX = 32, REASON_MIN = 24, MARK = 2 };
+enum { TOP_NAME_MIN = 14, TOP_NAME_MAX = 32, TAG_MAX = 20, REASON_MIN = 24, MARK = 2 };
 
 #define BOLD   "1"
 #define DIM    "2"
@@ -192,13 +192,18 @@ static void top_view_name(const struct top_server *s, size_t width, bool selecte
 	top_lines_cell(out, DIM, id, len, false);
 }
 
+/* The mark of the selected or the unfolded row. */
+static const char *top_view_mark(bool open)
+{
+	return text_is_utf8() ? (open ? "▾" : "▸") : (open ? "v" : ">");
+}
+
 static void top_view_server(const struct top_server *s, const struct top_layout *l, bool selected,
 			    bool open, struct top_lines *out)
 {
-	const char *mark = text_is_utf8() ? (open ? "▾" : "▸") : (open ? "v" : ">");
 	char value[24];
 
-	top_lines_cell(out, BOLD, selected || open ? mark : "", MARK, false);
+	top_lines_cell(out, BOLD, selected || open ? top_view_mark(open) : "", MARK, false);
 	top_view_name(s, l->name, selected, out);
 	for (int c = STATE; c <= LEVEL; c++) {
 		const char *style = c == STATE                         ? top_view_colour(s->health)
@@ -228,56 +233,72 @@ static void top_view_server(const struct top_server *s, const struct top_layout 
 
 /* --- sessions --- */
 
-static void top_view_session(const struct top_session *s, size_t client, bool era,
-			     struct top_lines *out)
+struct top_session_layout {
+	size_t tag, client; /* widths; tag 0: no session has a tag */
+	bool era, servers;  /* shown */
+};
+
+static struct top_session_layout top_view_session_layout(const struct top_model *m, size_t width)
+{
+	struct top_session_layout l = { .era = width >= (m->has_tags ? 90 : 72),
+					.servers = width >= 72 || !m->has_tags };
+	size_t used = MARK + 8 + (l.era ? 9 : 0) + 1 + (l.servers ? 34 : 26), room;
+
+	room = width > used + TOP_NAME_MIN ? width - used : TOP_NAME_MIN;
+	if (m->has_tags) {
+		l.tag = room / 2 > TAG_MAX ? TAG_MAX : room / 2;
+		room -= l.tag + 1;
+	}
+	l.client = room > TOP_NAME_MAX ? TOP_NAME_MAX : room;
+	return l;
+}
+
+/* A cell at the left, and the space behind it. */
+static void top_view_left(struct top_lines *out, const char *style, const char *text, size_t width)
+{
+	if (!width)
+		return;
+	top_lines_cell(out, style, text, width, false);
+	top_lines_space(out, 1);
+}
+
+static void top_view_session(const struct top_session *s, const struct top_session_layout *l,
+			     bool selected, struct top_lines *out)
 {
 	char age[24], idle[24], count[24];
+	const char *style = selected ? BOLD : NULL;
 
-	top_lines_space(out, MARK);
-	top_lines_cell(out, NULL, s->id, 7, false);
-	top_lines_space(out, 1);
-	top_lines_cell(out, NULL, *s->client ? s->client : "-", client, false);
-	top_lines_space(out, 1);
-	if (era) {
-		top_lines_cell(out, DIM, s->era, 8, false);
-		top_lines_space(out, 1);
-	}
+	top_lines_cell(out, BOLD, selected ? top_view_mark(false) : "", MARK, false);
+	top_view_left(out, style, s->id, 7);
+	top_view_left(out, style, *s->tag ? s->tag : "-", l->tag);
+	top_view_left(out, style, *s->client ? s->client : "-", l->client);
+	top_view_left(out, DIM, s->era, l->era ? 8 : 0);
 	top_lines_cell(out, NULL, top_view_age(s->age_ms, age), 6, true);
 	top_lines_space(out, 1);
 	top_lines_cell(out, NULL, top_view_age(s->idle_ms, idle), 6, true);
 	top_lines_space(out, 1);
-	top_lines_cell(out, NULL, top_view_count(s->servers, count), 7, true);
-	top_lines_space(out, 1);
+	if (l->servers) {
+		top_lines_cell(out, NULL, top_view_count(s->servers, count), 7, true);
+		top_lines_space(out, 1);
+	}
 	top_lines_cell(out, NULL, top_view_count(s->in_flight, count), 4, true);
 	top_lines_space(out, 1);
 	top_lines_cell(out, NULL, top_view_count(s->calls, count), 6, true);
 	top_lines_end(out);
 }
 
-static void top_view_sessions(const struct top_model *m, struct top_lines *out)
+static void top_view_session_titles(const struct top_session_layout *l, struct top_lines *out)
 {
-	bool era = out->width >= 72;
-	size_t used = MARK + 8 + (era ? 9 : 0) + 1 + 34, client;
-
-	if (!m->session_count)
-		return;
-	client = out->width > used + TOP_NAME_MIN ? out->width - used : TOP_NAME_MIN;
-	if (client > TOP_NAME_MAX)
-		client = TOP_NAME_MAX;
 	top_lines_end(out);
 	top_lines_space(out, MARK);
-	top_lines_cell(out, DIM, "SESSION", 7, false);
-	top_lines_space(out, 1);
-	top_lines_cell(out, DIM, "CLIENT", client, false);
-	top_lines_space(out, 1);
-	if (era) {
-		top_lines_cell(out, DIM, "ERA", 8, false);
-		top_lines_space(out, 1);
-	}
-	top_lines_put(out, DIM, "   AGE   IDLE SERVERS BUSY  CALLS");
+	top_view_left(out, DIM, "SESSION", 7);
+	top_view_left(out, DIM, "TAG", l->tag);
+	top_view_left(out, DIM, "CLIENT", l->client);
+	top_view_left(out, DIM, "ERA", l->era ? 8 : 0);
+	top_lines_put(out, DIM,
+		      l->servers ? "   AGE   IDLE SERVERS BUSY  CALLS"
+				 : "   AGE   IDLE BUSY  CALLS");
 	top_lines_end(out);
-	for (size_t i = 0; i < m->session_count; i++)
-		top_view_session(&m->sessions[i], client, era, out);
 }
 
 /* --- totals --- */
@@ -343,41 +364,72 @@ static void top_view_totals(const struct top_totals *t, struct top_lines *out)
 
 /* --- the frame --- */
 
-/* Append the rows of servers and sessions. *out_from and *out_to: the lines of the selection. */
-static void top_view_body(const struct top_model *m, const struct top_keys *k,
-			  const struct top_layout *l, bool select, struct top_lines *out,
-			  size_t *out_from, size_t *out_to)
+/* The rows of servers and sessions: more lines than the terminal may have. */
+struct top_body {
+	struct top_lines lines;
+	size_t *starts;  /* the first line of each row */
+	size_t from, to; /* the lines of the selected row */
+};
+
+static void top_body_done(struct top_body *b)
 {
-	size_t at = top_keys_selected(k, m);
+	top_lines_done(&b->lines);
+	mem_drop(&b->starts);
+}
 
-	*out_from = *out_to = 0;
-	for (size_t i = 0; i < m->server_count; i++) {
-		bool open = strcmp(k->unfolded, m->servers[i].id) == 0;
+/* Append the rows. select: mark the selected one. */
+static void top_view_rows(const struct top_model *m, const struct top_keys *k, bool select,
+			  struct top_body *b)
+{
+	struct top_layout l = top_view_layout(b->lines.width, k->sort);
+	struct top_session_layout sl = top_view_session_layout(m, b->lines.width);
+	size_t at = top_keys_selected(k, m), count = m->server_count + m->session_count;
 
-		if (i == at)
-			*out_from = out->count;
-		top_view_server(&m->servers[i], l, select && i == at, open, out);
-		if (open)
-			top_detail(&m->servers[i], out);
-		if (i == at)
-			*out_to = out->count;
-	}
+	b->starts = mem_grow(NULL, count + 1, sizeof(*b->starts));
 	if (!m->server_count) {
-		top_lines_space(out, MARK);
-		top_lines_put(out, DIM, "no servers: killick holds nothing for this user");
-		top_lines_end(out);
+		top_lines_space(&b->lines, MARK);
+		top_lines_put(&b->lines, DIM, "no servers: killick holds nothing for this user");
+		top_lines_end(&b->lines);
 	}
-	top_view_sessions(m, out);
+	for (size_t i = 0; i < count; i++) {
+		bool server = i < m->server_count, selected = select && i == at;
+		bool open = server && strcmp(k->unfolded, m->servers[i].id) == 0;
+
+		if (i == m->server_count)
+			top_view_session_titles(&sl, &b->lines);
+		b->starts[i] = b->lines.count;
+		if (server)
+			top_view_server(&m->servers[i], &l, selected, open, &b->lines);
+		else
+			top_view_session(&m->sessions[i - m->server_count], &sl, selected,
+					 &b->lines);
+		if (open)
+			top_detail(&m->servers[i], &b->lines);
+		if (i == at) {
+			b->from = b->starts[i];
+			b->to = b->lines.count;
+		}
+	}
+}
+
+/* Move a line of the body to the frame. */
+static void top_view_copy(const struct top_body *b, size_t line, struct top_lines *out)
+{
+	buf_adds(&out->line, b->lines.list[line]);
+	top_lines_end(out);
 }
 
 void top_view_all(const struct top_model *m, const struct top_keys *k, struct top_lines *out)
 {
+	AUTO(top_body_done)
+	struct top_body b = { .lines = TOP_LINES_INIT(out->width, out->colour) };
 	struct top_layout l = top_view_layout(out->width, k->sort);
-	size_t from, to;
 
 	top_view_totals(&m->totals, out);
 	top_view_titles(&l, k->sort, out);
-	top_view_body(m, k, &l, false, out, &from, &to);
+	top_view_rows(m, k, false, &b);
+	for (size_t i = 0; i < b.lines.count; i++)
+		top_view_copy(&b, i, out);
 }
 
 static void top_view_question(const struct top_keys *k, struct top_lines *out)
@@ -421,33 +473,67 @@ static void top_view_keys(const struct top_keys *k, struct top_lines *out)
 	top_lines_end(out);
 }
 
-/* Move the lines of the body that fit into `room` to the frame, so that the selection is seen. */
-static void top_view_scroll(struct top_lines *body, size_t from, size_t to, size_t room,
+/* Say what is below the last line that is shown. */
+static void top_view_below(const struct top_model *m, const struct top_body *b, size_t end,
+			   struct top_lines *out)
+{
+	size_t servers = 0, sessions = 0;
+
+	for (size_t i = 0; i < m->server_count; i++)
+		servers += b->starts[i] >= end;
+	for (size_t i = 0; i < m->session_count; i++)
+		sessions += b->starts[m->server_count + i] >= end;
+	top_lines_space(out, MARK);
+	top_lines_put(out, DIM, "+");
+	if (servers)
+		top_lines_putf(out, DIM, " %zu server%s", servers, servers == 1 ? "" : "s");
+	if (servers && sessions)
+		top_lines_put(out, DIM, ",");
+	if (sessions)
+		top_lines_putf(out, DIM, " %zu session%s", sessions, sessions == 1 ? "" : "s");
+	if (!servers && !sessions)
+		top_lines_putf(out, DIM, " %zu line%s", b->lines.count - end,
+			       b->lines.count - end == 1 ? "" : "s");
+	top_lines_put(out, DIM, " below");
+	top_lines_end(out);
+}
+
+/* The first line to show in so many rows, so that the selection is seen. */
+static size_t top_view_first(const struct top_body *b, size_t room)
+{
+	if (b->to <= room)
+		return 0;
+	return b->to - b->from > room ? b->from : b->to - room;
+}
+
+/* Move the lines of the body that fit into `room` to the frame. */
+static void top_view_scroll(const struct top_model *m, const struct top_body *b, size_t room,
 			    struct top_lines *out)
 {
-	size_t first = 0, count;
+	size_t first = top_view_first(b, room), count = b->lines.count;
+	bool more = room > 1 && count - first > room;
 
-	if (to > room)
-		first = to - from > room ? from : to - room;
-	count = body->count - first < room ? body->count - first : room;
-	for (size_t i = 0; i < count; i++) {
-		buf_adds(&out->line, body->list[first + i]);
-		top_lines_end(out);
-	}
+	if (more)
+		first = top_view_first(b, --room);
+	for (size_t i = first; i < count && i < first + room; i++)
+		top_view_copy(b, i, out);
+	if (more)
+		top_view_below(m, b, first + room, out);
 }
 
 void top_view_frame(const struct top_model *m, const struct top_keys *k, size_t rows,
 		    struct top_lines *out)
 {
-	AUTO(top_lines_done) struct top_lines body = TOP_LINES_INIT(out->width, out->colour);
+	AUTO(top_body_done)
+	struct top_body b = { .lines = TOP_LINES_INIT(out->width, out->colour) };
 	struct top_layout l = top_view_layout(out->width, k->sort);
-	size_t from, to, below = *k->note ? 2 : 1;
+	size_t below = *k->note ? 2 : 1;
 
 	top_view_totals(&m->totals, out);
 	top_view_titles(&l, k->sort, out);
-	top_view_body(m, k, &l, true, &body, &from, &to);
+	top_view_rows(m, k, true, &b);
 	if (rows > out->count + below)
-		top_view_scroll(&body, from, to, rows - out->count - below, out);
+		top_view_scroll(m, &b, rows - out->count - below, out);
 	while (out->count + below < rows)
 		top_lines_end(out);
 	if (*k->note) {

@@ -130,7 +130,10 @@ TEST(the_facts_of_a_session_and_a_server)
 	EQ(m.session_count, 2);
 	STREQ(m.sessions[0].id, "s1"); /* the oldest first */
 	STREQ(m.sessions[0].client, "claude-code 2.1");
-	STREQ(m.sessions[1].client, "turn-17");
+	STREQ(m.sessions[0].tag, "");
+	STREQ(m.sessions[1].client, "");
+	STREQ(m.sessions[1].tag, "turn-17");
+	OK(m.has_tags);
 	EQ(m.sessions[0].servers, 2);
 	EQ(m.sessions[1].in_flight, 2);
 	s = &m.servers[1];
@@ -200,9 +203,9 @@ TEST(a_frame_of_80_columns)
 		"  github          gone           1    0      -      -     -     0   3  keeper\n"
 		"    it exited with status 1\n"
 		"\n"
-		"  SESSION CLIENT                     ERA         AGE   IDLE SERVERS BUSY  CALLS\n"
-		"  s1      claude-code 2.1            legacy    2h05m     3s       2    0    120\n"
-		"  s2      turn-17                    modern      40s     0s       1    2      3\n"
+		"  SESSION TAG               CLIENT               AGE   IDLE SERVERS BUSY  CALLS\n"
+		"  s1      -                 claude-code 2.1    2h05m     3s       2    0    120\n"
+		"  s2      turn-17           -                    40s     0s       1    2      3\n"
 		"\n\n\n"
 		"q quit  s by memory  enter unfold  x stop  r restart  z rest\n";
 	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
@@ -229,9 +232,9 @@ TEST(a_frame_of_60_columns_leaves_columns_out)
 				   "  github            gone           1    0      -     -     0\n"
 				   "    it exited with status 1\n"
 				   "\n"
-				   "  SESSION CLIENT             AGE   IDLE SERVERS BUSY  CALLS\n"
-				   "  s1      claude-code 2.1  2h05m     3s       2    0    120\n"
-				   "  s2      turn-17            40s     0s       1    2      3\n";
+				   "  SESSION TAG         CLIENT         AGE   IDLE BUSY  CALLS\n"
+				   "  s1      -           claude-c...  2h05m     3s    0    120\n"
+				   "  s2      turn-17     -              40s     0s    2      3\n";
 	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(60, false);
 	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
 	struct top_keys k = { .sort = TOP_BY_MEMORY };
@@ -284,6 +287,38 @@ TEST(the_selection_is_seen_in_a_low_terminal)
 			if (rows >= 9 && !strstr(text(&l), mark))
 				FAIL("%zu rows: no '%s' in:\n%s", rows, mark, text(&l));
 		}
+	}
+}
+
+TEST(rows_below_the_terminal_are_counted_and_can_be_selected)
+{
+	static const struct {
+		const char *keys, *want;
+		size_t rows;
+	} rows[] = {
+		{ "",
+		  "\n  plain           running        -    -      -      -  1.0M     1   -  group\n"
+		  "  + 2 servers, 2 sessions below\nq quit",
+		  10 },
+		{ "", "    it exited with status 1\n  + 2 sessions below\nq quit", 13 },
+		{ "jjj", "\n  + 2 sessions below\nq quit", 13 },
+		{ "jjjj", "\n> s1      -", 13 },
+		{ "jjjj", "\n  + 1 session below\nq quit", 13 },
+		{ "jjjjj", "\n> s2      turn-17 ", 13 },
+		{ "\r", "\n  + 3 servers, 2 sessions below\nq quit", 13 },
+	};
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+
+	build(&trees, TOP_BY_MEMORY, &m);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
+		struct top_keys k = { .sort = TOP_BY_MEMORY };
+
+		top_keys_read(&k, &m, rows[i].keys, strlen(rows[i].keys));
+		top_view_frame(&m, &k, rows[i].rows, &l);
+		EQ(l.count, rows[i].rows);
+		if (!strstr(text(&l), rows[i].want))
+			FAIL("row %zu: no '%s' in:\n%s", i, rows[i].want, text(&l));
 	}
 }
 
@@ -356,9 +391,13 @@ TEST(keys_sort_select_unfold_and_ask)
 		{ "j", "aaaaaaaaaaaaaaa2", "", 0, 0, 0, false },
 		{ "\033[B\033[B", "v3", "", 0, 0, 0, false },
 		{ "\033OB\033OA", "v1", "", 0, 0, 0, false },
-		{ "G", "v2", "", 0, 0, 0, false },
+		{ "G", "s2", "", 0, 0, 0, false },
+		{ "jjjjj", "s2", "", 0, 0, 0, false },
+		{ "jjjjjjjjk", "s1", "", 0, 0, 0, false },
+		{ "G\r", "s2", "", 0, 0, 0, false }, /* a session cannot be unfolded */
+		{ "Gxy", "s2", "", 0, 0, 0, false },
 		{ "\033[F\033[H", "v1", "", 0, 0, 0, false },
-		{ "\033[6~", "v2", "", 0, 0, 0, false },
+		{ "\033[6~", "s2", "", 0, 0, 0, false },
 		{ "\033[99~", "", "", 0, 0, 0, false },
 		{ "\r", "v1", "v1", 0, 0, 0, false },
 		{ " ", "v1", "v1", 0, 0, 0, false },
@@ -429,21 +468,21 @@ TEST(keys_without_servers_do_nothing)
 
 static void build_refused(struct top_model *m)
 {
-	struct top_answers
-		a = { json(STATUS),
-		      json("{\"servers\":[" REFUSED("s1", LONG_NAME, "4", "variable 'NOPE' is not set") "," REFUSED(
-			      "s2", LONG_NAME, "4",
-			      "variable 'NOPE' is not set") "," REFUSED("s15", LONG_NAME, "4",
-									"variable 'NOPE' is not "
-									"set") "," REFUSED("s3",
-											   LONG_NAME,
-											   "5",
-											   "'comman"
-											   "d' is "
-											   "missin"
-											   "g") "]"
-												"}"),
-		      json(SESSIONS) };
+	struct top_answers a = {
+		json(STATUS),
+		json("{\"servers\":[" REFUSED("s1", LONG_NAME, "4", "variable 'NOPE' is not set") "," REFUSED(
+			"s2", LONG_NAME, "4",
+			"variable 'NOPE' is not set") "," REFUSED("s15", LONG_NAME, "4",
+								  "variable 'NOPE' is not "
+								  "set") "," REFUSED("s3",
+										     LONG_NAME, "5",
+										     "'comman"
+										     "d' is "
+										     "missin"
+										     "g") "]"
+											  "}"),
+		json(SESSIONS)
+	};
 
 	top_model_build(&a, &no_trees, TOP_BY_NAME, m);
 }
