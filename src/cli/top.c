@@ -42,9 +42,10 @@ const char top_help[] =
 	"MEM and PROCS count the whole tree of a server. BUSY is the number of calls in\n"
 	"flight, P50 and P99 the times of half and of 99 % of the calls, RST the number\n"
 	"of restarts. Keys:\n"
-	"  up, down, j, k    select a server\n"
-	"  enter, space      unfold it: command, why it is shared, tools with an estimate\n"
-	"                    of their tokens (bytes / 4), last calls, stderr\n"
+	"  up, down, j, k    select a server or a session\n"
+	"  enter, space      unfold the server: the reason of a failure, command, why it\n"
+	"                    is shared, tools with an estimate of their tokens\n"
+	"                    (bytes / 4), last calls, stderr\n"
 	"  s, S              sort by memory, calls, name or state\n"
 	"  x, r, z           stop the server, restart it, or let it rest; y confirms\n"
 	"  q                 quit\n"
@@ -176,12 +177,13 @@ static void top_stop_tree(struct top *t)
 		if (strcmp(tree->rec.tree, k->asked_id) != 0)
 			continue;
 		r = ps_end_tree(tree);
-		k->note_bad = r < 0 && r != -ESRCH;
-		snprintf(k->note, sizeof(k->note), "%s: %s", k->asked_name,
-			 k->note_bad ? strerror(-r) : "its keeper was asked to end it");
+		if (r < 0 && r != -ESRCH)
+			top_keys_say(k, true, "%s: %s", k->asked_name, strerror(-r));
+		else
+			top_keys_say(k, false, "%s: its keeper was asked to end it", k->asked_name);
 		return;
 	}
-	snprintf(k->note, sizeof(k->note), "%s has ended", k->asked_name);
+	top_keys_say(k, false, "%s has ended", k->asked_name);
 }
 
 static void top_press(struct top *t)
@@ -211,14 +213,21 @@ static int top_patience(const struct top *t)
 	return left_us > 0 ? (int)((left_us + 999) / 1000) : 0;
 }
 
+/* How long the picture may stay as it is, in ms. */
+static int top_draw_again(struct top *t)
+{
+	int note_ms = top_keys_expire(&t->keys, time_now_us()), ms = top_patience(t);
+
+	return note_ms >= 0 && note_ms < ms ? note_ms : ms;
+}
+
 static void top_name_slow_hub(struct top *t)
 {
 	bool slow = t->link.due && time_now_us() - t->link.asked_us > TOP_SLOW_MS * 1000LL;
 
 	if (!slow || *t->keys.note)
 		return;
-	snprintf(t->keys.note, sizeof(t->keys.note), "the hub does not answer; its facts are old");
-	t->keys.note_bad = true;
+	top_keys_say(&t->keys, true, "the hub does not answer; its facts are old");
 }
 
 /* Returns the exit status. */
@@ -231,11 +240,12 @@ static int top_run(struct top *t)
 	top_link_await(&t->link, &t->keys, TOP_FIRST_MS);
 	while (!t->keys.quit) {
 		unsigned events;
+		int wait_ms = top_draw_again(t);
 
 		top_build(t);
 		top_name_slow_hub(t);
 		top_draw(t);
-		events = screen_wait(t->screen, top_link_fd(&t->link), top_patience(t));
+		events = screen_wait(t->screen, top_link_fd(&t->link), wait_ms);
 		if (events & SCREEN_END)
 			return screen_signal(t->screen) ? 128 + screen_signal(t->screen)
 							: EXIT_SUCCESS;

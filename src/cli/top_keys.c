@@ -2,8 +2,11 @@
 #include "top_keys.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 enum top_key { /* beside characters */
 	       TOP_KEY_NONE = 256,
@@ -18,7 +21,7 @@ enum top_key { /* beside characters */
 	       TOP_KEY_MORE, /* the key is not complete */
 };
 
-enum { TOP_PAGE = 10 };
+enum { TOP_PAGE = 10, NOTE_NAME = 32 };
 
 const char *top_keys_word(enum top_order order)
 {
@@ -108,6 +111,8 @@ static void top_keys_fold(struct top_keys *k, const struct top_model *m, int key
 	const struct top_server *s = top_keys_server(k, m);
 	bool open = s && strcmp(k->unfolded, s->id) == 0;
 
+	if (!s && m->session_count)
+		top_keys_say(k, true, "a session cannot be unfolded; select a server");
 	if (!s)
 		return;
 	if (key == TOP_KEY_LEFT || (open && key != TOP_KEY_RIGHT))
@@ -117,32 +122,86 @@ static void top_keys_fold(struct top_keys *k, const struct top_model *m, int key
 	top_keys_select(k, m, top_keys_selected(k, m));
 }
 
+void top_keys_say(struct top_keys *k, bool bad, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(k->note, sizeof(k->note), fmt, ap);
+	va_end(ap);
+	k->note_bad = bad;
+	k->note_stays = false;
+	k->note_until = 0;
+}
+
+int top_keys_expire(struct top_keys *k, int64_t now_us)
+{
+	if (!*k->note || k->note_stays)
+		return -1;
+	if (!k->note_until)
+		k->note_until = now_us + TOP_NOTE_MS * 1000LL;
+	if (now_us < k->note_until)
+		return (int)((k->note_until - now_us + 999) / 1000);
+	top_keys_say(k, false, "%s", "");
+	return -1;
+}
+
+/* Why a server of the hub in this state cannot stop or rest; NULL: it can. The hub tells whether a
+ * server that is "gone" ran. */
+static const char *top_keys_state_forbids(const char *state, enum top_order order)
+{
+	if (order == TOP_RESTART)
+		return NULL;
+	if (strcmp(state, "resting") == 0)
+		return order == TOP_REST ? "rests already" : "rests: there is no process to stop";
+	if (strcmp(state, "failed") == 0)
+		return "has failed: there is no process to end";
+	if (strcmp(state, "idle") == 0 || (strcmp(state, "gone") == 0 && order == TOP_REST))
+		return "does not run";
+	return NULL;
+}
+
+bool top_keys_may(const struct top_keys *k, const struct top_model *m, enum top_order order,
+		  char *out_why, size_t size)
+{
+	const struct top_server *s = top_keys_server(k, m);
+	size_t at = top_keys_selected(k, m);
+	const char *why = NULL;
+	char name[100];
+
+	if (!s) {
+		if (at < m->server_count + m->session_count)
+			snprintf(out_why, size, "%s is a session: select a server to %s",
+				 m->sessions[at - m->server_count].id, top_keys_word(order));
+		else
+			snprintf(out_why, size, "there is no server to %s", top_keys_word(order));
+		return false;
+	}
+	if (s->refused)
+		why = "has an error in its config: correct the config, then `killick hub reload`";
+	else if (s->tree && order != TOP_STOP)
+		why = "is held by `killick run`, not by the hub: it can only be stopped";
+	else if (!s->tree)
+		why = top_keys_state_forbids(s->state, order);
+	text_cut(s->name, NOTE_NAME, name, sizeof(name));
+	snprintf(out_why, size, "%s %s", name, why ? why : "");
+	return !why;
+}
+
 static void top_keys_ask(struct top_keys *k, const struct top_model *m, enum top_order order)
 {
 	const struct top_server *s = top_keys_server(k, m);
+	char why[sizeof(k->note)];
 
-	if (!s)
-		return;
-	if (s->tree && order != TOP_STOP) {
-		snprintf(k->note, sizeof(k->note),
-			 "%s is held by `killick run`, not by the hub: it can only be stopped",
-			 s->name);
-		k->note_bad = true;
-		return;
-	}
-	if (s->refused) {
-		snprintf(k->note, sizeof(k->note),
-			 "%s has an error in its config and does not run: correct the config, then "
-			 "`killick hub reload`",
-			 s->name);
-		k->note_bad = true;
+	if (!top_keys_may(k, m, order, why, sizeof(why))) {
+		top_keys_say(k, true, "%s", why);
 		return;
 	}
 	k->asked = order;
 	k->asked_sessions = s->sessions;
 	k->asked_tree = s->tree != NULL;
 	snprintf(k->asked_id, sizeof(k->asked_id), "%s", s->id);
-	snprintf(k->asked_name, sizeof(k->asked_name), "%s", s->name);
+	text_cut(s->name, NOTE_NAME, k->asked_name, sizeof(k->asked_name));
 }
 
 /* Keys that move the selection; the new index. */
@@ -197,8 +256,8 @@ static enum top_order top_keys_press(struct top_keys *k, const struct top_model 
 		k->asked = TOP_NO_ORDER;
 		return key == 'y' || key == 'Y' ? asked : TOP_NO_ORDER;
 	}
-	k->note[0] = '\0';
-	k->note_bad = false;
+	if (!k->note_stays)
+		top_keys_say(k, false, "%s", "");
 	if (key == 'q' || key == 'Q')
 		k->quit = true;
 	else if (key == 's')

@@ -72,19 +72,18 @@ static void top_link_note(struct top_link *l, struct json answer, struct top_key
 
 	if (error.at) {
 		top_model_text(error, "message", text, sizeof(text));
-		snprintf(k->note, sizeof(k->note), "%s: %s failed: %s", l->order_name,
-			 top_keys_word(l->order), text);
+		top_keys_say(k, true, "%s: %s failed: %s", l->order_name, top_keys_word(l->order),
+			     text);
 	} else if (survivors > 0) {
-		snprintf(k->note, sizeof(k->note), "%s %s, but %lld process%s survived",
-			 l->order_name, done[l->order], survivors, survivors == 1 ? "" : "es");
-	} else if (l->order == TOP_STOP && json_type(ending) != JSON_OBJECT) {
-		snprintf(k->note, sizeof(k->note), "%s did not run: there was nothing to stop",
-			 l->order_name);
+		top_keys_say(k, true, "%s %s, but %lld process%s survived", l->order_name,
+			     done[l->order], survivors, survivors == 1 ? "" : "es");
+	} else if (l->order != TOP_RESTART && json_type(ending) != JSON_OBJECT) {
+		top_keys_say(k, false, "%s did not run: there was nothing to %s", l->order_name,
+			     l->order == TOP_STOP ? "stop" : "end");
 	} else {
-		snprintf(k->note, sizeof(k->note), "%s %s%s", l->order_name, done[l->order],
-			 survivors == 0 ? "; proof: no process is left" : "");
+		top_keys_say(k, false, "%s %s%s", l->order_name, done[l->order],
+			     survivors == 0 ? "; proof: no process is left" : "");
 	}
-	k->note_bad = error.at || survivors > 0;
 	l->order = TOP_NO_ORDER;
 }
 
@@ -128,11 +127,8 @@ bool top_link_read(struct top_link *l, struct top_keys *k)
 		if (r == -ETIMEDOUT)
 			break;
 		if (r <= 0) {
-			if (l->order) {
-				snprintf(k->note, sizeof(k->note), "%s: the hub has ended",
-					 l->order_name);
-				k->note_bad = true;
-			}
+			if (l->order)
+				top_keys_say(k, true, "%s: the hub has ended", l->order_name);
 			top_link_lose(l);
 			return true;
 		}
@@ -161,23 +157,26 @@ bool top_link_order(struct top_link *l, enum top_order order, struct top_keys *k
 	AUTO(buf_done) struct buf params = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&params);
 
-	k->note_bad = l->talk.fd < 0 || l->order;
-	if (l->talk.fd < 0)
-		snprintf(k->note, sizeof(k->note), "there is no hub");
-	else if (l->order)
-		snprintf(k->note, sizeof(k->note), "the %s of %s is not over yet",
-			 top_keys_word(l->order), l->order_name);
-	if (k->note_bad)
+	if (l->talk.fd < 0 || l->order) {
+		if (l->order)
+			top_keys_say(k, true, "the %s of %s is not over yet",
+				     top_keys_word(l->order), l->order_name);
+		else
+			top_keys_say(k, true, "there is no hub");
 		return false;
+	}
 	emit_open(&j, NULL, '{');
 	emit_str(&j, "server", k->asked_id);
 	emit_close(&j);
 	emit_end(&j);
 	l->order = order;
 	snprintf(l->order_name, sizeof(l->order_name), "%s", k->asked_name);
-	snprintf(k->note, sizeof(k->note), "%s: %s ...", k->asked_name, top_keys_word(order));
+	top_keys_say(k, false, "%s: %s ...", k->asked_name, top_keys_word(order));
+	k->note_stays = true;
 	top_link_send(l, TOP_ID_ORDER, methods[order], params.data);
-	return true;
+	if (l->talk.fd < 0)
+		top_keys_say(k, true, "%s: the hub has ended", k->asked_name);
+	return l->talk.fd >= 0;
 }
 
 struct top_answers top_link_answers(const struct top_link *l)

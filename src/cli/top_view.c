@@ -8,7 +8,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { TOP_NAME_MIN = 14, TOP_NAME_MAX = 32, TAG_MAX = 20, REASON_MIN = 24, MARK = 2 };
+enum {
+	TOP_NAME_MIN = 14,
+	TOP_NAME_MAX = 32,
+	TAG_MAX = 20,
+	REASON_MIN = 24,
+	MARK = 2,
+	NOTE_LINES = 3
+};
 
 #define BOLD   "1"
 #define DIM    "2"
@@ -412,11 +419,14 @@ static void top_view_rows(const struct top_model *m, const struct top_keys *k, b
 	}
 }
 
-/* Move a line of the body to the frame. */
-static void top_view_copy(const struct top_body *b, size_t line, struct top_lines *out)
+/* Append lines to the frame. */
+static void top_view_copy(const struct top_lines *from, size_t first, size_t end,
+			  struct top_lines *out)
 {
-	buf_adds(&out->line, b->lines.list[line]);
-	top_lines_end(out);
+	for (size_t i = first; i < end; i++) {
+		buf_adds(&out->line, from->list[i]);
+		top_lines_end(out);
+	}
 }
 
 void top_view_all(const struct top_model *m, const struct top_keys *k, struct top_lines *out)
@@ -428,8 +438,7 @@ void top_view_all(const struct top_model *m, const struct top_keys *k, struct to
 	top_view_totals(&m->totals, out);
 	top_view_titles(&l, k->sort, out);
 	top_view_rows(m, k, false, &b);
-	for (size_t i = 0; i < b.lines.count; i++)
-		top_view_copy(&b, i, out);
+	top_view_copy(&b.lines, 0, b.lines.count, out);
 }
 
 static void top_view_question(const struct top_keys *k, struct top_lines *out)
@@ -456,7 +465,28 @@ static void top_view_key(struct top_lines *out, const char *key, const char *mea
 	top_lines_put(out, DIM, meaning);
 }
 
-static void top_view_keys(const struct top_keys *k, struct top_lines *out)
+/* The keys that can be used for the selected row. An empty list shows the orders that its next
+ * server will have. */
+static void top_view_row_keys(const struct top_model *m, const struct top_keys *k,
+			      struct top_lines *out)
+{
+	static const char *const orders[] = {
+		[TOP_STOP] = "x", [TOP_RESTART] = "r", [TOP_REST] = "z"
+	};
+	const struct top_server *s = top_keys_server(k, m);
+	bool empty = m->server_count + m->session_count == 0;
+	char why[sizeof(k->note)];
+
+	if (s)
+		top_view_key(out, text_is_utf8() ? "↵" : "enter",
+			     strcmp(k->unfolded, s->id) == 0 ? "fold" : "unfold");
+	for (enum top_order o = TOP_STOP; o <= TOP_REST; o++)
+		if (empty || top_keys_may(k, m, o, why, sizeof(why)))
+			top_view_key(out, orders[o], top_keys_word(o));
+}
+
+static void top_view_keys(const struct top_model *m, const struct top_keys *k,
+			  struct top_lines *out)
 {
 	static const char *const sorts[] = { "by memory", "by calls", "by name", "by state" };
 
@@ -465,12 +495,22 @@ static void top_view_keys(const struct top_keys *k, struct top_lines *out)
 	} else {
 		top_view_key(out, "q", "quit");
 		top_view_key(out, "s", sorts[k->sort]);
-		top_view_key(out, text_is_utf8() ? "↵" : "enter", *k->unfolded ? "fold" : "unfold");
-		top_view_key(out, "x", "stop");
-		top_view_key(out, "r", "restart");
-		top_view_key(out, "z", "rest");
+		top_view_row_keys(m, k, out);
 	}
 	top_lines_end(out);
+}
+
+/* Append the note, wrapped. */
+static void top_view_note(const struct top_keys *k, struct top_lines *out)
+{
+	const char *text = k->note;
+
+	for (size_t i = 0, len; *text && i < NOTE_LINES; i++) {
+		len = i + 1 < NOTE_LINES ? top_lines_fit(text, out->width) : strlen(text);
+		top_lines_putf(out, k->note_bad ? RED : GREEN, "%.*s", (int)len, text);
+		top_lines_end(out);
+		text += len + strspn(text + len, " ");
+	}
 }
 
 /* Say what is below the last line that is shown. */
@@ -515,8 +555,7 @@ static void top_view_scroll(const struct top_model *m, const struct top_body *b,
 
 	if (more)
 		first = top_view_first(b, --room);
-	for (size_t i = first; i < count && i < first + room; i++)
-		top_view_copy(b, i, out);
+	top_view_copy(&b->lines, first, count - first < room ? count : first + room, out);
 	if (more)
 		top_view_below(m, b, first + room, out);
 }
@@ -527,8 +566,11 @@ void top_view_frame(const struct top_model *m, const struct top_keys *k, size_t 
 	AUTO(top_body_done)
 	struct top_body b = { .lines = TOP_LINES_INIT(out->width, out->colour) };
 	struct top_layout l = top_view_layout(out->width, k->sort);
-	size_t below = *k->note ? 2 : 1;
+	AUTO(top_lines_done) struct top_lines note = TOP_LINES_INIT(out->width, out->colour);
+	size_t below;
 
+	top_view_note(k, &note);
+	below = note.count + 1;
 	top_view_totals(&m->totals, out);
 	top_view_titles(&l, k->sort, out);
 	top_view_rows(m, k, true, &b);
@@ -536,9 +578,6 @@ void top_view_frame(const struct top_model *m, const struct top_keys *k, size_t 
 		top_view_scroll(m, &b, rows - out->count - below, out);
 	while (out->count + below < rows)
 		top_lines_end(out);
-	if (*k->note) {
-		top_lines_put(out, k->note_bad ? RED : GREEN, k->note);
-		top_lines_end(out);
-	}
-	top_view_keys(k, out);
+	top_view_copy(&note, 0, note.count, out);
+	top_view_keys(m, k, out);
 }

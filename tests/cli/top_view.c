@@ -2,11 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "cli/top_keys.h"
 #include "cli/top_lines.h"
+#include "cli/top_link.h"
 #include "cli/top_model.h"
 #include "cli/top_view.h"
 #include "json_text.h"
@@ -446,7 +449,7 @@ TEST(a_key_of_several_bytes_may_come_in_pieces)
 	STREQ(k.selected, "aaaaaaaaaaaaaaa2");
 }
 
-TEST(keys_without_servers_do_nothing)
+TEST(keys_without_servers_say_that_there_is_none)
 {
 	const struct top_answers none = { JSON_NONE, JSON_NONE, JSON_NONE };
 	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
@@ -454,9 +457,11 @@ TEST(keys_without_servers_do_nothing)
 	struct top_keys k = { .sort = 0 };
 
 	top_model_build(&none, &no_trees, 0, &m);
-	EQ(top_keys_read(&k, &m, "jkG\rxyrz \033[6~", 12), TOP_NO_ORDER);
+	EQ(top_keys_read(&k, &m, "jkG\rxyr \033[6~z", 13), TOP_NO_ORDER);
 	top_view_frame(&m, &k, 10, &l);
 	OK(strstr(text(&l), "no servers: killick holds nothing for this user"));
+	OK(strstr(text(&l), "there is no server to rest\n"));
+	OK(!strstr(text(&l), "fold"));
 	OK(strstr(text(&l), "proof: no record of a tree is left"));
 }
 
@@ -613,6 +618,182 @@ TEST(a_server_with_an_error_in_its_config_has_no_orders)
 	EQ(k.asked, TOP_NO_ORDER);
 	OK(k.note_bad && strstr(k.note, "a has an error in its config"));
 	top_model_done(&m);
+}
+
+#define ROW(id, state)                                                                             \
+	"{\"server\":\"" id "\",\"name\":\"" state "\",\"state\":\"" state "\",\"sessions\":[]}"
+
+/* A row for each state, and a tree and a session. */
+static void build_states(struct top_model *m)
+{
+	struct top_answers a = {
+		json(STATUS),
+		json("{\"servers\":[" ROW("v1", "ready") "," ROW("v2", "resting") "," ROW(
+			"v3", "failed") "," ROW("v4",
+						"idle") "," ROW("v5",
+								"gone") "," ROW("v6",
+										"starting") "]}"),
+		json(SESSIONS)
+	};
+
+	top_model_build(&a, &trees, TOP_BY_NAME, m);
+}
+
+TEST(the_footer_has_the_keys_of_the_selected_row)
+{
+	static const struct {
+		const char *row, *want;
+	} rows[] = {
+		{ "v1", "\nq quit  s by name  enter unfold  x stop  r restart  z rest\n" },
+		{ "v2", "\nq quit  s by name  enter unfold  r restart\n" },
+		{ "v3", "\nq quit  s by name  enter unfold  r restart\n" },
+		{ "v4", "\nq quit  s by name  enter unfold  r restart\n" },
+		{ "v5", "\nq quit  s by name  enter unfold  x stop  r restart\n" },
+		{ "v6", "\nq quit  s by name  enter unfold  x stop  r restart  z rest\n" },
+		{ "aaaaaaaaaaaaaaa2", "\nq quit  s by name  enter unfold  x stop\n" },
+		{ "s1", "\nq quit  s by name\n" },
+	};
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+
+	build_states(&m);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
+		struct top_keys k = { .sort = TOP_BY_NAME };
+
+		snprintf(k.selected, sizeof(k.selected), "%s", rows[i].row);
+		top_view_frame(&m, &k, 30, &l);
+		if (!strstr(text(&l), rows[i].want))
+			FAIL("row %zu: no '%s' in:\n%s", i, rows[i].want, text(&l));
+	}
+}
+
+TEST(fold_is_offered_for_the_unfolded_row_only)
+{
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+	struct top_keys k = { .sort = TOP_BY_NAME, .unfolded = "v2" };
+	static const char *const rows[] = { "v1", "v2" };
+
+	build_states(&m);
+	for (size_t i = 0; i < 2; i++) {
+		AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
+
+		snprintf(k.selected, sizeof(k.selected), "%s", rows[i]);
+		top_view_frame(&m, &k, 30, &l);
+		OK(strstr(text(&l), i ? "enter fold " : "enter unfold "));
+	}
+}
+
+TEST(a_key_that_is_not_possible_says_why)
+{
+	static const struct {
+		const char *row, *key, *want;
+	} rows[] = {
+		{ "v2", "z", "resting rests already" },
+		{ "v2", "x", "resting rests: there is no process to stop" },
+		{ "v3", "x", "failed has failed: there is no process to end" },
+		{ "v3", "z", "failed has failed: there is no process to end" },
+		{ "v4", "x", "idle does not run" },
+		{ "v4", "z", "idle does not run" },
+		{ "v5", "z", "gone does not run" },
+		{ "aaaaaaaaaaaaaaa2", "z",
+		  "plain is held by `killick run`, not by the hub: it can only be stopped" },
+		{ "s1", "x", "s1 is a session: select a server to stop" },
+		{ "s1", "\r", "a session cannot be unfolded; select a server" },
+	};
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+
+	build_states(&m);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
+		struct top_keys k = { .sort = TOP_BY_NAME };
+
+		snprintf(k.selected, sizeof(k.selected), "%s", rows[i].row);
+		EQ(top_keys_read(&k, &m, rows[i].key, 1), TOP_NO_ORDER);
+		EQ(k.asked, TOP_NO_ORDER);
+		OK(k.note_bad);
+		STREQ(k.note, rows[i].want);
+		top_view_frame(&m, &k, 30, &l);
+		OK(strstr(text(&l), rows[i].want));
+	}
+}
+
+TEST(a_note_that_is_longer_than_the_terminal_is_wrapped)
+{
+	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(60, false);
+	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
+	struct top_keys k = { .sort = TOP_BY_NAME };
+
+	build_refused(&m);
+	top_keys_read(&k, &m, "x", 1);
+	top_view_frame(&m, &k, 20, &l);
+	check_width(&l);
+	EQ(l.count, 20);
+	OK(strstr(text(&l), "has an error in"));
+	OK(has_wrapped(&l, "hasanerrorinitsconfig:correcttheconfig,then`killickhubreload`"));
+}
+
+TEST(a_note_is_shown_for_three_seconds)
+{
+	struct top_keys k = { .sort = 0 };
+
+	EQ(top_keys_expire(&k, 1000), -1);
+	top_keys_say(&k, true, "no %d", 7);
+	EQ(top_keys_expire(&k, 1000), 3000);
+	EQ(top_keys_expire(&k, 2001000), 1000);
+	STREQ(k.note, "no 7");
+	EQ(top_keys_expire(&k, 3001000), -1);
+	STREQ(k.note, "");
+	OK(!k.note_bad);
+	top_keys_say(&k, false, "stop ...");
+	k.note_stays = true; /* an order is under way */
+	EQ(top_keys_expire(&k, 4000000), -1);
+	EQ(top_keys_expire(&k, 40000000), -1);
+	STREQ(k.note, "stop ...");
+	top_keys_say(&k, false, "done");
+	EQ(top_keys_expire(&k, 50000000), 3000);
+}
+
+TEST(the_result_of_an_order_replaces_the_note_about_it)
+{
+	static const struct {
+		enum top_order order;
+		const char *answer, *want;
+	} rows[] = {
+		{ TOP_REST, "\"result\":{\"ending\":null}",
+		  "files did not run: there was nothing to end" },
+		{ TOP_STOP, "\"result\":{\"ending\":null}",
+		  "files did not run: there was nothing to stop" },
+		{ TOP_REST, "\"result\":{\"ending\":{\"survivors\":0}}",
+		  "files rests; proof: no process is left" },
+		{ TOP_RESTART, "\"result\":{\"ending\":null}", "files was restarted" },
+		{ TOP_REST, "\"error\":{\"code\":1,\"message\":\"busy\"}",
+		  "files: rest failed: busy" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct top_link link = TOP_LINK_INIT;
+		struct top_keys k = { .asked_id = "v1", .asked_name = "files" };
+		char request[400] = "", answer[400];
+		const char *id;
+		int ends[2], n;
+
+		OK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+		link.talk.fd = ends[0];
+		OK(top_link_order(&link, rows[i].order, &k));
+		OK(k.note_stays && strstr(k.note, "files: "));
+		OK(read(ends[1], request, sizeof(request) - 1) > 0);
+		id = strstr(request, "\"id\":");
+		OK(id);
+		n = snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"id\":%d,%s}\n",
+			     atoi(id + 5), rows[i].answer);
+		EQ(write(ends[1], answer, (size_t)n), n);
+		OK(top_link_read(&link, &k));
+		STREQ(k.note, rows[i].want);
+		OK(!k.note_stays);
+		EQ(top_keys_expire(&k, 1), 3000);
+		close(ends[1]);
+		top_link_close(&link);
+	}
 }
 
 TEST(times_have_at_most_six_characters)
