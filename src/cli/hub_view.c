@@ -9,6 +9,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
+#include "hub_talk.h"
+#include "top_model.h"
 
 enum { CELL = 512 };
 
@@ -152,7 +154,10 @@ static void hub_view_add_server(struct table *t, struct json s)
 	table_add(t, hub_view_text(s, "name", text));
 	table_add(t, hub_view_text(s, "state", text));
 	hub_view_add_list(t, json_get(s, "sessions"));
-	table_addf(t, "%lld", hub_view_number(s, "pid"));
+	if (hub_view_number(s, "pid"))
+		table_addf(t, "%lld", hub_view_number(s, "pid"));
+	else
+		table_add(t, "-");
 	table_addf(t, "%lld", hub_view_number(s, "calls"));
 	table_addf(t, "%lld", hub_view_number(s, "inFlight"));
 	table_add(t, hub_view_size(s, "memory", size));
@@ -172,21 +177,50 @@ static void hub_view_reason(const char *ids, const char *title, const char *text
 	putchar('\n');
 }
 
-/* Why the server is shared or not; one line for all servers with the same reason. */
-static void hub_view_sharing(struct json servers, size_t at, const char *why)
+enum hub_view_topic { HUB_VIEW_ERROR, HUB_VIEW_FAILURE, HUB_VIEW_SHARING, HUB_VIEW_TOPICS };
+
+/* What is to be said about a server; "": nothing. Whether a failed server is shared says nothing
+ * new: a server is not known before it has started. */
+static const char *hub_view_about(struct json s, enum hub_view_topic topic, char out[CELL])
 {
+	bool failed = json_is(json_get(s, "state"), "failed");
+	char reason[CELL], name[CELL], place[CELL];
+	const char *cause;
+
+	*out = '\0';
+	if (topic == HUB_VIEW_SHARING)
+		return failed ? out : hub_view_text(s, "why", out);
+	if (failed != (topic == HUB_VIEW_ERROR))
+		return out;
+	hub_view_text(s, "reason", reason);
+	cause = top_model_cause(reason, hub_view_text(s, "name", name), place, sizeof(place));
+	if (*place)
+		snprintf(out, CELL, "%.300s: ", place);
+	snprintf(out + strlen(out), CELL - strlen(out), "%s", cause);
+	return out;
+}
+
+/* Print one line for all servers about which the same is to be said. */
+static void hub_view_topic(struct json servers, size_t at, enum hub_view_topic topic,
+			   const char *said)
+{
+	static const char *const titles[] = { [HUB_VIEW_ERROR] = "error",
+					      [HUB_VIEW_FAILURE] = "last failure",
+					      [HUB_VIEW_SHARING] = "sharing" };
 	AUTO(buf_done) struct buf ids = BUF_INIT(BUF_ANY_SIZE);
 	struct json_iter it = json_iter(servers);
 	char id[CELL], text[CELL];
 
 	for (size_t i = 0; json_each(&it); i++) {
-		if (strcmp(hub_view_text(it.value, "why", text), why) != 0)
+		if (strcmp(hub_view_about(it.value, topic, text), said) != 0)
 			continue;
 		if (i < at)
 			return; /* printed already */
-		buf_addf(&ids, "%s%s", ids.len ? " " : "", hub_view_id(it.value, id));
+		hub_view_id(it.value, id);
+		if (!ids.len || !top_model_has_word(ids.data, id))
+			buf_addf(&ids, "%s%s", ids.len ? " " : "", id);
 	}
-	hub_view_reason(ids.data, "sharing", why);
+	hub_view_reason(ids.data, titles[topic], said);
 }
 
 /* The reasons, which are sentences. */
@@ -196,17 +230,14 @@ static void hub_view_reasons(struct json servers)
 
 	for (size_t i = 0; json_each(&it); i++) {
 		char id[CELL], text[CELL], other[CELL], title[CELL + 32];
-		bool failed = json_is(json_get(it.value, "state"), "failed");
 
-		hub_view_id(it.value, id);
-		if (*hub_view_text(it.value, "reason", text))
-			hub_view_reason(id, failed ? "error" : "last failure", text);
-		if (*hub_view_text(it.value, "why", text))
-			hub_view_sharing(servers, i, text);
+		for (enum hub_view_topic t = 0; t < HUB_VIEW_TOPICS; t++)
+			if (*hub_view_about(it.value, t, text))
+				hub_view_topic(servers, i, t, text);
 		snprintf(title, sizeof(title), "first difference from %s",
 			 hub_view_text(it.value, "differsFrom", other));
 		if (*hub_view_text(it.value, "difference", text))
-			hub_view_reason(id, title, text);
+			hub_view_reason(hub_view_id(it.value, id), title, text);
 	}
 }
 

@@ -19,8 +19,7 @@ void top_model_text(struct json v, const char *key, char *out, size_t size)
 		text_clean(text, strlen(text), out, size);
 }
 
-/* Is the word among those of the text? */
-static bool top_model_has_word(const char *text, const char *word)
+bool top_model_has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
 

@@ -84,6 +84,8 @@ long long top_model_words(struct json v, char *out, size_t size);
 /* The part of a reason behind "FILE:LINE: server 'NAME': " or "server 'NAME' ". out_place gets
  * FILE:LINE, or "". */
 const char *top_model_cause(const char *reason, const char *name, char *out_place, size_t size);
+/* Is the word among those of the text, which have spaces between them? */
+bool top_model_has_word(const char *text, const char *word);
 /* A number member, or -1. */
 long long top_model_number(struct json v, const char *key);
 double top_model_time(struct json v, const char *key);

@@ -113,6 +113,7 @@ TEST(views_of_the_hub_fit_the_terminal, .timeout_ms = TEST_MS)
 /* One server of the config starts, the other has a mistyped key. */
 TEST(a_server_with_an_error_in_its_config_is_listed, .timeout_ms = TEST_MS)
 {
+	const char *pid;
 	struct child one;
 	FILE *f;
 	int in;
@@ -131,11 +132,59 @@ TEST(a_server_with_an_error_in_its_config_is_listed, .timeout_ms = TEST_MS)
 	PRINTS("'command' is missing");
 	EQ(ask("servers", NULL), 0);
 	PRINTS("-   b     failed  s1");
+	pid = strstr(out, "failed  s1 ") + strlen("failed  s1 ");
+	EQ(pid[strspn(pid, " ")], '-');
 	PRINTS("b: error: ");
 	EQ(ask("stop", NULL), 0);
 	close(in);
 	listen_for(&one, NULL);
 	EQ(finish(&one), 69);
+	nothing_left();
+}
+
+/* How often the text is in stdout. */
+static size_t times_printed(const char *text)
+{
+	size_t count = 0;
+
+	for (const char *at = out; (at = strstr(at, text)); at += strlen(text))
+		count++;
+	return count;
+}
+
+/* Two sessions use a server that works, one that fails, and one with an error in the config. */
+TEST(servers_with_the_same_error_share_a_line, .timeout_ms = TEST_MS)
+{
+	struct child clients[2];
+	int in[2];
+	FILE *f;
+
+	begin();
+	f = fopen("mcp.json", "we");
+	OK(f);
+	fprintf(f,
+		"{\"mcpServers\":{\"b\":{\"comand\":\"x\"},\n\"good\":{\"command\":\"%s\",\"args\":"
+		"["
+		"\"mcp\",\"good\"]},\n\"none\":{\"command\":\"/no/program\"}}}",
+		t_program("ZOO", "build/tests/zoo/killick-zoo"));
+	fclose(f);
+	for (size_t i = 0; i < 2; i++)
+		clients[i] = connect_one(i ? "two" : "one", &in[i]);
+	do
+		EQ(ask("servers", NULL), 0);
+	while (strstr(out, "starting") || strstr(out, "handshaking"));
+	EQ(times_printed("b: error: "), 1);
+	EQ(times_printed("'command' is missing"), 1);
+	PRINTS("mcp.json:1: 'command' is missing");
+	EQ(times_printed("server 'b'"), 0);
+	EQ(times_printed(": error: could not be started"), 1);
+	EQ(times_printed("handshake"), 0);
+	EQ(ask("stop", NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		close(in[i]);
+		listen_for(&clients[i], NULL);
+		EQ(finish(&clients[i]), 69);
+	}
 	nothing_left();
 }
 
