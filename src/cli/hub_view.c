@@ -76,19 +76,56 @@ static void hub_view_add_list(struct table *t, struct json list)
 	table_add(t, all.len ? all.data : "-");
 }
 
+/* The servers of the hub by state, as `killick hub servers` lists them: hub.status leaves out those
+ * with an error in their config. False: the hub does not answer any more. */
+static bool hub_view_states(struct buf *out)
+{
+	static const char *const states[] = { "idle", "resting", "failed", "gone" };
+	enum { STATES = sizeof(states) / sizeof(states[0]), GONE = STATES - 1 };
+	AUTO(hub_talk_close) struct hub_talk t = HUB_TALK_INIT;
+	size_t counts[STATES] = { 0 }, others = 0, all = 0;
+	struct err e = ERR_INIT;
+	struct json_iter it;
+	struct json result;
+
+	if (hub_talk_open(&t, false, &e) < 0 ||
+	    hub_talk_ask(&t, "server.list", "{}", &result, &e) < 0)
+		return false;
+	it = json_iter(json_get(result, "servers"));
+	for (; json_each(&it); all++) {
+		size_t i = 0;
+
+		while (i < STATES && !json_is(json_get(it.value, "state"), states[i]))
+			i++;
+		if (i < STATES)
+			counts[i]++;
+		else
+			others++;
+	}
+	buf_addf(out, "%zu: %zu running", all, others);
+	for (size_t i = 0; i < STATES; i++)
+		if (i != GONE || counts[i])
+			buf_addf(out, ", %zu %s", counts[i], states[i]);
+	return true;
+}
+
 void hub_view_status(struct json s)
 {
-	char text[CELL], span[24], size[16], saved[16];
+	AUTO(buf_done) struct buf states = BUF_INIT(CELL);
+	long long processes = hub_view_number(s, "processes");
+	char text[CELL], span[24], size[16];
 
 	printf("hub      pid %lld, version %s, up %s\n", hub_view_number(s, "pid"),
 	       hub_view_text(s, "version", text), hub_view_span(s, "uptimeMs", span));
 	printf("socket   %s\n", hub_view_text(s, "socket", text));
 	printf("sessions %lld\n", hub_view_number(s, "sessions"));
-	printf("servers  %lld: %lld running, %lld resting; %lld processes\n",
-	       hub_view_number(s, "servers"), hub_view_number(s, "running"),
-	       hub_view_number(s, "resting"), hub_view_number(s, "processes"));
-	printf("memory   %s held, %s saved by sharing and rest\n", hub_view_sum(s, "memory", size),
-	       hub_view_sum(s, "savedMemory", saved));
+	if (!hub_view_states(&states))
+		buf_addf(&states, "%lld: %lld running, %lld resting", hub_view_number(s, "servers"),
+			 hub_view_number(s, "running"), hub_view_number(s, "resting"));
+	printf("servers  %s\n", states.data);
+	printf("memory   %s held by %lld process%s\n", hub_view_sum(s, "memory", size), processes,
+	       processes == 1 ? "" : "es");
+	printf("saved    %s by sharing and rest\n", hub_view_sum(s, "savedMemory", size));
 	printf("calls    %lld\n", hub_view_number(s, "calls"));
 }
 

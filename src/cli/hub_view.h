@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 
+/* Asks the hub once more, for the states of the servers. */
 void hub_view_status(struct json status);
 void hub_view_sessions(struct json sessions);
 void hub_view_servers(struct json servers);

@@ -127,6 +127,9 @@ TEST(a_server_with_an_error_in_its_config_is_listed, .timeout_ms = TEST_MS)
 		t_program("ZOO", "build/tests/zoo/killick-zoo"));
 	fclose(f);
 	one = connect_one("tag", &in);
+	EQ(ask("status", NULL), 0);
+	PRINTS("servers  2: 1 running, 0 idle, 0 resting, 1 failed\n");
+	PRINTS(" held by ");
 	EQ(ask("servers", "--json"), 0);
 	PRINTS("{\"server\":null,\"name\":\"b\",\"state\":\"failed\",\"reason\":\"");
 	PRINTS("'command' is missing");
