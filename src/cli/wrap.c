@@ -43,6 +43,8 @@ const char wrap_help[] =
 	"  --share WORD    with --hub: write '--share WORD', too: never, identical, auto\n"
 	"  --idle TIME     with --hub: write '--idle TIME', too: the servers rest after\n"
 	"                  TIME without a request, such as 5m\n"
+	"                  --share and --idle also change servers that are wrapped with\n"
+	"                  other values; an option that is not given stays\n"
 	"\n"
 	"With --hub the servers are held by the hub of this user, which lets sessions\n"
 	"share equal servers where that is safe. A server of the legacy era is shared\n"
@@ -62,6 +64,7 @@ const char unwrap_help[] =
 	"\n"
 	"Restore the commands that `killick wrap` changed in FILE, or in the config files\n"
 	"of your MCP clients. Files that were not changed since are restored to the byte.\n"
+	"A server that was wrapped before --hub is unwrapped completely.\n"
 	"\n" WRAP_OPTIONS WRAP_EXITS;
 
 struct wrap_killick {
@@ -78,6 +81,7 @@ struct wrap {
 	struct wrap_files files;
 	bool *written;                 /* for each file: was it written? */
 	size_t servers, changed_files; /* in the plan */
+	bool has_bare;                 /* a server in the plan is not wrapped yet */
 	int status;
 };
 
@@ -160,6 +164,8 @@ static void wrap_plan(struct wrap *w)
 		configfile_plan(c, &plan);
 		w->servers += c->change_count;
 		w->changed_files += c->change_count > 0;
+		for (size_t k = 0; k < c->entries.count; k++)
+			w->has_bare |= c->planned[k] && c->entries.list[k].state == ENTRY_BARE;
 	}
 }
 
@@ -217,14 +223,20 @@ static const char *wrap_plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* What will be done to the servers of the plan. */
+static const char *wrap_deed(const struct wrap *w)
+{
+	return w->action == ACTION_UNWRAP ? "Unwrap" : w->has_bare ? "Wrap" : "Change";
+}
+
 /* Ctrl-C and Ctrl-D mean no. */
 static bool wrap_ask_yes(const struct wrap *w)
 {
 	char question[120], answer[64] = "";
 
-	snprintf(question, sizeof(question), "%s %zu server%s in %zu file%s? [y/N] ",
-		 w->action == ACTION_WRAP ? "Wrap" : "Unwrap", w->servers, wrap_plural(w->servers),
-		 w->changed_files, wrap_plural(w->changed_files));
+	snprintf(question, sizeof(question), "%s %zu server%s in %zu file%s? [y/N] ", wrap_deed(w),
+		 w->servers, wrap_plural(w->servers), w->changed_files,
+		 wrap_plural(w->changed_files));
 	return console_ask(question, answer, sizeof(answer)) && (*answer == 'y' || *answer == 'Y');
 }
 
@@ -300,8 +312,10 @@ static void wrap_write(struct wrap *w)
 		return;
 	snprintf(text, sizeof(text),
 		 "%s %zu server%s in %zu file%s. Clients that are running must be restarted.",
-		 w->action == ACTION_WRAP ? "Wrapped" : "Unwrapped", servers, wrap_plural(servers),
-		 files, wrap_plural(files));
+		 w->action == ACTION_UNWRAP ? "Unwrapped"
+		 : w->has_bare              ? "Wrapped"
+					    : "Changed",
+		 servers, wrap_plural(servers), files, wrap_plural(files));
 	show_block(stdout, text, 0, cli_width());
 	wrap_print_backups(w);
 }

@@ -9,18 +9,23 @@
 #include "show.h"
 #include "wrap.h"
 
-/* Returns one or two words for the state of a server, before the plan is carried out. */
+/* Returns up to three words for the state of a server, before the plan is carried out. */
 static const char *wrap_state(const struct configfile *c, size_t i, enum action action)
 {
 	const struct entry *e = &c->entries.list[i];
 
+	if (c->planned[i] && action == ACTION_UNWRAP)
+		return "unwrap";
+	if (c->planned[i] && e->state == ENTRY_WRAPPED)
+		return e->hub ? "change options" : "move to hub";
 	if (c->planned[i])
-		return action == ACTION_WRAP ? "wrap" : "unwrap";
+		return "wrap";
 	switch (e->state) {
 	case ENTRY_BARE:
 		return "not wrapped";
 	case ENTRY_WRAPPED:
-		if (!e->inner && (action == ACTION_UNWRAP || (c->hub && !e->hub)))
+		if (!e->inner &&
+		    (action == ACTION_UNWRAP || (c->hub && (!e->hub || c->share || c->idle))))
 			return "left alone";
 		return "wrapped";
 	case ENTRY_REMOTE:

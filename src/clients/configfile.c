@@ -44,18 +44,6 @@ void configfile_parse(struct configfile *c)
 	memset(c->planned, 0, c->entries.count + 1);
 }
 
-static bool configfile_wants(const struct configfile *c, size_t i, const struct configfile_plan *p)
-{
-	const struct entry *e = &c->entries.list[i];
-
-	if (p->server && strcmp(p->server, e->name) != 0)
-		return false;
-	if (p->action == ACTION_WRAP && e->state == ENTRY_BARE)
-		return true;
-	return e->state == ENTRY_WRAPPED && e->inner > 0 &&
-	       (p->action == ACTION_UNWRAP || (p->hub && !e->hub));
-}
-
 static struct wrapping configfile_wrapping(const struct configfile *c, const struct buf *text)
 {
 	return (struct wrapping){
@@ -67,6 +55,21 @@ static struct wrapping configfile_wrapping(const struct configfile *c, const str
 		.share = c->share,
 		.idle = c->idle,
 	};
+}
+
+static bool configfile_wants(const struct configfile *c, size_t i, const struct configfile_plan *p)
+{
+	const struct entry *e = &c->entries.list[i];
+	struct wrapping w = configfile_wrapping(c, &c->file.text);
+
+	if (p->server && strcmp(p->server, e->name) != 0)
+		return false;
+	if (e->state == ENTRY_BARE)
+		return p->action == ACTION_WRAP;
+	if (e->state != ENTRY_WRAPPED || !e->inner)
+		return false;
+	return p->action == ACTION_UNWRAP ||
+	       (p->hub && (!e->hub || wrapping_options_differ(&w, e)));
 }
 
 /* Make the edits for the planned entries of `entries`, which are the entries of `text`. */
@@ -82,6 +85,8 @@ static void configfile_edit(const struct configfile *c, const struct entries *en
 			continue;
 		if (action == ACTION_UNWRAP)
 			wrapping_unwrap(&w, e, out);
+		else if (e->state == ENTRY_WRAPPED && e->hub)
+			wrapping_set_options(&w, e, out);
 		else if (e->state == ENTRY_WRAPPED)
 			wrapping_move_to_hub(&w, e, out);
 		else
@@ -112,6 +117,7 @@ static bool configfile_entry_is_right(const struct configfile *c, size_t i,
 				      const struct entries *after, enum action action)
 {
 	const struct entry *old = &c->entries.list[i], *now = &after->list[i];
+	struct wrapping w = configfile_wrapping(c, &c->file.text);
 
 	if (strcmp(old->name, now->name) != 0)
 		return false;
@@ -119,12 +125,13 @@ static bool configfile_entry_is_right(const struct configfile *c, size_t i,
 		return configfile_same_words(old, 0, now, 0);
 	if (action == ACTION_WRAP)
 		return now->state == ENTRY_WRAPPED && now->inner > 0 && now->hub == c->hub &&
+		       (!c->hub || !wrapping_options_differ(&w, now)) &&
 		       configfile_same_words(old, old->inner, now, now->inner);
 	return configfile_same_words(old, old->inner, now, 0);
 }
 
-/* Unwrap the planned entries of the old text that are wrapped: these move to the hub. Returns
- * false if there are none. */
+/* Unwrap the planned entries of the old text that are wrapped: these move to the hub, or get other
+ * options. Returns false if there are none. */
 static bool configfile_unwrap_old(const struct configfile *c, struct buf *out)
 {
 	AUTO(edits_done) struct edits back = EDITS_INIT;

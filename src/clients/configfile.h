@@ -48,8 +48,9 @@ struct configfile_plan {
 	const char *name; /* name of killick that the client finds in its PATH; NULL: not in PATH */
 	const char *absolute; /* full path of killick; for desktop clients, and when name is NULL */
 	bool hub; /* ACTION_WRAP: write `killick connect`, also in the place of `killick run` */
-	const char *share; /* with hub: write `--share WORD`; NULL: no */
-	const char *idle;  /* with hub: write `--idle TIME`; NULL: no */
+	/* with hub: write `--share WORD` and `--idle TIME`, also for servers that have another
+	 * value; NULL: no, and a value that is there stays */
+	const char *share, *idle;
 };
 
 /* Read the file and find its servers. A failure is in `fault`. */

@@ -185,14 +185,23 @@ static const char *entry_map_obstacle(const struct entry *e)
 }
 
 /* Returns the index behind `--server NAME`, `--share WORD` and `--idle TIME`, the options that wrap
- * writes. */
-static size_t entry_skip_options(const struct entry *e, size_t i)
+ * writes, and stores the indexes of their values. */
+static size_t entry_skip_options(struct entry *e, size_t i)
 {
-	static const char *const options[] = { "--server", "--share", "--idle" };
+	const struct {
+		const char *name;
+		size_t *value;
+	} options[] = { { "--server", &e->server_name },
+			{ "--share", &e->share },
+			{ "--idle", &e->idle } };
 
-	for (size_t k = 0; e->hub && k < sizeof(options) / sizeof(options[0]); k++)
-		if (node_is(entry_word(e, i), options[k]) && !node_is(entry_word(e, i + 1), "--"))
-			i += 2;
+	for (size_t k = 0; e->hub && k < sizeof(options) / sizeof(options[0]); k++) {
+		if (!node_is(entry_word(e, i), options[k].name) ||
+		    node_is(entry_word(e, i + 1), "--"))
+			continue;
+		*options[k].value = i + 1;
+		i += 2;
+	}
 	return i;
 }
 

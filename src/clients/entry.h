@@ -57,6 +57,8 @@ struct entry {
 	size_t inner;
 	size_t verb;   /* ENTRY_WRAPPED with `inner`: index of the word `run` or `connect` */
 	size_t behind; /* ENTRY_WRAPPED: index of the word behind `--`: a shell, or `inner` */
+	/* ENTRY_WRAPPED with `inner` and `hub`: index of the value of this option; 0: none */
+	size_t server_name, share, idle;
 	unsigned line;
 };
 

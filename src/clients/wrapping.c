@@ -258,25 +258,76 @@ void wrapping_wrap(const struct wrapping *w, const struct entry *e, struct edits
 		wrapping_into_list(w, e, out);
 }
 
-/* The new words are separated by the bytes between `run` and the word behind it. Where these bytes
- * have a comment, a comma separates the words; in a list without brackets the check of the result
- * then refuses the edit. */
-void wrapping_move_to_hub(const struct wrapping *w, const struct entry *e, struct edits *out)
+/* Write the bytes between the verb and the word behind it: these bytes separate new words, too.
+ * Where these bytes have a comment, a comma separates the words; in a list without brackets the
+ * check of the result then refuses the edit. */
+static void wrapping_between(const struct wrapping *w, const struct entry *e, struct buf *out)
 {
-	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), between = BUF_INIT(BUF_ANY_SIZE);
-	struct span run = entry_word(e, e->verb)->span;
-	size_t end = span_end(run), next = entry_word(e, e->verb + 1)->span.at;
+	size_t end = span_end(entry_word(e, e->verb)->span);
+	size_t next = entry_word(e, e->verb + 1)->span.at;
 
-	assert(w->hub && e->state == ENTRY_WRAPPED && e->inner > 0 && !e->hub && end <= next);
+	assert(end <= next);
 	for (size_t at = end; at < next; at++)
 		if (!w->text[at] || !strchr(" \t\r\n,-", w->text[at]))
 			end = next;
 	if (end < next)
-		buf_add(&between, w->text + end, next - end);
+		buf_add(out, w->text + end, next - end);
 	else
-		buf_adds(&between, ", ");
+		buf_adds(out, ", ");
+}
+
+void wrapping_move_to_hub(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE), between = BUF_INIT(BUF_ANY_SIZE);
+
+	assert(w->hub && e->state == ENTRY_WRAPPED && e->inner > 0 && !e->hub);
+	wrapping_between(w, e, &between);
 	wrapping_verb(w, e, between.data, &text);
-	edits_add(out, run, &text);
+	edits_add(out, entry_word(e, e->verb)->span, &text);
+}
+
+/* Is a value wanted that is not the word with the index `at`? 0: the option is missing. */
+static bool wrapping_value_differs(const struct entry *e, size_t at, const char *value)
+{
+	return value && (!at || !node_is(entry_word(e, at), value));
+}
+
+bool wrapping_options_differ(const struct wrapping *w, const struct entry *e)
+{
+	return wrapping_value_differs(e, e->share, w->share) ||
+	       wrapping_value_differs(e, e->idle, w->idle);
+}
+
+/* Replace the values of options that are there. Insert `--share` behind the name, and `--idle`
+ * behind `--share`. */
+void wrapping_set_options(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf between = BUF_INIT(BUF_ANY_SIZE);
+	const struct {
+		const char *name, *value;
+		size_t at;
+	} options[] = { { "--share", w->share, e->share }, { "--idle", w->idle, e->idle } };
+	size_t last = e->server_name ? e->server_name : e->verb;
+
+	assert(w->hub && e->state == ENTRY_WRAPPED && e->inner > 0 && e->hub);
+	wrapping_between(w, e, &between);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+		struct span old;
+
+		if (options[i].at)
+			last = options[i].at;
+		if (!wrapping_value_differs(e, options[i].at, options[i].value))
+			continue;
+		old = entry_word(e, last)->span;
+		if (options[i].at) {
+			wrapping_word("", options[i].value, &text);
+		} else {
+			old = (struct span){ span_end(old), 0 };
+			wrapping_option(w, options[i].name, options[i].value, between.data, &text);
+		}
+		edits_add(out, old, &text);
+	}
 }
 
 static void wrapping_remove(size_t from, size_t to, struct edits *out)

@@ -1,5 +1,6 @@
 /* wrapping.h - plans the edits that put `killick run --` or `killick connect --server NAME --` in
- * front of a server, exchange the first for the second, and take both away.
+ * front of a server, exchange the first for the second, change the options of the second, and
+ * take both away.
  *
  * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, with quotes
  * and escapes, into the arguments, and unwrap moves them back. The spaces that wrap writes show
@@ -40,5 +41,12 @@ void wrapping_wrap(const struct wrapping *w, const struct entry *e, struct edits
  * has an inner command. The result has the bytes of a server that was wrapped for the hub at
  * once. */
 void wrapping_move_to_hub(const struct wrapping *w, const struct entry *e, struct edits *out);
+/* Does the entry, which is ENTRY_WRAPPED, for the hub, and has an inner command, have another value
+ * than `share` or `idle`? An option that is NULL does not differ. */
+bool wrapping_options_differ(const struct wrapping *w, const struct entry *e);
+/* Add the edits that give such an entry the values of `share` and `idle`; an option that is NULL
+ * stays as it is. The result has the bytes of a server that was wrapped with these options at
+ * once. */
+void wrapping_set_options(const struct wrapping *w, const struct entry *e, struct edits *out);
 /* Add the edits for one entry, which is ENTRY_WRAPPED and has an inner command. */
 void wrapping_unwrap(const struct wrapping *w, const struct entry *e, struct edits *out);

@@ -188,6 +188,72 @@ TEST(wrap_for_the_hub_takes_over_wrapped_servers_and_unwrap_restores_the_files,
 	check_unchanged();
 }
 
+TEST(wrap_for_the_hub_changes_share_and_idle_of_wrapped_servers, .timeout_ms = TEST_MS)
+{
+	write_clients();
+	RUN(0, "wrap", "--hub", "--share", "identical", "--yes");
+	RUN(0, "wrap", "--hub", "--share", "identical", "--yes");
+	PRINTS("Nothing to wrap.");
+	RUN(0, "wrap", "--hub", "--share", "auto", "--idle", "5m", "--dry-run");
+	PRINTS("change options");
+	RUN(0, "wrap", "--hub", "--share", "auto", "--idle", "5m", "--yes");
+	PRINTS("Changed 10 servers in 8 files.");
+	OK(strstr(
+		contents("home/.codex/config.toml"),
+		"  \"docs\",\n  \"--share\",\n  \"auto\",\n  \"--idle\",\n  \"5m\",\n  \"--\",\n"));
+	OK(strstr(contents("home/.config/goose/config.yaml"),
+		  "    - \"--share\"\n    - \"auto\"\n    - \"--idle\"\n    - \"5m\"\n    - "
+		  "\"--\"\n    - uvx"));
+	OK(strstr(contents("home/.config/opencode/opencode.json"),
+		  "\"oc\", \"--share\", \"auto\", \"--idle\", \"5m\", \"--\", \"bun\""));
+	RUN(0, "wrap", "--hub", "--yes"); /* options that are not given stay */
+	PRINTS("Nothing to wrap.");
+	RUN(0, "wrap", "--hub", "--share", "never", "--yes", "--only", "opencode");
+	PRINTS("Changed 1 server in 1 file.");
+	OK(strstr(contents("home/.config/opencode/opencode.json"),
+		  "\"--share\", \"never\", \"--idle\", \"5m\", \"--\", \"bun\""));
+	RUN(0, "unwrap", "--yes");
+	PRINTS("Unwrapped 10 servers in 8 files.");
+	check_unchanged();
+	OK(access("home/.codex/config.toml.before-killick", F_OK) < 0);
+}
+
+TEST(options_of_connect_that_wrap_does_not_know_are_named, .timeout_ms = TEST_MS)
+{
+	static const char text[] =
+		"{\"mcpServers\": {\"a\": {\"command\": \"killick\", \"args\": [\"connect\", "
+		"\"--session\", \"t\", \"--\", \"x\"]}}}";
+
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", text);
+	RUN(0, "wrap", "--hub", "--yes");
+	OK(!strstr(out, "left alone"));
+	RUN(0, "wrap", "--hub", "--share", "auto", "--yes");
+	PRINTS("left alone");
+	PRINTS("it has options of its own: --session; edit it by hand");
+	PRINTS("Nothing to wrap.");
+	STREQ(contents("home/.claude.json"), text);
+}
+
+TEST(the_table_says_which_servers_move_to_the_hub, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("my.json", "{\"mcpServers\": {\"a\": {\"command\": \"killick\", \"args\": "
+			      "[\"run\", \"--\", \"x\"]}}}");
+	RUN(0, "wrap", "--hub", "--dry-run", "my.json");
+	PRINTS(" move to hub ");
+	RUN(0, "wrap", "--hub", "--json", "my.json");
+	PRINTS("\"state\":\"move to hub\"");
+	RUN(0, "wrap", "--hub", "--yes", "my.json");
+	PRINTS("Changed 1 server in 1 file.");
+	RUN(0, "unwrap", "--help");
+	PRINTS("A server that was wrapped before --hub is unwrapped completely.");
+	RUN(0, "unwrap", "--yes", "my.json");
+	OK(strstr(contents("my.json"), "{\"command\": \"x\""));
+}
+
 TEST(a_server_with_options_of_killick_run_does_not_move_to_the_hub, .timeout_ms = TEST_MS)
 {
 	static const char text[] =

@@ -33,7 +33,7 @@ static void entries_of(const struct sample *s, const struct buf *text, struct en
 
 static const char *share, *idle; /* the values of --share and --idle; NULL: none */
 
-enum change { WRAP, WRAP_FOR_HUB, MOVE_TO_HUB, UNWRAP };
+enum change { WRAP, WRAP_FOR_HUB, MOVE_TO_HUB, SET_OPTIONS, UNWRAP };
 
 /* Change every entry that can be; the new text is in `out`. Returns their number. */
 static size_t change(const struct sample *s, const struct buf *text, enum change how,
@@ -44,7 +44,7 @@ static size_t change(const struct sample *s, const struct buf *text, enum change
 			      .len = text->len,
 			      .format = s->format,
 			      .killick = "killick",
-			      .hub = how == WRAP_FOR_HUB || how == MOVE_TO_HUB,
+			      .hub = how != WRAP && how != UNWRAP,
 			      .share = share,
 			      .idle = idle };
 	size_t changed = 0;
@@ -59,6 +59,8 @@ static size_t change(const struct sample *s, const struct buf *text, enum change
 			wrapping_wrap(&w, e, edits);
 		else if (how == MOVE_TO_HUB && wrapped && !e->hub)
 			wrapping_move_to_hub(&w, e, edits);
+		else if (how == SET_OPTIONS && wrapped && wrapping_options_differ(&w, e))
+			wrapping_set_options(&w, e, edits);
 		else if (how == UNWRAP && wrapped)
 			wrapping_unwrap(&w, e, edits);
 		else
@@ -139,6 +141,52 @@ static size_t check_move(const struct sample *s)
 		FAIL("%s: wrapped for the hub:\n%s\n-- moved to the hub:\n%s", s->shape, want.data,
 		     moved.data);
 	return count;
+}
+
+/* A server with other options, or without options, gets the bytes of one that was wrapped with the
+ * new options at once. An option that is not given stays. Returns the number of changed servers. */
+static size_t check_options(const struct sample *s, uint64_t n)
+{
+	static const char *const shares[] = { NULL, "auto", "identical", "never" };
+	static const char *const idles[] = { NULL, "5m", "90s" };
+	AUTO(buf_done) struct buf old = BUF_INIT(BUF_ANY_SIZE), want = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(buf_done) struct buf now = BUF_INIT(BUF_ANY_SIZE), again = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(edits_done) struct edits a = EDITS_INIT, b = EDITS_INIT, c = EDITS_INIT;
+	AUTO(edits_done) struct edits none = EDITS_INIT;
+	const char *old_share = shares[n % 4], *old_idle = idles[n / 4 % 3];
+	const char *new_share = shares[n / 12 % 4], *new_idle = idles[n / 48 % 3];
+	size_t changed;
+
+	share = old_share;
+	idle = old_idle;
+	change(s, &s->text, WRAP_FOR_HUB, &old, &a);
+	share = new_share ? new_share : old_share;
+	idle = new_idle ? new_idle : old_idle;
+	change(s, &s->text, WRAP_FOR_HUB, &want, &b);
+	share = new_share;
+	idle = new_idle;
+	changed = change(s, &old, SET_OPTIONS, &now, &c);
+	if (now.len != want.len || memcmp(now.data, want.data, want.len) != 0)
+		FAIL("%s: wrapped at once:\n%s\n-- with changed options:\n%s", s->shape, want.data,
+		     now.data);
+	EQ(change(s, &now, SET_OPTIONS, &again, &none), 0);
+	return changed;
+}
+
+TEST(other_options_of_the_hub_give_the_bytes_of_wrap_with_these_options, .timeout_ms = 60000)
+{
+	size_t all = 0;
+
+	for (uint64_t seed = 0; seed < SAMPLES; seed++) {
+		struct sample s;
+
+		corpus_make(seed, &s);
+		if (is_readable(&s))
+			all += check_options(&s, seed / CORPUS_SHAPES);
+		corpus_done(&s);
+	}
+	t_note("%d files, the options of %zu servers changed", SAMPLES, all);
+	OK(all > 900);
 }
 
 TEST(wrap_and_then_the_hub_gives_the_bytes_of_wrap_for_the_hub, .timeout_ms = 60000)
