@@ -14,6 +14,7 @@
 #include "os/dirs.h"
 #include "os/file.h"
 #include "show.h"
+#include "word.h"
 #include "wrap.h"
 
 enum { WRAP_DECLINED = 1, WRAP_FAULT = 65 };
@@ -77,6 +78,7 @@ struct wrap {
 	enum action action;
 	bool yes, dry_run, json, hub;
 	const char *only, *server, *share, *idle;
+	const char *command; /* the words of the user without --dry-run, for a shell; borrowed */
 	struct wrap_killick killick;
 	struct wrap_files files;
 	bool *written;                 /* for each file: was it written? */
@@ -244,8 +246,8 @@ static bool wrap_ask_yes(const struct wrap *w)
 static bool wrap_ask(struct wrap *w)
 {
 	if (w->dry_run && !w->json)
-		printf("Nothing was changed; `killick %s%s` asks and writes.\n", w->verb,
-		       w->hub ? " --hub" : "");
+		printf("Nothing was changed; `killick%s` %swrites.\n", w->command,
+		       w->yes ? "" : "asks and ");
 	if (w->dry_run)
 		return false;
 	if (w->yes)
@@ -459,8 +461,17 @@ static int wrap_check_hub(const struct wrap *w)
 	return 0;
 }
 
+/* Write the words of the user, except --dry-run. */
+static void wrap_write_command(int argc, char *const *argv, struct buf *out)
+{
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--dry-run") != 0)
+			word_add(out, argv[i]);
+}
+
 static int wrap_verb(int argc, char **argv, enum action action, const char *help)
 {
+	AUTO(buf_done) struct buf command = BUF_INIT(BUF_ANY_SIZE);
 	struct wrap w = { .verb = argv[0], .action = action };
 	const struct option options[] = {
 		{ "yes", .flag = &w.yes, .letter = 'y' },
@@ -476,6 +487,8 @@ static int wrap_verb(int argc, char **argv, enum action action, const char *help
 	struct cli_words words;
 	int status;
 
+	wrap_write_command(argc, argv, &command); /* before cli_words, which moves words */
+	w.command = command.data;
 	if (!cli_words(argc, argv, help, options, &words, &status))
 		return status;
 	if (words.command)

@@ -254,6 +254,22 @@ TEST(the_table_says_which_servers_move_to_the_hub, .timeout_ms = TEST_MS)
 	OK(strstr(contents("my.json"), "{\"command\": \"x\""));
 }
 
+TEST(a_dry_run_prints_the_command_that_would_change_the_files, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("my file.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
+	RUN(0, "wrap", "--hub", "--idle", "5m", "--dry-run", "my file.json");
+	PRINTS("Nothing was changed; `killick wrap --hub --idle 5m 'my file.json'` asks and "
+	       "writes.\n");
+	RUN(0, "wrap", "--dry-run", "--yes", "my file.json");
+	PRINTS("Nothing was changed; `killick wrap --yes 'my file.json'` writes.\n");
+	RUN(0, "wrap", "--yes", "my file.json");
+	RUN(0, "unwrap", "my file.json", "--server=a", "--dry-run");
+	PRINTS("Nothing was changed; `killick unwrap 'my file.json' --server=a` asks and "
+	       "writes.\n");
+}
+
 TEST(a_server_with_options_of_killick_run_does_not_move_to_the_hub, .timeout_ms = TEST_MS)
 {
 	static const char text[] =
