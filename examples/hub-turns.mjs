@@ -13,17 +13,36 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 import { Client } from '../clients/node/index.js';
 
+const USAGE = `usage: hub-turns.mjs [--no-daemon] [--turns N] [COMMAND...]
+
+One session per turn of an agent, with three servers.
+
+  --no-daemon  use a private hub, a child of this program
+  --turns N    the number of turns; default: 24
+  COMMAND      an MCP server with the tool \`echo\`; default: killick zoo plain
+`;
 const NAMES = ['files', 'search', 'memory'];
-const options = { daemon: true, turns: 24, command: [] };
+
+// End the program, and so its sessions.
+function fail(status, message) {
+  process.stderr.write(`hub-turns.mjs: ${message}\n`);
+  process.exit(status);
+}
+
+const options = { daemon: true, turns: 24 };
 const words = process.argv.slice(2);
 while (words[0]?.startsWith('--')) {
   const word = words.shift();
-  if (word === '--no-daemon')
+  if (word === '--no-daemon') {
     options.daemon = false;
-  else if (word === '--turns')
+  } else if (word === '--turns' && /^\d+$/.test(words[0])) {
     options.turns = Number(words.shift());
-  else
-    throw new Error(`unknown option ${word}`);
+  } else if (word === '--help') {
+    process.stdout.write(USAGE);
+    process.exit(0);
+  } else {
+    fail(64, word === '--turns' ? `--turns needs a number\n${USAGE}` : `unknown option ${word}\n${USAGE}`);
+  }
 }
 const [command, ...args] = words.length ? words : [process.env.KILLICK ?? 'killick', 'zoo', 'plain'];
 const mark = String(process.pid);
@@ -51,7 +70,8 @@ async function turn(client) {
   const tools = (await session.listTools()).map((tool) => tool.name);
   for (const name of NAMES) {
     const text = `hello ${name}`;
-    assert(tools.includes(`${name}__echo`), tools.join());
+    if (!tools.includes(`${name}__echo`))
+      fail(1, `no tool '${name}__echo'; the servers of the session: ${JSON.stringify(session.servers)}`);
     const result = await session.callTool(`${name}__echo`, { text });
     assert.equal(result.content[0].text, text);
   }

@@ -42,7 +42,8 @@ async def turn(client, servers):
     tools = [tool['name'] for tool in await session.list_tools()]
     for name in NAMES:
         text = f'hello {name}'
-        assert f'{name}__echo' in tools, tools
+        if f'{name}__echo' not in tools:
+            sys.exit(f"hub-turns.py: no tool '{name}__echo'; the servers of the session: {session.servers}")
         result = await session.call_tool(f'{name}__echo', {'text': text})
         assert result['content'][0]['text'] == text, result
     counts.append(live())

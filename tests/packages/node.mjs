@@ -57,9 +57,12 @@ function both(name, run) {
   }
 }
 
+function turns(...words) {
+  return spawnSync(process.execPath, [join(ROOT, 'examples', 'hub-turns.mjs'), ...words], { encoding: 'utf8', timeout: 50_000 });
+}
+
 function example(...options) {
-  const run = spawnSync(process.execPath, [join(ROOT, 'examples', 'hub-turns.mjs'), ...options],
-    { encoding: 'utf8', timeout: 50_000 });
+  const run = turns(...options);
   // the hub knows the tools from the second turn on
   const wanted = Array.from({ length: 24 }, (_, i) =>
     `turn ${i + 1}: ${i === 0 ? 3 : 0} servers, 3 after the calls, 0 after disconnect`);
@@ -71,6 +74,24 @@ function example(...options) {
 
 test('24 turns leave no server with a shared hub', async () => example());
 test('24 turns leave no server with a private hub', async () => example('--no-daemon'));
+
+test('the example prints why a server failed', async () => {
+  for (const options of [[], ['--no-daemon']]) {
+    const { status, stderr } = turns(...options, 'nosuchserver');
+    assert.equal(status, 1, stderr);
+    assert(stderr.includes('nosuchserver') && stderr.includes("no tool 'files__echo'"), stderr);
+    assert(!stderr.includes('    at '), stderr);
+  }
+});
+
+test('the example has help and refuses unknown options', async () => {
+  const help = turns('--help');
+  assert(help.status === 0 && help.stdout.startsWith('usage: ') && help.stdout.includes('--no-daemon'), help.stderr);
+  for (const words of [['--turn', '1'], ['--turns', 'x'], ['--turns']]) {
+    const { status, stderr } = turns(...words);
+    assert(status === 64 && stderr.includes('usage: ') && !stderr.includes('    at '), stderr);
+  }
+});
 
 // --- sessions and calls ---
 

@@ -73,9 +73,13 @@ def both(function):
         test(each)
 
 
+def turns(*words):
+    return subprocess.run([sys.executable, os.path.join(ROOT, 'examples', 'hub-turns.py'), *words], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=50)
+
+
 def example(*options):
-    run = subprocess.run([sys.executable, os.path.join(ROOT, 'examples', 'hub-turns.py'), *options], text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=50)
+    run = turns(*options)
     assert run.returncode == 0, run.stdout
     lines = run.stdout.splitlines()
     # the hub knows the tools from the second turn on
@@ -95,6 +99,20 @@ async def twenty_four_turns_leave_no_server_with_hub():
 @test
 async def twenty_four_turns_leave_no_server_without_hub():
     example('--no-daemon')
+
+
+@test
+async def the_example_prints_why_a_server_failed():
+    for options in [], ['--no-daemon']:
+        run = turns(*options, 'nosuchserver')
+        assert run.returncode == 1 and 'nosuchserver' in run.stdout, run.stdout
+        assert "no tool 'files__echo'" in run.stdout and 'Traceback' not in run.stdout, run.stdout
+
+
+@test
+async def the_example_has_help():
+    run = turns('--help')
+    assert run.returncode == 0 and '--no-daemon' in run.stdout, run.stdout
 
 
 # --- sessions and calls ---
