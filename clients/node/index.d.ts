@@ -1,4 +1,7 @@
-/** Sessions with MCP servers that end with their session. See README.md. */
+/**
+ * Sessions with MCP servers that end with their session. See README.md. An option that a function does not have is
+ * refused with a TypeError.
+ */
 
 /** Numbers of KillickError.code. An error that an MCP server answered has the number that the server gave it. */
 export const Code: {
@@ -43,6 +46,7 @@ export interface ClientOptions {
 
 /** How long to wait for an answer of the hub, and a signal that ends the wait. */
 export interface WaitOptions {
+  /** Milliseconds. Default: 60000; for createSession and refresh 600000, for listTools 3600000. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -75,7 +79,7 @@ export interface SessionOptions extends ConfigOptions {
 export interface CallOptions extends WaitOptions {
   /** Call the tool by the name that this server gave it. Default: names as in listTools. */
   server?: string;
-  /** Default: the config of the server decides. */
+  /** Milliseconds. Default: the config of the server decides. */
   timeoutMs?: number;
 }
 

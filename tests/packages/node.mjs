@@ -242,6 +242,27 @@ both('failures have a code and a sentence', async (client) => {
   assert.equal(text(await session.callTool('echo', { text: 'well' })), 'well');
 });
 
+both('an unknown option is a TypeError', async (client, daemon) => {
+  const [mcpServers] = servers(['one']);
+  const session = await client.createSession({ mcpServers });
+  const wrong = { timeout: 500 };
+  for (const [name, call] of Object.entries({
+    'Client.open': () => Client.open({ daemon, ...wrong }),
+    createSession: () => client.createSession({ mcpServers, ...wrong }),
+    listTools: () => session.listTools(wrong),
+    callTool: () => session.callTool('echo', {}, wrong),
+    'request of a session': () => session.request('ping', {}, wrong),
+    refresh: () => session.refresh({ mcpServers, ...wrong }),
+    renew: () => session.renew(wrong),
+    disconnect: () => session.disconnect(wrong),
+    'request of a client': () => client.request('hub.status', {}, wrong),
+    close: () => client.close(wrong),
+  }))
+    await assert.rejects(call(), (e) => e instanceof TypeError && /unknown option 'timeout'.*timeout/i.test(e.message), name);
+  assert.throws(() => new Client(wrong), TypeError);
+  assert.equal(text(await session.callTool('echo', { text: 'still open' })), 'still open');
+});
+
 both('a server that fails is named in the session', async (client) => {
   const [mcpServers] = servers(['good', 'bad']);
   mcpServers.bad.args = ['mcp', 'dies'];

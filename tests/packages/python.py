@@ -274,6 +274,21 @@ async def failures_have_a_code_and_a_sentence(client):
 
 
 @both
+async def an_unknown_option_is_a_type_error(client):
+    session = await client.create_session(servers('one')[0])
+    for call in [lambda: client.create_session(servers('one')[0], timeoutMs=1), lambda: session.list_tools(timeoutMs=1),
+                 lambda: session.call_tool('echo', timeoutMs=1), lambda: session.request('ping', timeoutMs=1),
+                 lambda: session.disconnect(timeoutMs=1), lambda: client.request('hub.status', timeoutMs=1),
+                 lambda: killick.Client(timeoutMs=1)]:
+        try:
+            call()
+        except TypeError as e:
+            assert 'timeoutMs' in str(e), e
+        else:
+            raise AssertionError('no TypeError')
+
+
+@both
 async def a_server_that_fails_is_named_in_the_session(client):
     config, mark = servers('good', 'bad')
     config['bad']['args'] = ['mcp', 'dies']

@@ -23,6 +23,30 @@ function object(result, method) {
   return result;
 }
 
+const CONFIG_OPTIONS = ['mcpServers', 'config', 'environments', 'env', 'cwd'];
+
+// The options of each function: an unknown name is probably misspelt and must not be ignored.
+const OPTIONS = {
+  Client: ['daemon', 'socket', 'program', 'connectTimeoutMs'],
+  createSession: [...CONFIG_OPTIONS, 'tag', 'lease', 'features', 'wait', 'timeoutMs', 'signal'],
+  listTools: ['server', 'timeoutMs', 'signal'],
+  callTool: ['server', 'timeoutMs', 'signal'],
+  request: ['server', 'timeoutMs', 'signal'],
+  refresh: [...CONFIG_OPTIONS, 'timeoutMs', 'signal'],
+  renew: ['timeoutMs'],
+  disconnect: ['timeoutMs'],
+  'client.request': ['timeoutMs', 'signal'],
+  close: ['timeoutMs'],
+};
+
+// The options, if all of them are known.
+function known(options, method) {
+  const unknown = Object.keys(options).find((name) => !OPTIONS[method].includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`${method}: unknown option '${unknown}'; there are ${OPTIONS[method].join(', ')}`);
+  return options;
+}
+
 // The params that describe the servers of a session.
 function configParams({ mcpServers, config, environments, env, cwd }) {
   if ((mcpServers === undefined) === (config === undefined))
@@ -53,29 +77,35 @@ export class Session {
     return this.#client;
   }
 
-  async listTools({ server, timeoutMs = CALL_MS, signal } = {}) {
+  async listTools(options = {}) {
+    const { server, timeoutMs = CALL_MS, signal } = known(options, 'listTools');
     return (await this.#request('tool.list', { server }, timeoutMs, signal)).tools ?? [];
   }
 
-  callTool(name, args, { server, timeoutMs, signal } = {}) {
+  async callTool(name, args, options = {}) {
+    const { server, timeoutMs, signal } = known(options, 'callTool');
     return this.#call('tool.call', { server, tool: name, arguments: args }, timeoutMs, signal);
   }
 
-  request(method, params, { server, timeoutMs, signal } = {}) {
+  async request(method, params, options = {}) {
+    const { server, timeoutMs, signal } = known(options, 'request');
     return this.#call('mcp.request', { server, method, params }, timeoutMs, signal);
   }
 
-  async refresh({ timeoutMs = CREATE_MS, signal, ...options }) {
+  async refresh(options = {}) {
+    const { timeoutMs = CREATE_MS, signal } = known(options, 'refresh');
     const report = await this.#request('session.refresh', configParams(options), timeoutMs, signal);
     this.servers = report.servers ?? [];
     return report;
   }
 
-  async renew({ timeoutMs = REQUEST_MS } = {}) {
+  async renew(options = {}) {
+    const { timeoutMs = REQUEST_MS } = known(options, 'renew');
     await this.#request('session.renew', {}, timeoutMs);
   }
 
-  disconnect({ timeoutMs = REQUEST_MS } = {}) {
+  async disconnect(options = {}) {
+    const { timeoutMs = REQUEST_MS } = known(options, 'disconnect');
     this.#ending ??= this.#request('session.destroy', {}, timeoutMs).finally(() => this.#onEnd(this));
     return this.#ending;
   }
@@ -103,6 +133,7 @@ export class Client {
   #listeners = new Set();
 
   constructor(options = {}) {
+    known(options, 'Client');
     this.#options = { daemon: process.platform !== 'win32', connectTimeoutMs: CONNECT_MS, ...options };
   }
 
@@ -112,7 +143,8 @@ export class Client {
     return client;
   }
 
-  async createSession({ tag, lease, features, wait, timeoutMs = CREATE_MS, signal, ...options }) {
+  async createSession(options = {}) {
+    const { tag, lease, features, wait, timeoutMs = CREATE_MS, signal } = known(options, 'createSession');
     const params = { ...configParams(options), tag, lease, features, wait };
     const { link, created } = await this.#create(params, timeoutMs, signal);
     const session = new Session(this, link, object(created, 'session.create'), (ended) => this.#sessions.delete(ended));
@@ -125,7 +157,8 @@ export class Client {
     return new Session(this, await this.#connected(), { session: id }, () => {});
   }
 
-  async request(method, params = {}, { timeoutMs = REQUEST_MS, signal } = {}) {
+  async request(method, params = {}, options = {}) {
+    const { timeoutMs = REQUEST_MS, signal } = known(options, 'client.request');
     const link = await this.#connected();
     return object(await link.request(method, params, timeoutMs, signal), method);
   }
@@ -158,7 +191,8 @@ export class Client {
     }
   }
 
-  async close({ timeoutMs = REQUEST_MS } = {}) {
+  async close(options = {}) {
+    const { timeoutMs = REQUEST_MS } = known(options, 'close');
     this.#closed = true;
     const link = this.#link;
     this.#link = null;
