@@ -128,6 +128,14 @@ export interface Report {
   ms: number;
 }
 
+/** How the servers ended that a refresh replaced. */
+export interface RefreshReport extends Omit<Report, 'kept'> {
+  /** The names of the servers that stayed as they were. */
+  unchanged: string[];
+  /** The new set. */
+  servers: ServerState[];
+}
+
 /** A set of MCP servers. Made by Client.createSession; ends with disconnect(), or with its client. */
 export class Session implements AsyncDisposable {
   private constructor();
@@ -142,7 +150,7 @@ export class Session implements AsyncDisposable {
   /** Any other request of MCP, such as "resources/read". */
   request(method: string, params?: object, options?: CallOptions): Promise<Record<string, unknown>>;
   /** Replace the set of servers; unchanged servers keep running. Resolves when the others are proved gone. */
-  refresh(options: ConfigOptions): Promise<Report & { servers: ServerState[] }>;
+  refresh(options: ConfigOptions): Promise<RefreshReport>;
   /** Use the session, so that its lease begins again. */
   renew(options?: { timeoutMs?: number }): Promise<void>;
   /** End the session. Resolves when its servers are proved gone. A second disconnect has the same report. */

@@ -184,6 +184,8 @@ both('a refresh replaces only changed servers', async (client) => {
   const pid = text(await session.callTool('pid', {}, { server: 'one' }));
   const report = await session.refresh({ mcpServers: { one, three: two } });
   assert.deepEqual(report.ended.map((each) => each.server), ['two']);
+  // a hub that is older than this package does not say which servers are unchanged
+  assert(['one', ''].includes(report.unchanged.join()), JSON.stringify(report));
   assert.deepEqual(session.servers.map((each) => each.name).sort(), ['one', 'three']);
   await session.callTool('pid', {}, { server: 'three' });
   assert.equal(text(await session.callTool('pid', {}, { server: 'one' })), pid);
@@ -240,6 +242,16 @@ both('failures have a code and a sentence', async (client) => {
   await error(client.createSession({ config: '/no/such/config' }), Code.HUB_FAILED, '/no/such/config');
   await error(client.request('no.such'), Code.HUB_NO_METHOD, 'no.such');
   assert.equal(text(await session.callTool('echo', { text: 'well' })), 'well');
+});
+
+both('a refresh that changes every server leaves none unchanged', async (client) => {
+  const [mcpServers] = servers(['one', 'two']);
+  const session = await client.createSession({ mcpServers });
+  await session.callTool('pid', {}, { server: 'one' });
+  for (const server of Object.values(mcpServers))
+    server.env.MORE = 'x';
+  const report = await session.refresh({ mcpServers });
+  assert.deepEqual(report.unchanged, [], JSON.stringify(report));
 });
 
 both('an unknown option is a TypeError', async (client, daemon) => {

@@ -214,6 +214,8 @@ async def a_refresh_replaces_only_changed_servers(client):
     config['three'] = config.pop('two')
     report = await session.refresh(config)
     assert [one['server'] for one in report.ended] == ['two'], report
+    # a hub that is older than this package does not say which servers are unchanged
+    assert report.unchanged == ['one'] or (client._daemon and report.unchanged == []), report
     assert sorted(one['name'] for one in session.servers) == ['one', 'three'], session.servers
     await session.call_tool('pid', server='three')
     assert text(await session.call_tool('pid', server='one')) == pid and live(mark) == 2
@@ -271,6 +273,18 @@ async def failures_have_a_code_and_a_sentence(client):
     await error(client.create_session(servers('one')[0], features=['telepathy']), killick.HUB_BAD_PARAMS)
     await error(client.create_session(config='/no/such/config'), killick.HUB_FAILED, '/no/such/config')
     assert text(await session.call_tool('echo', {'text': 'well'})) == 'well'
+
+
+@both
+async def a_refresh_that_changes_every_server_leaves_none_unchanged(client):
+    config, _ = servers('one', 'two')
+    session = await client.create_session(config)
+    await session.call_tool('pid', server='one')
+    for server in config.values():
+        server['env']['MORE'] = 'x'
+    report = await session.refresh(config)
+    assert report.unchanged == [] and report.proved, report
+    assert (await session.disconnect()).unchanged == []
 
 
 @both

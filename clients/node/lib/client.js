@@ -96,7 +96,7 @@ export class Session {
     const { timeoutMs = CREATE_MS, signal } = known(options, 'refresh');
     const report = await this.#request('session.refresh', configParams(options), timeoutMs, signal);
     this.servers = report.servers ?? [];
-    return report;
+    return { unchanged: [], ...report };
   }
 
   async renew(options = {}) {

@@ -23,21 +23,22 @@ EVENTS_MAX = 4096    # that wait for one iterator
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """How the servers of a session ended."""
+    """How the servers of a session ended, or those that a refresh replaced."""
     session: str
     ended: List[Dict[str, Any]]  # one object for each server, as in killick_report_json (killick.h)
-    kept: List[Dict[str, Any]]   # servers that other sessions use: {"server", "sessions"}; of a refresh: names
+    kept: List[Dict[str, Any]]   # servers that other sessions use: {"server", "sessions"}; of a refresh: empty
     survivors: int               # processes that could not be killed
     proved: bool                 # every ended server is proved gone, with every process that it started
     ms: float
     servers: List[Dict[str, Any]] = dataclasses.field(default_factory=list)  # of a refresh: the new set
+    unchanged: List[str] = dataclasses.field(default_factory=list)  # of a refresh: names of the servers that stayed
 
     @classmethod
     def _of(cls, result: Dict[str, Any]) -> "Report":
         return cls(session=str(result.get("session", "")), ended=list(result.get("ended", [])),
                    kept=list(result.get("kept", [])), survivors=int(result.get("survivors", 0)),
                    proved=bool(result.get("proved", False)), ms=float(result.get("ms", 0)),
-                   servers=list(result.get("servers", [])))
+                   servers=list(result.get("servers", [])), unchanged=list(result.get("unchanged", [])))
 
 
 class Session:

@@ -218,6 +218,7 @@ class LibraryLink:
 
     async def _refresh(self, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
         session = self._find(params)
+        before = self._status(session)
         ctx, error = self._call(lambda outcome: None), Error()
         if self._lib.killick_session_refresh_start(session.handle, config_text(params), config_file(params), None, ctx,
                                                    byref(error)) != 0:
@@ -225,7 +226,8 @@ class LibraryLink:
         report, code, text = await self._outcome(ctx, "session.refresh", timeout)
         if report is None:
             raise self._error(code, text)
-        return {**ending_of(session, report, []), "servers": self._servers(session)}
+        return {**ending_of(session, report), "servers": self._servers(session),
+                "unchanged": unchanged_of(before, self._status(session), report)}
 
     async def _destroy(self, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
         session = self._find(params)
@@ -239,7 +241,7 @@ class LibraryLink:
             self._lib.killick_session_free(session.handle)
         if report is None:
             raise self._error(code, text)
-        return ending_of(session, report, self._kept(before))
+        return {**ending_of(session, report), "kept": self._kept(before)}
 
     def _kept(self, before: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         """The shared servers of a closed session that other sessions use."""
@@ -373,9 +375,17 @@ def free_runtime(lib: ctypes.CDLL, runtime: c_void_p, thread: threading.Thread) 
     lib.killick_free(runtime)
 
 
-def ending_of(session: Open, report: Mapping[str, Any], kept: List[Dict[str, Any]]) -> Dict[str, Any]:
-    return {"session": session.name, "ended": report["endings"], "kept": kept, "survivors": report["survivors"],
+def ending_of(session: Open, report: Mapping[str, Any]) -> Dict[str, Any]:
+    return {"session": session.name, "ended": report["endings"], "survivors": report["survivors"],
             "proved": report["proved"], "ms": report["ms"]}
+
+
+def unchanged_of(before: List[Dict[str, Any]], after: List[Dict[str, Any]], report: Mapping[str, Any]) -> List[str]:
+    """The names of the servers whose process a refresh left running."""
+    ended = {ending["server"] for ending in report["endings"]}
+    ready = {(one["server"], one["pid"]) for one in before if one["state"] == "ready"}
+    return [one["server"] for one in after
+            if one["state"] == "ready" and (one["server"], one["pid"]) in ready and one["server"] not in ended]
 
 
 def config_text(params: Dict[str, Any]) -> Optional[bytes]:
