@@ -474,8 +474,8 @@ TEST(keys_without_servers_say_that_there_is_none)
 static void build_refused(struct top_model *m)
 {
 	struct top_answers a = {
-		json(STATUS),
-		json("{\"servers\":[" REFUSED("s1", LONG_NAME, "4", "variable 'NOPE' is not set") "," REFUSED(
+		json_text(STATUS),
+		json_text("{\"servers\":[" REFUSED("s1", LONG_NAME, "4", "variable 'NOPE' is not set") "," REFUSED(
 			"s2", LONG_NAME, "4",
 			"variable 'NOPE' is not set") "," REFUSED("s15", LONG_NAME, "4",
 								  "variable 'NOPE' is not "
@@ -486,7 +486,7 @@ static void build_refused(struct top_model *m)
 										     "missin"
 										     "g") "]"
 											  "}"),
-		json(SESSIONS)
+		json_text(SESSIONS)
 	};
 
 	top_model_build(&a, &no_trees, TOP_BY_NAME, m);
@@ -577,12 +577,13 @@ TEST(sessions_with_the_same_error_in_the_config_share_a_row)
 TEST(a_server_that_does_not_run_has_no_process_and_no_stderr)
 {
 	struct top_answers a = {
-		json(STATUS),
-		json("{\"servers\":[{\"server\":\"v1\",\"name\":\"a\",\"state\":\"failed\","
-		     "\"reason\":"
-		     "\"it exited\",\"why\":\"not known before the handshake\",\"sessions\":[],"
-		     "\"calls\":0,\"pid\":0,\"stderr\":\"\\n \\r\\n\"}]}"),
-		json(SESSIONS)
+		json_text(STATUS),
+		json_text(
+			"{\"servers\":[{\"server\":\"v1\",\"name\":\"a\",\"state\":\"failed\","
+			"\"reason\":"
+			"\"it exited\",\"why\":\"not known before the handshake\",\"sessions\":[],"
+			"\"calls\":0,\"pid\":0,\"stderr\":\"\\n \\r\\n\"}]}"),
+		json_text(SESSIONS)
 	};
 	AUTO(top_lines_done) struct top_lines l = TOP_LINES_INIT(80, false);
 	AUTO(top_model_done) struct top_model m = TOP_MODEL_INIT;
@@ -627,13 +628,13 @@ TEST(a_server_with_an_error_in_its_config_has_no_orders)
 static void build_states(struct top_model *m)
 {
 	struct top_answers a = {
-		json(STATUS),
-		json("{\"servers\":[" ROW("v1", "ready") "," ROW("v2", "resting") "," ROW(
+		json_text(STATUS),
+		json_text("{\"servers\":[" ROW("v1", "ready") "," ROW("v2", "resting") "," ROW(
 			"v3", "failed") "," ROW("v4",
 						"idle") "," ROW("v5",
 								"gone") "," ROW("v6",
 										"starting") "]}"),
-		json(SESSIONS)
+		json_text(SESSIONS)
 	};
 
 	top_model_build(&a, &trees, TOP_BY_NAME, m);
