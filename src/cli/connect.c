@@ -102,8 +102,10 @@ static int connect_find_config(struct connect *c)
 	if (c->command)
 		return 0;
 	if (!file)
-		return cli_usage(VERB, "no config: there is no .mcp.json, mcp.json or "
-				       ".vscode/mcp.json in this directory; give --config FILE");
+		return cli_usage(VERB,
+				 "no config: there is no .mcp.json, mcp.json or "
+				 ".vscode/mcp.json in this directory; give --config FILE, or a "
+				 "command after '--'");
 	r = file_may_read(file);
 	if (r < 0) {
 		cli_say(VERB, "cannot read config '%s': %s", file, strerror(-r));

@@ -33,10 +33,11 @@ const char hub_help[] =
 	"a session for an MCP client and starts the hub; programs use the control API on\n"
 	"the same socket (killick-hub(7)).\n"
 	"\n"
-	"  --listen unix|stdio  unix: the socket hub.sock in the runtime directory;\n"
-	"                       stdio: a hub for the parent process alone (unix)\n"
+	"  --listen unix|stdio  unix: the socket hub.sock in $KILLICK_RUNTIME_DIR, else\n"
+	"                       in /run/user/UID/killick (root: /run/killick); stdio: a\n"
+	"                       hub for the parent process alone (unix)\n"
 	"  --config FILE        servers of sessions that name no config\n"
-	"  --idle-exit TIME     end after TIME without a session and a connection; 0:\n"
+	"  --idle-exit TIME     end after TIME with no session and no connection; 0:\n"
 	"                       never (60s)\n"
 	"  --max-servers N, --max-memory SIZE   limits of all sessions together; idle\n"
 	"                       servers rest first, then a start waits\n"
@@ -50,7 +51,7 @@ const char hub_help[] =
 	"  stop      end all sessions and the hub\n"
 	"  --json    print the answer of the hub\n"
 	"\n"
-	"A socket from a service manager replaces the hub's own. SIGTERM ends the hub.\n"
+	"A hub that systemd starts with a socket uses that socket. SIGTERM ends the hub.\n"
 	"\n"
 	"Exit status: 0 done, also 'stop' without a hub; 64 usage; 65 'reload' could not\n"
 	"read a config; 69 no hub, or the hub cannot run; 75 a process survived.\n";
@@ -245,7 +246,9 @@ static int hub_ask(const struct hub_question *q, bool json)
 			e.text);
 		return EXIT_UNAVAILABLE;
 	}
-	if (r == 0)
+	if (r == 0) /* is the hub alive? its answers to other requests may take minutes */
+		r = hub_talk_ask(&t, "hub.status", "{}", &result, &e);
+	if (r == 0 && strcmp(q->method, "hub.status") != 0)
 		r = hub_talk_ask(&t, q->method, "{}", &result, &e);
 	if (r == 0)
 		return hub_show(q, result, json);

@@ -23,6 +23,7 @@
 #define START_MS  10000  /* for a hub to listen */
 #define STEP_MS   20     /* the longest pause between two attempts */
 #define AGAIN_MS  2000   /* between two attempts to start a hub */
+#define ALIVE_MS  5000   /* for hub.status, which the hub answers at once */
 #define ANSWER_MS 120000 /* the end of many servers takes time */
 #define SEND_MS   30000  /* for a hub to read a request */
 #define PIECE     4096
@@ -205,22 +206,48 @@ int hub_talk_line(struct hub_talk *t, int64_t timeout_ms, struct json *out, stru
 	}
 }
 
-int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, struct json *out,
-		 struct err *e)
+static int hub_talk_say_hung(const struct hub_talk *t, struct err *e)
+{
+	struct net_peer who;
+
+	if (!net_peer(t->fd, &who))
+		return err_set(e, -ETIMEDOUT, "the hub does not answer within %d s",
+			       ALIVE_MS / 1000);
+	return err_set(
+		e, -ETIMEDOUT,
+		"the hub (pid %ld) does not answer within %d s; 'kill -9 %ld' ends it, and its "
+		"servers end with it",
+		who.pid, ALIVE_MS / 1000, who.pid);
+}
+
+/* Send the request and wait for the line of its answer. */
+static int hub_talk_exchange(struct hub_talk *t, const char *method, const char *params,
+			     struct json *out, struct err *e)
 {
 	AUTO(buf_done) struct buf b = BUF_INIT(BUF_ANY_SIZE);
-	struct json_fault fault;
-	struct json line = JSON_NONE, all, error;
-	char text[sizeof(e->text)] = "";
+	bool quick = strcmp(method, "hub.status") == 0;
 	int r;
 
 	buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method,
 		 params);
 	r = hub_talk_send(t, b.data, b.len, NULL, e);
 	if (r == 0)
-		r = hub_talk_line(t, ANSWER_MS, &line, e);
+		r = hub_talk_line(t, quick ? ALIVE_MS : ANSWER_MS, out, e);
+	else if (r < 0)
+		return r;
 	if (r == 0)
 		return err_set(e, -ECONNRESET, "the hub has ended before it answered");
+	return r == -ETIMEDOUT && quick ? hub_talk_say_hung(t, e) : r;
+}
+
+int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, struct json *out,
+		 struct err *e)
+{
+	struct json_fault fault;
+	struct json line = JSON_NONE, all, error;
+	char text[sizeof(e->text)] = "";
+	int r = hub_talk_exchange(t, method, params, &line, e);
+
 	if (r < 0)
 		return r;
 	if (json_check(line.at, line.len, 0, &all, &fault) < 0)

@@ -42,7 +42,8 @@ int hub_talk_send(struct hub_talk *t, const char *text, size_t len, const struct
 int hub_talk_line(struct hub_talk *t, int64_t timeout_ms, struct json *out, struct err *e);
 /* Send the request {"method","params"} and return its result, which is valid until the next call.
  * 0, or -errno with a sentence; for an error of the hub the sentence is that of the hub. params:
- * JSON. */
+ * JSON. A hub that does not answer hub.status within 5 s counts as hung: -ETIMEDOUT. Other requests
+ * may take 2 minutes, because the end of many servers takes time. */
 int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, struct json *out,
 		 struct err *e);
 void hub_talk_close(struct hub_talk *t);

@@ -436,6 +436,26 @@ TEST(a_runtime_directory_with_a_long_path_is_refused)
 	EQ(t_wait_child(t_spawn(argv, NULL), MATE_MS), 69 << 8);
 }
 
+/* A stopped hub accepts connections and answers nothing. */
+TEST(a_hub_that_hangs_is_named, .timeout_ms = 60000)
+{
+	static const char *const words[] = { "status", "stop", "servers" };
+	pid_t hub = mate_hub_start();
+	pid_t pids[3];
+
+	kill(hub, SIGSTOP);
+	for (int i = 0; i < 3; i++) {
+		char *argv[] = { (char *)t_program("KILLICK", "build/killick"), "hub",
+				 (char *)words[i], NULL };
+
+		pids[i] = t_spawn(argv, NULL);
+	}
+	for (int i = 0; i < 3; i++)
+		EQ(t_wait_child(pids[i], 5000 + MATE_MS), 69 << 8);
+	kill(hub, SIGCONT);
+	mate_hub_stop();
+}
+
 TEST(connect_names_its_errors)
 {
 	char *argv[] = { (char *)t_program("KILLICK", "build/killick"),

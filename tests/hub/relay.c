@@ -357,6 +357,25 @@ TEST(options_that_a_relay_cannot_have_are_refused, .timeout_ms = 60000)
 	EQ(relay_end(&m), 64);
 	RELAY(&m, NULL, "--rest", "soon");
 	EQ(relay_end(&m), 64);
+	RELAY(&m, NULL, "--rest", "1s", "--on", "ssh:x");
+	EQ(relay_end(&m), 64);
+	mate_reap();
+}
+
+/* Each start ends at once: after some attempts the relay says why, and exits as the server did. */
+TEST(a_server_that_fails_again_and_again_is_given_up, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	relay_begin();
+	RELAY(&m, "diesready", "--restart");
+	mate_ask(&m, "initialize",
+		 "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":"
+		 "\"t\","
+		 "\"version\":\"1\"}",
+		 NULL);
+	mate_say(&m, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+	EQ(relay_end(&m), 4);
 	mate_reap();
 }
 

@@ -146,6 +146,10 @@ static void run_relay_look(struct loop_timer *t)
 	if (r->restart && !sv->broken)
 		return;
 	r->status = run_relay_status(&sv->ending);
+	if (r->restart)
+		error_set(&r->failure, KILLICK_ERR_START,
+			  "'%.100s' is not started again, because it failed again and again: %s",
+			  r->run.recipe.argv[0], sv->error.text + sv->reason_at);
 	run_relay_close(r, "the server ended");
 }
 
@@ -219,10 +223,12 @@ static void run_relay_on_stderr(void *ctx, struct server *sv, const char *bytes,
 
 static bool run_relay_read_options(struct run_relay *r, int argc, char **argv)
 {
+	const char *on = NULL;
 	const struct option ours[] = {
 		{ "rest", OPTION_TIME, "a time such as 5m", .ms = &r->rest_ms, .least = 1 },
 		{ "restart", .flag = &r->restart },
 		{ "supersede", .flag = &r->supersede },
+		{ "on", OPTION_TEXT, "a place", .text = &on },
 		{ .name = NULL },
 	};
 	struct run_words words = { .verb = VERB, .ours = ours };
@@ -231,7 +237,7 @@ static bool run_relay_read_options(struct run_relay *r, int argc, char **argv)
 	words.words = r->words = mem_grow(NULL, (size_t)argc + 1, sizeof(char *));
 	if (!run_words_parse(&words, argc, argv, &r->run))
 		return false;
-	wrong = run_words_misplaced(&r->run);
+	wrong = on ? "--on" : run_words_misplaced(&r->run);
 	if (wrong)
 		cli_usage(VERB, "'%s' cannot be used with --rest, --restart or --supersede", wrong);
 	return !wrong;
