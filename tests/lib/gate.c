@@ -92,8 +92,9 @@ static char *long_line(void)
 {
 	const size_t len = 20u << 20;
 	char *line = malloc(len + 256);
-	int n = sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
-			      "{\"name\":\"echo\",\"arguments\":{\"text\":\"");
+	int n = snprintf(line, 256,
+			 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+			 "{\"name\":\"echo\",\"arguments\":{\"text\":\"");
 
 	memset(line + n, 'x', len);
 	memcpy(line + (size_t)n + len, "\"}}}", 5);

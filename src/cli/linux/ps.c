@@ -17,10 +17,8 @@
 enum { COMMAND_MAX = 8192 };
 
 const char ps_help[] =
-	PS_HELP("OWNER is the program that uses the server, the killick that holds it for others\n"
-		"(hub, run --rest), or `gone`. Commands are shown as they are, secrets in their\n"
-		"arguments too. PROCS, RSS and CPU count all processes of the tree; RSS counts\n"
-		"shared memory more than once. STATE is\n"
+	PS_HELP("OWNER is the program that uses the server, or `gone`. PROCS, RSS and CPU count\n"
+		"all processes of the tree; RSS counts shared memory more than once. STATE is\n"
 		"  running    the owner uses the server\n"
 		"  stopping   the end has begun; after it the reason: stdin, owner, signal ...\n"
 		"  overdue    the tree should have ended by now; its keeper still works on it\n"
