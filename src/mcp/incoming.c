@@ -311,11 +311,14 @@ static const struct rpc_method notifications[] = {
 
 /* --- requests of the server (asks) --- */
 
+/* A server that pings and does not read must not fill the queue: half of it is kept for requests. */
 static void on_ping(void *ctx, const struct reply *r, struct json params)
 {
-	(void)ctx;
+	const struct client *c = ctx;
+
 	(void)params;
-	reply_json(r, "{}", 2);
+	if (link_unwritten(c->lines.link) <= c->spec->message_limit / 2)
+		reply_json(r, "{}", 2);
 }
 
 static void on_ask(void *ctx, const struct reply *r, struct json params);
