@@ -465,6 +465,11 @@ TEST(keys_without_servers_say_that_there_is_none)
 	OK(strstr(text(&l), "proof: no record of a tree is left"));
 }
 
+#define NOT_SET(session) REFUSED(session, LONG_NAME, "4", "variable 'NOPE' is not set")
+#define NO_COMMAND       REFUSED("s3", LONG_NAME, "5", "'command' is missing")
+#define REFUSED_SERVERS                                                                            \
+	"{\"servers\":[" NOT_SET("s1") "," NOT_SET("s2") "," NOT_SET("s15") "," NO_COMMAND "]}"
+
 #define REFUSED(session, name, line, cause)                                                        \
 	"{\"server\":null,\"name\":\"" name "\",\"state\":\"failed\",\"reason\":"                  \
 	"\"/home/ann/many.json:" line ": server '" name "': " cause "\",\"sessions\":[\"" session  \
@@ -473,21 +478,8 @@ TEST(keys_without_servers_say_that_there_is_none)
 
 static void build_refused(struct top_model *m)
 {
-	struct top_answers a = {
-		json_text(STATUS),
-		json_text("{\"servers\":[" REFUSED("s1", LONG_NAME, "4", "variable 'NOPE' is not set") "," REFUSED(
-			"s2", LONG_NAME, "4",
-			"variable 'NOPE' is not set") "," REFUSED("s15", LONG_NAME, "4",
-								  "variable 'NOPE' is not "
-								  "set") "," REFUSED("s3",
-										     LONG_NAME, "5",
-										     "'comman"
-										     "d' is "
-										     "missin"
-										     "g") "]"
-											  "}"),
-		json_text(SESSIONS)
-	};
+	struct top_answers a = { json_text(STATUS), json_text(REFUSED_SERVERS),
+				 json_text(SESSIONS) };
 
 	top_model_build(&a, &no_trees, TOP_BY_NAME, m);
 }
