@@ -281,6 +281,48 @@ TEST(a_question_without_a_call_is_declined_when_its_session_is_destroyed)
 	rows_stop();
 }
 
+/* Wait until the server `other` has rested so many times. */
+static void await_rests(struct control *c, long count)
+{
+	double end = t_now_ms() + MATE_MS;
+	long rests = 0;
+
+	while (rests < count) {
+		struct span list = scan_member(control_do(c, "server.list", ""), "servers");
+
+		for (size_t i = 0; i < 2; i++)
+			if (scan_is(scan_member(mate_item(list, i), "name"), "other"))
+				rests = scan_long(scan_member(mate_item(list, i), "rests"), 0);
+		if (t_now_ms() > end)
+			FAIL("the server has rested %ld times", rests);
+		usleep(5000);
+	}
+}
+
+TEST(a_server_does_not_rest_while_its_question_is_open)
+{
+	static const char more[] = "\"idle\":0.2,\"stateful\":false";
+	struct mate_spec spec = { .capabilities = ELICIT };
+	struct control c;
+	struct mate m;
+
+	mate_hub_start();
+	control_open(&c);
+	spec.config = MATE_CONFIG("config.json", { "one", NULL, NULL, more },
+				  { "other", NULL, NULL, more });
+	rows_add(&m, &spec);
+	mate_do(&m, "one__ask", ASK_TEXT("open") ",\"late\":20");
+	mate_note(&m, "elicitation/create", "open");
+	for (long i = 1; i <= 3; i++) { /* each rest shows that the time of `one` is over, too */
+		mate_do(&m, "other__echo", "\"text\":\"x\"");
+		await_rests(&c, i);
+	}
+	EQ(mate_noted(&m, "notifications/cancelled", NULL), 0);
+	mate_close(&m);
+	control_close(&c);
+	rows_stop();
+}
+
 TEST(the_question_of_a_task_reaches_the_owner_of_the_task)
 {
 	struct rows r;
