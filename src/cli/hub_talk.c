@@ -206,20 +206,6 @@ int hub_talk_line(struct hub_talk *t, int64_t timeout_ms, struct json *out, stru
 	}
 }
 
-static int hub_talk_say_hung(const struct hub_talk *t, struct err *e)
-{
-	struct net_peer who;
-
-	if (!net_peer(t->fd, &who))
-		return err_set(e, -ETIMEDOUT, "the hub does not answer within %d s",
-			       ALIVE_MS / 1000);
-	return err_set(
-		e, -ETIMEDOUT,
-		"the hub (pid %ld) does not answer within %d s; 'kill -9 %ld' ends it, and its "
-		"servers end with it",
-		who.pid, ALIVE_MS / 1000, who.pid);
-}
-
 /* Send the request and wait for the line of its answer. */
 static int hub_talk_exchange(struct hub_talk *t, const char *method, const char *params,
 			     struct json *out, struct err *e)
@@ -237,7 +223,13 @@ static int hub_talk_exchange(struct hub_talk *t, const char *method, const char 
 		return r;
 	if (r == 0)
 		return err_set(e, -ECONNRESET, "the hub has ended before it answered");
-	return r == -ETIMEDOUT && quick ? hub_talk_say_hung(t, e) : r;
+	/* no pid: with a socket of a service manager the peer of the socket is that manager */
+	return r == -ETIMEDOUT && quick
+		       ? err_set(e, r,
+				 "the hub does not answer within %d s; end the process 'killick "
+				 "hub' with SIGKILL, and its servers end with it",
+				 ALIVE_MS / 1000)
+		       : r;
 }
 
 int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, struct json *out,

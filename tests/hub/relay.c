@@ -348,8 +348,39 @@ TEST(a_relay_whose_stderr_is_not_read_serves_and_ends, .timeout_ms = 60000)
 	mate_reap();
 }
 
+/* The stderr of programs that are started from now on goes to a file; its path. */
+static const char *collect_stderr(int *before)
+{
+	static char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/stderr", t_audit.dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	*before = dup(STDERR_FILENO);
+	OK(fd >= 0 && *before >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	close(fd);
+	return path;
+}
+
+/* Undo collect_stderr; the file must have the text. */
+static void expect_stderr(const char *path, int before, const char *text)
+{
+	char all[8192] = "";
+	FILE *f;
+
+	OK(dup2(before, STDERR_FILENO) >= 0);
+	close(before);
+	f = fopen(path, "re");
+	OK(f && fread(all, 1, sizeof(all) - 1, f) > 0);
+	fclose(f);
+	if (!strstr(all, text))
+		FAIL("'%s' is not in: %s", text, all);
+}
+
 TEST(options_that_a_relay_cannot_have_are_refused, .timeout_ms = 60000)
 {
+	const char *said;
+	int before;
 	struct mate m;
 
 	relay_begin();
@@ -357,17 +388,22 @@ TEST(options_that_a_relay_cannot_have_are_refused, .timeout_ms = 60000)
 	EQ(relay_end(&m), 64);
 	RELAY(&m, NULL, "--rest", "soon");
 	EQ(relay_end(&m), 64);
+	said = collect_stderr(&before);
 	RELAY(&m, NULL, "--rest", "1s", "--on", "ssh:x");
 	EQ(relay_end(&m), 64);
+	expect_stderr(said, before, "'--on' cannot be used with --rest");
 	mate_reap();
 }
 
 /* Each start ends at once: after some attempts the relay says why, and exits as the server did. */
 TEST(a_server_that_fails_again_and_again_is_given_up, .timeout_ms = 60000)
 {
+	const char *said;
 	struct mate m;
+	int before;
 
 	relay_begin();
+	said = collect_stderr(&before);
 	RELAY(&m, "diesready", "--restart");
 	mate_ask(&m, "initialize",
 		 "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":"
@@ -376,6 +412,7 @@ TEST(a_server_that_fails_again_and_again_is_given_up, .timeout_ms = 60000)
 		 NULL);
 	mate_say(&m, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 	EQ(relay_end(&m), 4);
+	expect_stderr(said, before, "is not started again");
 	mate_reap();
 }
 
