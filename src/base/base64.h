@@ -16,5 +16,5 @@ static inline size_t base64_size(size_t len)
 /* Write exactly base64_size(len) characters; no NUL. */
 void base64_encode(char *out, const void *bytes, size_t len);
 /* Append the decoded bytes. 0; -EINVAL when text is not canonical padded base64, and nothing was
- * added; or -EMSGSIZE. */
+ * added; -EMSGSIZE or -ENOMEM, as of buf_reserve. */
 int base64_decode(struct buf *out, const char *text, size_t len);

@@ -2,6 +2,7 @@
 #include "emit.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_scan.h"
@@ -216,6 +217,15 @@ void emit_int(struct emit *j, const char *key, long long value)
 	if (value < 0)
 		emit_bytes(j, "-", 1);
 	emit_digits(j, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void emit_ms(struct emit *j, const char *key, double ms)
+{
+	long long us = (long long)(ms * 1000);
+	char text[40];
+	int n = snprintf(text, sizeof(text), "%lld.%03lld", us / 1000, us % 1000);
+
+	emit_raw(j, key, text, (size_t)n);
 }
 
 void emit_bool(struct emit *j, const char *key, bool value)

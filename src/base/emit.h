@@ -39,6 +39,8 @@ void emit_close(struct emit *j);
 void emit_str(struct emit *j, const char *key, const char *value); /* NULL or "" is null */
 void emit_text(struct emit *j, const char *key, const char *text, size_t len); /* "" is "" */
 void emit_int(struct emit *j, const char *key, long long value);
+/* Milliseconds with three digits behind the decimal point, also where the locale has a comma. */
+void emit_ms(struct emit *j, const char *key, double ms);
 void emit_bool(struct emit *j, const char *key, bool value);
 void emit_null(struct emit *j, const char *key);
 /* A value that is JSON already, byte for byte. */

@@ -376,6 +376,59 @@ static void json_decode(const char *p, const char *end, char *out, size_t size)
 	out[o] = '\0';
 }
 
+static char json_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* The lower case of the character at *p, which moves on; 0: no ASCII letter, digit or sign. */
+static char json_fold_one(const char **p)
+{
+	static const struct {
+		const char *character;
+		char as;
+	} others[] = {
+		{ "\xc5\xbf", 's' },     /* U+017F, long s */
+		{ "\xe2\x84\xaa", 'k' }, /* U+212A, Kelvin */
+		{ "\xc4\xb0", 'i' },     /* U+0130, I with a dot */
+		{ "\xc4\xb1", 'i' },     /* U+0131, i without a dot */
+	};
+	unsigned char c = (unsigned char)**p;
+
+	for (size_t i = 0; c >= 0x80 && i < sizeof(others) / sizeof(others[0]); i++) {
+		size_t len = strlen(others[i].character);
+
+		if (strncmp(*p, others[i].character, len) != 0)
+			continue;
+		*p += len;
+		return others[i].as;
+	}
+	++*p;
+	return c < 0x80 ? json_lower((char)c) : 0;
+}
+
+bool json_folds(struct json v, const char *s)
+{
+	char text[JSON_FOLD_MAX];
+	const char *p;
+
+	if (json_type(v) != JSON_STRING)
+		return false;
+	for (p = v.at + 1;
+	     *p != '\\' && (unsigned char)*p < 0x80 && *s && json_lower(*p) == json_lower(*s); p++)
+		s++;
+	if (*p != '\\' && (unsigned char)*p < 0x80) /* the quote at the end, or another letter */
+		return !*s && p == v.at + v.len - 1;
+	/* the rest has other characters, or escapes: six bytes for each character at most */
+	v = (struct json){ p - 1, (size_t)(v.at + v.len - p) + 1 };
+	if (v.len > 6 * strlen(s) + 2)
+		return false;
+	json_decode(p, v.at + v.len - 1, text, sizeof(text));
+	for (p = text; *p && *s && json_fold_one(&p) == json_lower(*s);)
+		s++;
+	return !*p && !*s;
+}
+
 bool json_string(struct json v, char **out)
 {
 	const char *p, *end;

@@ -81,6 +81,10 @@ struct json json_find(struct json v, const char *path);
 /* Is v the string s (escapes decoded)? The result is the same as decoding v with json_string and
  * comparing. */
 bool json_is(struct json v, const char *s);
+/* The same without regard to case, as some decoders read keys (that of Go, for example): s is ASCII. The characters outside of ASCII that have an ASCII letter as another case count
+ * as this letter. */
+#define JSON_FOLD_MAX 160 /* s has fewer than a third of these bytes */
+bool json_folds(struct json v, const char *s);
 /* Decode a string; false if v is no string, or if there is no memory for a long one (mem_try). A
  * NUL inside the string becomes U+FFFD, because the result is a C string; so does half of a
  * surrogate pair. */

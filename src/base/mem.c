@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void (*mem_tell)(const char *line);
+
 _Noreturn void mem_exhausted(void)
 {
-	fputs("killick: out of memory\n", stderr);
+	if (mem_tell)
+		mem_tell("killick: out of memory");
+	else
+		fputs("killick: out of memory\n", stderr);
 	abort();
 }
 

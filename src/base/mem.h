@@ -13,6 +13,8 @@
 
 #define MEM_SMALL 65536
 
+/* Gets the last line of the program in place of stderr; NULL: stderr. */
+extern void (*mem_tell)(const char *line);
 /* No memory is left: write one line to stderr and call abort(). */
 _Noreturn void mem_exhausted(void);
 

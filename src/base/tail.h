@@ -20,4 +20,7 @@ void tail_text(const struct tail *t, char out[TAIL_SIZE + 1]);
  * none.
  */
 void tail_last(const struct tail *t, unsigned lines, char *out, size_t size);
+/* The first line that looks like a reason ("npm ERR! ...", "Error: ...") and is not among the last
+ * `lines` lines, cut to size - 1 bytes; "" when there is none. */
+void tail_reason(const struct tail *t, unsigned lines, char *out, size_t size);
 void tail_done(struct tail *t);

@@ -37,9 +37,7 @@ static int char_width(int c)
 	return w < 0 ? 1 : w;
 }
 
-/* False for control characters (C1 included), for invisible characters, and for marks that change
- * the direction of text. */
-static bool is_printable(int c)
+bool text_is_printable(int c)
 {
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 		return false;
@@ -68,7 +66,7 @@ void text_clean(const char *in, size_t len, char *out, size_t size)
 			break;
 		if (c == ' ')
 			out[o++] = ' ';
-		else if (c < 0 || !is_printable(c))
+		else if (c < 0 || !text_is_printable(c))
 			out[o++] = '?';
 		else
 			for (size_t k = 0; k < n; k++)

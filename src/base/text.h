@@ -14,6 +14,10 @@
 void text_set_utf8(bool on);
 bool text_is_utf8(void);
 
+/* May this character be output? False for control characters (C1 included), for invisible
+ * characters, for marks that change the direction of text and, in an ASCII locale, for all beyond
+ * ASCII. */
+bool text_is_printable(int c);
 /* Copy len bytes as one printable line: NUL, newline and tab become a space; other control
  * characters, broken UTF-8 and (in an ASCII locale) all beyond ASCII become '?'. Trailing spaces
  * are removed. Text that does not fit is cut. */

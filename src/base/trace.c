@@ -25,12 +25,28 @@ _Static_assert(sizeof(names) / sizeof(*names) == TRACE_AREAS, "each area has a n
 
 atomic_uint trace_areas;
 
+static struct {
+	void (*fn)(void *ctx, const char *line); /* NULL: stderr */
+	void *ctx;
+} trace_receiver;
+
+void trace_send_to(void (*fn)(void *ctx, const char *line), void *ctx)
+{
+	trace_receiver.fn = fn;
+	trace_receiver.ctx = ctx;
+}
+
 /* One write, so that lines of several threads and processes do not mix. */
 static void trace_write(char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = ' ';
+	line[len] = '\0';
+	if (trace_receiver.fn) {
+		trace_receiver.fn(trace_receiver.ctx, line);
+		return;
+	}
 	line[len] = '\n';
 	(void)!fd_write_ours(2, line, len + 1); /* stderr */
 }

@@ -40,6 +40,10 @@ void trace_init(void);
 /* The same with a text in place of the variable's value; NULL: nothing is printed. For tests. */
 void trace_set(const char *areas);
 
+/* Pass all lines to this function, without the newline, in place of stderr; NULL: stderr. Before
+ * threads trace. */
+void trace_send_to(void (*fn)(void *ctx, const char *line), void *ctx);
+
 /* Print a line; control characters become spaces. Called only by the macro TRACE. */
 void trace_print(enum trace_area area, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -19,6 +19,7 @@
 	"  killick call NAME [KEY=VALUE]...      call a tool\n"                                    \
 	"  killick read URI                      read a resource\n"                                \
 	"  killick ping | status | inspect       response time; state; all details\n"              \
+	"  killick trust [FILE|DIR]              allow the config of a project\n"                  \
 	"\n"                                                                                       \
 	"Start here: 'killick wrap' puts 'killick run --' in front of every command in\n"          \
 	"the MCP configs of your clients." end "\n"

@@ -27,12 +27,11 @@ static int read_owner(const char *text, void *to)
 /* Never 0, 1 or 2: these belong to the server. */
 static int read_descriptor(const char *text, void *to)
 {
-	struct options *o = to;
 	unsigned long long n;
 
 	if (option_number(text, INT_MAX, &n) < 0 || n < 3)
 		return -EINVAL;
-	o->control = (int)n;
+	*(int *)to = (int)n;
 	return 0;
 }
 
@@ -79,7 +78,9 @@ void options_table(struct options *o, struct option out[OPTIONS_COUNT + 1])
 		{ "log", OPTION_TEXT, "a file", .text = &o->log },
 		{ "report", OPTION_TEXT, "a file or the number of an open descriptor",
 		  .text = &o->report },
-		{ "control", OPTION_OTHER, "the number of an open socket above 2", .other = o,
+		{ "control", OPTION_OTHER, "the number of an open socket above 2",
+		  .other = &o->control, .read = read_descriptor },
+		{ "users", OPTION_OTHER, "the number of an open epoll above 2", .other = &o->users,
 		  .read = read_descriptor },
 		{ "container", OPTION_FLAG, NULL, .flag = &o->has_container },
 		{ "no-container", OPTION_FLAG, NULL, .flag = &o->no_container },
@@ -93,7 +94,9 @@ void options_table(struct options *o, struct option out[OPTIONS_COUNT + 1])
 
 int options_parse(int argc, char **argv, struct options *out, struct line *why)
 {
-	struct options o = { .recipe = RECIPE_DEFAULT, .owner = OWNER_PARENT, .control = -1 };
+	struct options o = {
+		.recipe = RECIPE_DEFAULT, .owner = OWNER_PARENT, .control = -1, .users = -1
+	};
 	struct option_reader r = { .argc = argc, .argv = argv };
 	struct option table[OPTIONS_COUNT + 1];
 

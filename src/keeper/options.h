@@ -24,13 +24,14 @@ struct options { /* strings are borrowed from argv */
 	pid_t owner_pid;          /* for OWNER_PID */
 	const char *log, *report; /* NULL: not given */
 	int control;              /* descriptor of the owner's socket (control.h); -1: none */
+	int users;                /* descriptor of the owner's epoll (linux/users.h); -1: none */
 	bool has_container;       /* only for main: CONTAINER_VARIABLE has the spec */
 	const char *container;    /* the spec (container.h); NULL: none */
 	bool no_container; /* only for main: do not recognise the commands of container engines */
 };
 
 /* Write the options of `killick run` to `out`; their values go to o. */
-enum { OPTIONS_COUNT = 6 + RECIPE_OPTIONS };
+enum { OPTIONS_COUNT = 7 + RECIPE_OPTIONS };
 void options_table(struct options *o, struct option out[OPTIONS_COUNT + 1]);
 /* Parse argv[0..argc), the words after `run`. On refusal returns -EINVAL and `why` is the sentence.
  */

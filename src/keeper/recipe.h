@@ -70,6 +70,8 @@ struct recipe {
 	/* Only for the library; not passed to the keeper. */
 	const char *keeper; /* path of the program killick */
 	size_t write_limit; /* bytes that may wait because the process does not read */
+	int users; /* a poller that has a descriptor of each process for which the host holds the
+		      server (--users, linux/users.h); 0: none; not for an executor */
 };
 /* The values when `killick run` has no options. */
 #define RECIPE_DEFAULT                                                                             \

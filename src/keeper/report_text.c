@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "conceal.h"
+
 #define COMMAND_MAX 1000 /* bytes of the command in a report */
 
 const char *report_why(enum why why)
@@ -33,8 +35,7 @@ const char *report_need(enum need need)
 void report_command(const struct recipe *r, struct line *out)
 {
 	line_init(out);
-	for (char **a = r->argv; *a; a++)
-		line_add(out, "%s%s", a == r->argv ? "" : " ", *a);
+	conceal_command(out, r->argv);
 }
 
 void report_head(struct line *l, const struct report_facts *f)

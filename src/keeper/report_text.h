@@ -37,7 +37,7 @@ struct report_facts {
 const char *report_why(enum why why);
 const char *report_need(enum need need);
 
-/* The command as one text, arguments joined by spaces. */
+/* The command as one text for records and reports: arguments joined by spaces, secrets hidden. */
 void report_command(const struct recipe *r, struct line *out);
 
 void report_head(struct line *l, const struct report_facts *f);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 bool console_is_terminal(int fd);
 /* Does a terminal show text in UTF-8? Sets the character set of this program first. On Linux the
@@ -20,7 +21,7 @@ size_t console_columns(int fd);
 /* The height of the terminal of stdout; 24 if it does not tell. */
 size_t console_rows(void);
 
-/* Print the question to stdout, and read a line of the answer. False: Ctrl-C or the end of stdin,
+/* Print the question to a stream, and read a line of the answer. False: Ctrl-C or the end of stdin,
  * after which a newline is printed, because the terminal printed none. Ctrl-C does not end the
  * program meanwhile. */
-bool console_ask(const char *question, char *answer, size_t size);
+bool console_ask(FILE *to, const char *question, char *answer, size_t size);

@@ -31,7 +31,11 @@ int env_compare_names(const char *a, const char *b, size_t len);
 /* Does the entry "NAME=value" have the name that the first len bytes of `name` are? */
 bool env_is_named(const char *entry, const char *name, size_t len);
 
-/* Names of the variables that every server of a config gets; NULL at the end. */
+/* Names of the variables that every server of a config gets; NULL at the end. Among them are those
+ * for proxies and for certificate authorities: they are no secrets of one server. */
+#define ENV_CERTIFICATES                                                                           \
+	"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA", "REQUESTS_CA_BUNDLE",       \
+		"SSL_CERT_DIR", "SSL_CERT_FILE"
 extern const char *const env_passed[];
 /* Names of the variables without which a process of this system cannot work, so that every server
  * gets them, whatever its recipe says; NULL at the end. */

@@ -15,10 +15,10 @@ enum file_how {
 	FILE_READ_OWN, /* the same; -EPERM if another user except root could have written the file:
 			* a file of that user, a file that others may write, or no regular file. A
 			* symbolic link is refused */
-	FILE_APPEND,  /* made if missing; writes go to its end and never wait for a reader of a FIFO
-		       */
-	FILE_REPORT,  /* the same; a FIFO waits for its reader */
-	FILE_PRIVATE, /* made or emptied, for this user alone; a symbolic link is refused */
+	FILE_APPEND,   /* made if missing, for this user alone; writes go to its end and never wait
+			* for a reader of a FIFO */
+	FILE_REPORT,   /* the same; a FIFO waits for its reader */
+	FILE_PRIVATE,  /* made or emptied, for this user alone; a symbolic link is refused */
 };
 
 enum { FILE_STDIN, FILE_STDOUT, FILE_STDERR }; /* descriptors that every program has */
@@ -34,6 +34,10 @@ int file_copy(int fd);
 void file_open_standard(void);
 /* Is stdin closed or the null device? Then there is no input, and stdin can never hang up. */
 bool file_has_no_stdin(void);
+
+/* Is fd a regular file on a file system that another program or machine serves (FUSE, NFS, ...)?
+ * Then reads, writes and even close may hang. False on Windows. */
+bool file_may_hang(int fd);
 
 /* Give a file its final name; a file of that name is replaced in one step. */
 int file_rename(const char *from, const char *to);
@@ -57,6 +61,9 @@ bool file_exists(const char *path);
 int file_may_read(const char *path);
 /* The absolute path without symbolic links; -ENAMETOOLONG: longer than size - 1 bytes. */
 int file_real_path(const char *path, char *out, size_t size);
+/* The same for a path whose last names do not exist yet: these are copied. -ENOENT: one of them is
+ * . or .. */
+int file_real_path_of_new(const char *path, char *out, size_t size);
 /* The names in a directory without . and .., in no order, and NULL at the end; the caller frees the
  * names and the list. NULL: the directory cannot be read. */
 char **file_names(const char *directory);

@@ -12,6 +12,9 @@ struct identity {
 	long long size, changed_ns;
 	unsigned names; /* more than 1: the file has hard links */
 	bool regular;
+	bool read_only;    /* its mode lets no user write to it, root excepted */
+	bool others_own;   /* another user except root owns it; always false on Windows */
+	bool others_write; /* every user may write to it; always false on Windows */
 };
 
 /* Of the target of a symbolic link. 0 or -errno. */

@@ -93,3 +93,9 @@ struct net_peer {
 	bool ours;
 };
 bool net_peer(int fd, struct net_peer *out); /* false: the system does not say */
+/* A descriptor of that process (process.h), which is readable when the process has ended, also if
+ * it had ended before this call. The pid is that of net_peer, for kernels before Linux 6.5: call
+ * this right after net_accept, when the pid is not yet used again. -ENOSYS: the system does not
+ * say, or the process is in a pid namespace that this one does not see; -EMFILE, -ENFILE, -ENOMEM.
+ */
+int net_peer_process(int fd, long pid);

@@ -8,7 +8,7 @@
  * new process has no window, and its own process group, so that Ctrl-C of the host's console is for
  * the host.
  *
- * The program inherits the descriptors in `fds` and no other one.
+ * The program inherits the descriptors in `fds`, and `more`, and no other one.
  * Threads: any.  Blocking: until exec.
  */
 #pragma once
@@ -22,10 +22,11 @@ struct spawn { /* borrowed */
 	const char *path;
 	char *const *argv, *const *envp;
 	int fds[SPAWN_FDS]; /* ends that pipe.h made for the child */
+	int more; /* becomes descriptor SPAWN_FDS of the program; 0: none. Not on Windows */
 };
 
 struct spawned {
-	int process; /* a descriptor: readable when the process has ended */
+	int process; /* a descriptor: readable when the process has ended; -1 before Linux 5.2 */
 	int pid;
 };
 
@@ -34,9 +35,18 @@ struct spawned {
 int spawn_detached(const struct spawn *s, struct spawned *out, const char **out_failed);
 
 /* True: the process is gone, or its end need not be awaited, because another process reaps it
- * (known as soon as it is started). False: call spawn_reap again when the descriptor is readable.
- */
-bool spawn_reap(int process);
+ * (known as soon as it is started). False: call spawn_reap again when the descriptor is readable,
+ * or, with descriptor -1, after a while. */
+bool spawn_reap(int process, int pid);
+
+/* Become the parent of all orphans among the processes that this process started, and so of the
+ * keepers: process 1 of a container may not reap them. For the hub, not for hosts; before any
+ * thread starts. Returns a descriptor that is readable when a child has ended, for
+ * spawn_reap_orphans; -1: the system has no such parents, or refused. */
+int spawn_adopt_orphans(void);
+/* Reap the children that have ended. A descriptor for spawn_reap stays valid: spawn_reap then says
+ * that the process is gone. */
+void spawn_reap_orphans(int fd);
 
 /* Has the process with this pid ended? For a caller that has lost the descriptor. */
 bool spawn_is_gone(int pid);

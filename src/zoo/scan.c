@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *string_end(const char *p, const char *end)
 {
@@ -38,10 +39,19 @@ static const char *value_end(const char *p, const char *end)
 	return end;
 }
 
+bool scan_folds;
+
+static bool is_key(const char *name, size_t len, const char *key)
+{
+	if (len != strlen(key))
+		return false;
+	return scan_folds ? strncasecmp(name, key, len) == 0 : memcmp(name, key, len) == 0;
+}
+
 struct span scan_member(struct span obj, const char *key)
 {
 	const char *p = obj.at, *end = obj.at + obj.len;
-	size_t key_len = strlen(key);
+	struct span last = SPAN_NONE;
 
 	if (obj.len == 0 || *p++ != '{')
 		return SPAN_NONE;
@@ -55,11 +65,13 @@ struct span scan_member(struct span obj, const char *key)
 		name_end = p - 1;
 		value = blank_end(p, end);
 		p = value_end(value, end);
-		if (value < p && (size_t)(name_end - name) == key_len &&
-		    !memcmp(name, key, key_len))
-			return (struct span){ value, (size_t)(p - value) };
+		if (value >= p || !is_key(name, (size_t)(name_end - name), key))
+			continue;
+		last = (struct span){ value, (size_t)(p - value) };
+		if (!scan_folds)
+			break;
 	}
-	return SPAN_NONE;
+	return last;
 }
 
 bool scan_is(struct span s, const char *text)

@@ -15,8 +15,10 @@ struct span { /* a piece of the text, as written: strings have their quotes */
 };
 #define SPAN_NONE ((struct span){ .at = NULL })
 
-/* The value of `key` among the members of the object `obj`. */
+/* The value of `key` among the members of the object `obj`: the first one. With scan_folds the last
+ * one, in upper or lower case, as the decoder of Go has it. */
 struct span scan_member(struct span obj, const char *key);
+extern bool scan_folds;
 /* Is the span this string? */
 bool scan_is(struct span s, const char *text);
 /* The number of the span; `otherwise` when it is not a number. */

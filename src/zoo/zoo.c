@@ -255,19 +255,23 @@ void zoo_again(const char *path, const char *name, const char *mode, char *const
 	execve(path ? path : "/proc/self/exe", zoo_again_argv(name, mode), env ? env : empty);
 }
 
+static void zoo_close_range(unsigned first, unsigned last)
+{
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	for (unsigned fd = first; fd <= last && fd < 65536; fd++) /* Linux before 5.9 */
+		close((int)fd);
+}
+
 void zoo_close_all(void)
 {
 	int null = open("/dev/null", O_RDWR);
 
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
-	if (fifo >= 3) {
-		if (fifo > 3)
-			syscall(SYS_close_range, 3U, (unsigned)fifo - 1, 0);
-		syscall(SYS_close_range, (unsigned)fifo + 1, ~0U, 0);
-	} else {
-		syscall(SYS_close_range, 3U, ~0U, 0);
-	}
+	if (fifo > 3)
+		zoo_close_range(3, (unsigned)fifo - 1);
+	zoo_close_range(fifo >= 3 ? (unsigned)fifo + 1 : 3, ~0U);
 }
 
 /* MODE + FD DEADLINE, as zoo_again writes it, or a fresh start from the environment. The FIFO is

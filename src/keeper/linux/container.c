@@ -118,7 +118,7 @@ static _Noreturn void container_exec(const struct container_call *call, int spec
 		_exit(CONTAINER_UNKNOWN);
 	stdio_drop_from(STDOUT_FILENO);
 	stdio_only(true);
-	tree_default_signals();
+	tree_default_signals(0);
 	execve("/proc/self/exe", argv, call->envp);
 	_exit(CONTAINER_UNKNOWN);
 }

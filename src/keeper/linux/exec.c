@@ -12,12 +12,13 @@
 
 char **exec_room(char **argv)
 {
+	static char *usual[64]; /* as in server_environment */
 	size_t n = 0;
 
 	assert(argv[0]);
 	while (argv[n])
 		n++;
-	return malloc((n + 2) * sizeof(*argv));
+	return n + 2 <= sizeof(usual) / sizeof(usual[0]) ? usual : malloc((n + 2) * sizeof(*argv));
 }
 
 static int try(const char *path, char **argv, char **envp, char **room)

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-/* Allocate memory for exec_command at start: argv with room for a shell in front. NULL when there
- * is no memory. */
+/* Memory for exec_command, to be called once, at start: argv with room for a shell in front. NULL
+ * when there is no memory. */
 char **exec_room(char **argv);
 
 /* Execute file with argv and environment envp. A file without a slash is looked up in the PATH of

@@ -14,7 +14,7 @@
 
 #include "clock.h"
 #include "namespace.h"
-#include "poller.h"
+#include "pollset.h"
 #include "report.h"
 #include "signals.h"
 #include "step.h"
@@ -24,8 +24,8 @@
 enum state { RUNNING, LINGERING, EOF_WAIT, TERM_WAIT, KILLING };
 enum event { EV_STDIN, EV_TERM, EV_KILL, EV_OWNER, EV_WATCH, EV_EXIT, EV_EMPTY, EV_TIMEOUT };
 
-enum { FD_SIGNALS, FD_CTL, FD_WATCH, FD_OWNER, FD_CONTROL, FD_STDIN, FD_NEWS, FD_COUNT };
-_Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
+enum { FD_SIGNALS, FD_CTL, FD_WATCH, FD_OWNER, FD_CONTROL, FD_STDIN, FD_USERS, FD_NEWS, FD_COUNT };
+_Static_assert(FD_COUNT <= POLLSET_MAX, "one pollset waits for all of them");
 
 struct hold {
 	struct keeper *k;
@@ -194,7 +194,7 @@ static void hold_step(struct hold *h, enum event ev)
 
 static void hold_learn(struct hold *h, int which, int fd, uint32_t events)
 {
-	int r = fd < 0 ? 0 : poller_add(h->poller, which, fd, events);
+	int r = fd < 0 ? 0 : pollset_add(h->poller, which, fd, events);
 
 	assert(which >= 0 && which < FD_COUNT && h->fds[which] < 0);
 	h->fds[which] = r == 0 ? fd : -1;
@@ -205,7 +205,7 @@ static void hold_learn(struct hold *h, int which, int fd, uint32_t events)
 static void hold_forget(struct hold *h, int which)
 {
 	if (h->fds[which] >= 0)
-		poller_remove(h->poller, h->fds[which]);
+		pollset_remove(h->poller, h->fds[which]);
 	h->fds[which] = -1;
 }
 
@@ -309,6 +309,41 @@ static void on_owner(struct hold *h)
 	hold_step(h, EV_OWNER);
 }
 
+static void on_silent_owner(struct hold *h)
+{
+	if (!h->owner_gone)
+		keeper_note_silent_owner(h->k);
+	hold_forget(h, FD_USERS);
+	h->k->users.due_us = 0;
+	on_owner(h);
+}
+
+/* A user of the owner has ended, or the owner should have noticed that by now. */
+static void hold_on_users(struct hold *h)
+{
+	struct users *u = &h->k->users;
+	enum users_state state = USERS_WAIT;
+
+	if (!u->due_us)
+		users_notice(u);
+	else if (clock_left_ms(u->due_us) == 0)
+		state = users_look(u, h->k->owner_fd);
+	if (state == USERS_OWNER_GONE)
+		on_silent_owner(h);
+	else /* the epoll stays readable while the owner has not handled the end */
+		pollset_change(h->poller, FD_USERS, u->fd, u->due_us ? 0 : EPOLLIN);
+}
+
+/* How long to wait for the next event; -1: without limit. */
+static int hold_patience_ms(const struct hold *h)
+{
+	int end_ms = clock_left_ms(h->deadline_us), look_ms = clock_left_ms(h->k->users.due_us);
+
+	if (end_ms < 0 || (look_ms >= 0 && look_ms < end_ms))
+		end_ms = look_ms;
+	return h->owner_gone ? end_ms : keeper_patience_ms(h->k, end_ms);
+}
+
 static void on_stdin(struct hold *h)
 {
 	if (h->fds[FD_STDIN] < 0)
@@ -337,6 +372,8 @@ static void hold_on_ctl(struct hold *h)
 			on_handed_signals(h, m.one, m.group);
 		else if (m.kind == MSG_STDIN)
 			on_stdin(h);
+		else if (m.kind == MSG_OWNER && m.a)
+			on_silent_owner(h);
 		else if (m.kind == MSG_OWNER)
 			on_owner(h);
 		if (m.kind != MSG_SIGNALS)
@@ -399,10 +436,12 @@ static void on_signals(struct hold *h)
 
 static void hold_loop(struct hold *h)
 {
-	uint32_t got[POLLER_MAX];
+	uint32_t got[POLLSET_MAX];
 
 	while (h->state != KILLING) {
-		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
+		pollset_wait(h->poller, hold_patience_ms(h), got);
+		if (!h->owner_gone && keeper_owner_has_ended(h->k))
+			on_owner(h);
 		if (clock_left_ms(h->deadline_us) == 0) /* also when other events never stop */
 			hold_step(h, EV_TIMEOUT);
 		/* events that may have made the server exit are handled before its exit: the first
@@ -421,6 +460,8 @@ static void hold_loop(struct hold *h)
 		}
 		if (got[FD_STDIN])
 			on_stdin(h);
+		if (got[FD_USERS] || clock_left_ms(h->k->users.due_us) == 0)
+			hold_on_users(h);
 		if (got[FD_SIGNALS])
 			on_signals(h);
 	}
@@ -519,6 +560,7 @@ static void learn_all(struct hold *h, int ctl)
 	hold_learn(h, FD_OWNER, k->owner_fd, EPOLLIN);
 	hold_learn(h, FD_CONTROL, k->control_fd, EPOLLIN);
 	hold_learn(h, FD_STDIN, k->stdin_fd, EPOLLIN);
+	hold_learn(h, FD_USERS, k->users.fd, EPOLLIN);
 }
 
 static void wake_watch(const struct keeper *k)
@@ -548,7 +590,7 @@ static bool watch_has_heard(struct hold *h)
  * could not signal the watch either. */
 static void part_from_watch(struct hold *h)
 {
-	uint32_t got[POLLER_MAX];
+	uint32_t got[POLLSET_MAX];
 	unsigned grace_ms;
 	bool asks = false;
 
@@ -556,6 +598,7 @@ static void part_from_watch(struct hold *h)
 	hold_forget(h, FD_SIGNALS);
 	hold_forget(h, FD_STDIN);
 	hold_forget(h, FD_NEWS);
+	hold_forget(h, FD_USERS);
 	h->deadline_us = h->owner_gone ? clock_us() + WATCH_ANSWER_MS * 1000LL : 0;
 	while (!watch_has_heard(h)) {
 		if (clock_left_ms(h->deadline_us) == 0) {
@@ -563,9 +606,14 @@ static void part_from_watch(struct hold *h)
 				syscall(SYS_pidfd_send_signal, h->k->watch_fd, SIGKILL, NULL, 0);
 			return;
 		}
-		poller_wait(h->poller, clock_left_ms(h->deadline_us), got);
+		pollset_wait(h->poller, keeper_patience_ms(h->k, clock_left_ms(h->deadline_us)),
+			     got);
 		if (got[FD_WATCH])
 			return;
+		if (!h->owner_gone && keeper_owner_has_ended(h->k)) {
+			h->owner_gone = true;
+			h->deadline_us = clock_us() + WATCH_ANSWER_MS * 1000LL;
+		}
 		if (got[FD_OWNER] || (got[FD_CONTROL] && control_read(h->k->control_fd, &grace_ms,
 								      &asks) == CONTROL_GONE)) {
 			hold_forget(h, FD_OWNER);
@@ -575,11 +623,23 @@ static void part_from_watch(struct hold *h)
 	}
 }
 
+static void hold_report(struct hold *h, int survivors)
+{
+	struct msg m = { .kind = MSG_REPORTING, .size = report_size(h->k) };
+
+	if (h->fds[FD_CTL] >= 0)
+		send(h->fds[FD_CTL], &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	STEP(HOLD_REPORTING);
+	m.a = -report_end(h->k, survivors);
+	STEP(HOLD_REPORTED);
+	tell_watch(h, MSG_REPORTED, m.a, 0);
+}
+
 /* Set up hold_run before there is a server. False: the watch got the reason. */
 static bool get_ready(struct hold *h, int ctl)
 {
 	struct keeper *k = h->k;
-	int r = poller_open();
+	int r = pollset_open();
 
 	h->fds[FD_CTL] = ctl;
 	if (r < 0) {
@@ -644,7 +704,7 @@ _Noreturn void hold_run(struct keeper *k, int ctl)
 	}
 	if (clock_us() > began_us + HOLD_LATE_MS * 1000LL) /* the report needs time as well */
 		answer_watch(&h);
-	report_end(k, survivors);
+	hold_report(&h, survivors);
 	if (survivors) {
 		tell_watch(&h, MSG_DONE, k->tree.exited ? k->tree.status : -1, survivors);
 		outlast_survivors(&h);

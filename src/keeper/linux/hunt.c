@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -151,7 +149,7 @@ static void hunt_hold(struct hunt_round *r, pid_t pid, int fd, int tree)
 	held[held_count++] = (struct held_process){ pid, fd, tree };
 	hunt_set_bit(holding, pid, true);
 	if (r->h->strike)
-		syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0);
+		proc_signal(fd, SIGSTOP);
 	r->found++;
 	r->h->trees[tree].found++;
 	if (r->h->fn)
@@ -182,9 +180,9 @@ static int hunt_one(void *ctx, int dirfd, const char *name)
 		r->full = true;
 		return 1;
 	}
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	fd = proc_open(pid);
 	if (fd < 0) {
-		hunt_failed(r, errno);
+		hunt_failed(r, -fd);
 		return 0;
 	}
 	tree = hunt_tree_of(r->h, pid, fd);
@@ -214,12 +212,11 @@ static void hunt_kill_all(struct hunt *h)
 	if (until_us > h->deadline_us)
 		until_us = h->deadline_us;
 	for (int i = 0; i < held_count; i++)
-		syscall(SYS_pidfd_send_signal, held[i].fd, SIGKILL, NULL, 0);
+		proc_signal(held[i].fd, SIGKILL);
 	for (int i = held_count - 1; i >= 0; i--) {
-		struct pollfd p = { .fd = held[i].fd, .events = POLLIN };
 		long long left_us = until_us - clock_us();
 
-		if (poll(&p, 1, left_us > 0 ? (int)(left_us / 1000) + 1 : 0) <= 0)
+		if (!proc_await_end(held[i].fd, left_us > 0 ? (int)(left_us / 1000) + 1 : 0))
 			continue;
 		h->trees[held[i].tree].ended++;
 		hunt_release(i);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -189,7 +188,7 @@ static void kill_keeper(const struct who *w)
 
 	if (fd < 0)
 		return;
-	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	proc_signal(fd, SIGKILL);
 	close(fd);
 }
 
@@ -454,7 +453,7 @@ int janitor_sweep(struct janitor *j)
 	j->trees = j->ended = j->survivors = j->unfinished = j->orphaned = j->others = 0;
 	j->containers = j->containers_left = j->forgotten = 0;
 	j->due_ms = 0;
-	if (!proc_is_own())
+	if (!proc_is_own(NULL))
 		return -EXDEV;
 	for (const char *const *dir = record_dirs(); *dir && r >= 0; dir++) {
 		s.dirfd = record_open_dir(*dir);

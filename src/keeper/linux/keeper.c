@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +26,30 @@
 #include "report.h"
 #include "step.h"
 
+#define OWNER_POLL_MS 250  /* before Linux 5.3 */
+#define REPORT_ROOM   4096 /* bytes; a report has 300 to 2000 in most cases */
+
+static char keeper_said[240]; /* the last text of keeper_say */
+
 void keeper_say(const char *fmt, ...)
 {
 	struct line l;
+	const char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	control_refused(line_say(&l, fmt, ap));
+	text = line_say(&l, fmt, ap);
 	va_end(ap);
+	control_refused(text);
+	snprintf(keeper_said, sizeof(keeper_said), "%s", text);
 	line_add(&l, "\n");
 	line_write(&l, STDERR_FILENO);
+}
+
+void keeper_note_refusal(struct keeper *k)
+{
+	notes_add(&k->notes, "refused: %s",
+		  keeper_said[0] ? keeper_said : "the owner has ended before the server started");
 }
 
 const char *keeper_next_step(int error, const char *otherwise)
@@ -56,8 +71,10 @@ int keeper_lacks(const char *call, int error)
 		next = "raise the limit of this user (sysctl fs.epoll.max_user_watches)";
 	keeper_say("cannot hold a server without %s: %s; %s", call, strerror(error),
 		   keeper_next_step(error, next));
-	return error == EPERM || error == ENOSYS || error == EACCES ? EXIT_UNAVAILABLE
-								    : EXIT_TRY_AGAIN;
+	return error == EAGAIN || error == ENOMEM || error == ENOSPC || error == EMFILE ||
+			       error == ENFILE
+		       ? EXIT_TRY_AGAIN
+		       : EXIT_UNAVAILABLE;
 }
 
 void keeper_seal(void)
@@ -86,20 +103,24 @@ void keeper_log(const struct keeper *k, const char *fmt, ...)
 }
 
 /* The client's environment without the variables for killick itself (socket activation), plus the
- * tree's mark. */
+ * tree's mark. With --control the first KILLICK_RUNTIME_DIR is a message of the owner, which
+ * getenv finds; a second one is the server's own. */
 static char **server_environment(char **from, char *mark, bool owned)
 {
+	/* musl's first malloc takes four system calls, and each fork copies its mappings: 40 us */
+	static char *usual[256];
 	static const char *const dropped[] = { "LISTEN_PID=",    "LISTEN_FDS=", "LISTEN_FDNAMES=",
 					       "NOTIFY_SOCKET=", TREE_ENV "=",  RECORD_ENV "=" };
-	/* with --control, the last variable is a message of the owner to the keeper, not part of
-	 * the environment */
-	const size_t count_dropped = sizeof(dropped) / sizeof(dropped[0]) - !owned;
-	size_t count = 0, n = 0;
+	size_t count_dropped = sizeof(dropped) / sizeof(dropped[0]), count = 0, n = 0;
 	char **to;
+
+	if (!owned)
+		count_dropped--;
 
 	while (from[count])
 		count++;
-	to = malloc((count + 2) * sizeof(*to));
+	to = count + 2 <= sizeof(usual) / sizeof(usual[0]) ? usual
+							   : malloc((count + 2) * sizeof(*to));
 	if (!to)
 		return NULL;
 	for (size_t i = 0; i < count; i++) {
@@ -108,20 +129,23 @@ static char **server_environment(char **from, char *mark, bool owned)
 			d++;
 		if (d == count_dropped)
 			to[n++] = from[i];
+		else if (d == sizeof(dropped) / sizeof(dropped[0]) - 1)
+			count_dropped--; /* the message */
 	}
 	to[n++] = mark;
 	to[n] = NULL;
 	return to;
 }
 
-/* Open a file to append to, or use a descriptor that the client opened for killick. */
+/* Open a file to append to, or use a descriptor that the client opened for killick. A new file is
+ * for this user alone: arguments may be secrets. */
 static int open_output(const char *option, const char *where, bool may_be_fd)
 {
 	bool is_fd = may_be_fd && where[strspn(where, "0123456789")] == '\0';
 	int fd = is_fd ? fcntl(atoi(where), F_DUPFD_CLOEXEC, 3)
 		       : open(where,
 			      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-			      0666);
+			      0600);
 
 	if (fd < 0)
 		keeper_say("%s: cannot write to %s'%s': %s", option, is_fd ? "descriptor " : "",
@@ -129,19 +153,48 @@ static int open_output(const char *option, const char *where, bool may_be_fd)
 	return fd;
 }
 
+/* The disk must have room for the report before the server starts. Where room cannot be reserved
+ * (a device, a file system without fallocate), writing may fail at the end. 0, or an exit code
+ * after one line on stderr; then there is no report. */
+static int keeper_reserve_report(struct keeper *k, bool is_new)
+{
+	struct stat st;
+
+	if (fstat(k->report_fd, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+		return 0; /* its reader notices */
+	if (S_ISREG(st.st_mode) &&
+	    fallocate(k->report_fd, FALLOC_FL_KEEP_SIZE, st.st_size, REPORT_ROOM) == 0)
+		return 0;
+	if (!S_ISREG(st.st_mode) || (errno != ENOSPC && errno != EDQUOT)) {
+		k->report_may_fail = true;
+		return 0;
+	}
+	keeper_say("--report: cannot write to '%s': %s; free some space, or remove the option",
+		   k->opt.report, strerror(errno));
+	if (is_new) /* an empty file says nothing */
+		unlink(k->opt.report);
+	close(k->report_fd);
+	k->report_fd = -1;
+	return EXIT_TRY_AGAIN;
+}
+
 int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 {
 	const struct cgroup none = CGROUP_NONE;
 	unsigned char raw[TREE_ID_LEN / 2];
+	bool new_report = opt->report && access(opt->report, F_OK) < 0;
 
 	memset(k, 0, sizeof(*k));
 	k->opt = *opt;
 	k->begun_us = clock_us();
 	k->tree.cg = none;
 	k->owner_fd = k->record_fd = k->record_dirfd = k->report_fd = k->log_fd = -1;
-	k->control_fd = k->watch_fd = k->stdin_fd = k->tree.children_fd = k->tree.place_fd = -1;
+	k->users.fd = k->control_fd = k->watch_fd = k->stdin_fd = k->tree.children_fd =
+		k->tree.place_fd = -1;
 	k->parent = -1;
 	if (opt->control >= 0 && (k->control_fd = control_open(opt->control)) < 0)
+		return EXIT_USAGE;
+	if (opt->users >= 0 && (k->users.fd = users_open(opt->users)) < 0)
 		return EXIT_USAGE;
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw)) {
 		keeper_say("cannot get random numbers for the tree's id: %s", strerror(errno));
@@ -163,7 +216,20 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 		return EXIT_USAGE;
 	if (opt->log && (k->log_fd = open_output("--log", opt->log, false)) < 0)
 		return EXIT_USAGE;
-	return 0;
+	return k->report_fd < 0 ? 0 : keeper_reserve_report(k, new_report);
+}
+
+/* Before Linux 5.3 an owner that is not the parent is known by its start time. 0 or -errno. */
+static int keeper_poll_owner(struct keeper *k, pid_t pid)
+{
+	struct proc_stat st;
+	int r = proc_is_own(NULL) ? proc_stat_get(pid, &st) : -ENODEV;
+
+	if (r == 0 && !proc_is_alive(&st))
+		r = -ESRCH;
+	if (r == 0)
+		k->owner_start = st.start;
+	return r;
 }
 
 int keeper_find_owner(struct keeper *k)
@@ -192,21 +258,56 @@ int keeper_find_owner(struct keeper *k)
 		return 0;
 	}
 	k->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (k->owner_fd < 0 && !parent && errno == ESRCH) {
-		keeper_say("--owner %d: no such process", pid);
-		return EXIT_USAGE;
-	}
-	if (k->owner_fd < 0 && !parent)
-		return keeper_lacks("pidfd_open, which --owner PID needs", errno);
-	if (k->owner_fd < 0)
+	if (k->owner_fd < 0 && !parent) {
+		int error = errno, r = error == ESRCH ? -ESRCH : keeper_poll_owner(k, pid);
+
+		if (r == -ESRCH) {
+			keeper_say("--owner %d: no such process", pid);
+			return EXIT_USAGE;
+		}
+		if (r < 0)
+			return keeper_lacks("pidfd_open or /proc, of which --owner PID needs one",
+					    error);
+		notes_add(&k->notes, "owner: pidfd_open: %s; its end is noticed within %d ms",
+			  strerror(error), OWNER_POLL_MS);
+	} else if (k->owner_fd < 0) {
 		notes_add(&k->notes, "owner: pidfd_open: %s; its death is noticed by PDEATHSIG",
 			  strerror(errno));
+	}
 	/* The parent died before the pidfd was opened: the pidfd may be that of another process,
 	 * and there is no owner to serve. */
 	if (keeper_parent_is_gone(k))
 		return EXIT_UNAVAILABLE;
 	k->owner = pid;
 	return 0;
+}
+
+void keeper_note_silent_owner(struct keeper *k)
+{
+	notes_add(&k->notes,
+		  "owner: process %d was stopped or hung: it did not handle the end of a process "
+		  "that used this server, also after SIGCONT, and counts as gone",
+		  k->owner);
+	keeper_log(k, "event=owner-silent pid=%d", k->owner);
+}
+
+bool keeper_owner_has_ended(const struct keeper *k)
+{
+	struct proc_stat st;
+	int r;
+
+	if (!k->owner_start)
+		return false;
+	r = proc_stat_get(k->owner, &st);
+	if (r < 0) /* a server may have taken the descriptors that /proc needs */
+		return r == -ESRCH || (kill(k->owner, 0) < 0 && errno == ESRCH);
+	return st.start != k->owner_start || !proc_is_alive(&st);
+}
+
+int keeper_patience_ms(const struct keeper *k, int timeout_ms)
+{
+	return k->owner_start && (timeout_ms < 0 || timeout_ms > OWNER_POLL_MS) ? OWNER_POLL_MS
+										: timeout_ms;
 }
 
 bool keeper_parent_is_gone(const struct keeper *k)
@@ -363,7 +464,7 @@ void keeper_describe(const struct keeper *k)
 
 	if (k->record_fd < 0)
 		return;
-	own_proc = k->tree.mark.pidns[0] || proc_is_own(); /* mark_ready has asked */
+	own_proc = k->tree.mark.pidns[0] || proc_is_own(NULL); /* mark_ready has asked */
 	describe_process(k, "owner", k->owner, own_proc);
 	proc_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';

@@ -21,6 +21,7 @@
 #include "namespace.h"
 #include "record.h"
 #include "tree.h"
+#include "users.h"
 
 #define KILL_BUDGET_MS  5000 /* for killing and proving; after that survivors are named */
 #define ORPHAN_GRACE_MS 500  /* the most, once the owner or the watch is dead */
@@ -38,19 +39,26 @@
 enum msg_kind {
 	MSG_SIGNALS,  /* to hold; one, group: sets of signals for main and for its group */
 	MSG_STDIN,    /* to hold; the client hung up */
-	MSG_OWNER,    /* to hold; the owner is gone */
+	MSG_OWNER,    /* to hold; the owner is gone; a: 1: it lives, but counts as gone (users.h) */
 	MSG_SEEN,     /* to hold; MSG_DONE has arrived */
 	MSG_FORKED,   /* to watch, by the server's process before exec; a: its pid */
 	MSG_STARTED,  /* to watch; a: the server's pid in the watch's namespace */
 	MSG_FAILED,   /* to watch; a: enum failure, b: errno */
 	MSG_STOPPING, /* to watch; a: milliseconds until killing begins, at most;
 			 b: those that the engine of a container has afterwards */
-	MSG_DONE,     /* to watch; a: wait status or -1, b: survivors */
+	MSG_REPORTING, /* to watch; the hold is about to write the report; size: report_size */
+	MSG_REPORTED,  /* to watch; a: 0, or the errno with which that failed */
+	MSG_DONE,      /* to watch; a: wait status or -1, b: survivors */
 };
 struct msg {
 	enum msg_kind kind;
 	int a, b;
-	uint64_t one, group; /* bit n-1 is signal n */
+	union {
+		struct {
+			uint64_t one, group; /* bit n-1 is signal n */
+		};
+		long long size;
+	};
 };
 
 enum failure {
@@ -72,19 +80,23 @@ struct keeper {
 	char id[TREE_ID_LEN + 1];
 	char mark[sizeof(TREE_ENV) + 1 + TREE_ID_LEN]; /* "KILLICK_TREE=ID" */
 	struct tree tree;
-	struct container container; /* spec NULL: none */
-	struct namespace ns;        /* the user outside of the namespace, for level namespace */
-	unsigned long nproc;        /* RLIMIT_NPROC to set on the server; 0: none */
-	pid_t owner;                /* 0: only stdin */
-	int owner_fd;               /* pidfd, or -1 */
+	struct container container;     /* spec NULL: none */
+	struct namespace ns;            /* the user outside of the namespace, for level namespace */
+	unsigned long nproc;            /* RLIMIT_NPROC to set on the server; 0: none */
+	pid_t owner;                    /* 0: only stdin */
+	int owner_fd;                   /* pidfd, or -1 */
+	unsigned long long owner_start; /* without a pidfd, of an owner that is not the parent: its
+					 * start time, and it is polled; 0: not polled */
 	pid_t parent; /* the parent, when it is the owner; -1: the owner is not the parent */
 	int watch_fd; /* pidfd of the watch, or -1 */
-	int stdin_fd; /* poller, shared by both keepers, for the hang-up of stdin; -1: none */
+	int stdin_fd; /* pollset, shared by both keepers, for the hang-up of stdin; -1: none */
 	int record_fd, record_dirfd, report_fd, log_fd; /* -1: none */
 	int control_fd;                                 /* -1: none */
-	pid_t server;                                   /* as /proc names it; 0 before it runs */
-	long long begun_us;                             /* CLOCK_MONOTONIC: when keeper_init ran */
-	long long stop_us;                              /* when the end began; 0: running */
+	struct users users;   /* of the owner; each keeper has its own state */
+	bool report_may_fail; /* no room could be reserved for it */
+	pid_t server;         /* as /proc names it; 0 before it runs */
+	long long begun_us;   /* CLOCK_MONOTONIC: when keeper_init ran */
+	long long stop_us;    /* when the end began; 0: running */
 	enum why why;
 	enum need need;
 	struct notes notes;
@@ -96,6 +108,9 @@ int keeper_init(struct keeper *k, const struct options *opt, char **environment)
 /* Find the owner and open its pidfd. 0, or an exit code after one line on stderr. */
 int keeper_find_owner(struct keeper *k);
 
+/* The owner lives and counts as gone, because it did not handle the end of a user: a note. */
+void keeper_note_silent_owner(struct keeper *k);
+
 /* Make cgroup and record, which must exist before the first process. 0, or an exit code after one
  * line on stderr; then neither is left behind. */
 int keeper_prepare(struct keeper *k);
@@ -103,6 +118,11 @@ int keeper_prepare(struct keeper *k);
 /* Is the parent, when it is the owner, gone? For a kernel without pidfds: then PDEATHSIG wakes the
  * watch. */
 bool keeper_parent_is_gone(const struct keeper *k);
+
+/* Has an owner that is polled ended? False when it is not polled. */
+bool keeper_owner_has_ended(const struct keeper *k);
+/* The smaller one of timeout_ms (-1: none) and the time after which the owner is polled again. */
+int keeper_patience_ms(const struct keeper *k, int timeout_ms);
 
 /* From here on no process of this user can trace this keeper, write to its memory or take its
  * descriptors. The server has the same user id. */
@@ -133,6 +153,9 @@ int keeper_end_container(struct keeper *k, int survivors);
 /* Remove cgroup and record; only for a tree that is proved empty or was never started. The record
  * of a container that is not gone stays, for the janitor. */
 void keeper_clean(struct keeper *k);
+
+/* Add the last line of keeper_say to the notes of the report. */
+void keeper_note_refusal(struct keeper *k);
 
 /* One line on stderr, with "killick: " in front; the owner's socket gets the text, too. */
 void keeper_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -25,7 +25,7 @@ static bool line_has_room(int fd, int timeout_ms)
 }
 
 /* A writable pipe has room for PIPE_BUF bytes; a client's pipe may be blocking. */
-static void line_offer_pieces(const struct line *l, int fd, int timeout_ms)
+static int line_offer_pieces(const struct line *l, int fd, int timeout_ms)
 {
 	long long end_us = clock_us() + timeout_ms * 1000LL;
 	size_t done = 0;
@@ -35,24 +35,21 @@ static void line_offer_pieces(const struct line *l, int fd, int timeout_ms)
 		ssize_t n = write(fd, l->text + done, piece);
 
 		if (n <= 0)
-			break;
+			return n < 0 ? -errno : -EIO;
 		done += (size_t)n;
 	}
+	return done < l->len ? -ETIMEDOUT : 0;
 }
 
-void line_offer(const struct line *l, int fd, int timeout_ms)
+int line_offer(const struct line *l, int fd, int timeout_ms)
 {
 	struct stat st;
 
-	if (l->len > PIPE_BUF && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
-		line_offer_pieces(l, fd, timeout_ms);
-		return;
-	}
-
+	if (l->len > PIPE_BUF && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		return line_offer_pieces(l, fd, timeout_ms);
 	/* a writable pipe takes PIPE_BUF bytes without blocking; a pipe of killick is O_NONBLOCK as
 	 * well */
-	if (line_has_room(fd, timeout_ms))
-		line_write(l, fd);
+	return line_has_room(fd, timeout_ms) ? line_write(l, fd) : -ETIMEDOUT;
 }
 
 int line_write(const struct line *l, int fd)

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,21 +49,21 @@ static pid_t mark_below(const struct mark *m, const char *name)
 
 /* --- in the process that reads environments --- */
 
-/* Open the pidfd first: then the later answers are about the process that gets the signal. */
+/* Open the handle first: then the later answers are about the process that gets the signal. */
 static void mark_meet(struct mark_search *s, pid_t pid)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int fd = proc_open(pid);
 	struct proc_stat st;
 
 	if (fd < 0) {
-		if (errno != ESRCH)
-			s->error = errno;
+		if (fd != -ESRCH)
+			s->error = -fd;
 		return;
 	}
 	if (proc_has_env(pid, s->m->entry) == 1 && proc_stat_get(pid, &st) == 0 &&
 	    proc_is_alive(&st)) {
 		s->below++;
-		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		proc_signal(fd, SIGKILL);
 	}
 	close(fd);
 }
@@ -113,14 +112,14 @@ static _Noreturn void mark_look(const struct mark *m)
 
 /* --- in the keeper --- */
 
-void mark_ready(struct mark *m)
+void mark_ready(struct mark *m, uint64_t *out_heeded)
 {
 	if (m->pidns[0] && !m->error) /* what a watch has opened is open in its hold */
 		return;
 	m->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	m->error = m->proc_fd < 0 ? errno : 0;
-	if (!m->error &&
-	    (!proc_is_own() || readlink("/proc/self/ns/pid", m->pidns, sizeof(m->pidns) - 1) <= 0))
+	if (!m->error && (!proc_is_own(out_heeded) ||
+			  readlink("/proc/self/ns/pid", m->pidns, sizeof(m->pidns) - 1) <= 0))
 		m->error = ENODEV;
 }
 

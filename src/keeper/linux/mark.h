@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define MARK_MS 1000 /* for one scan of the environments */
@@ -27,8 +28,9 @@ struct mark {
 	bool asks;         /* ask the owner before the next scan */
 };
 
-/* Open the files that a scan needs, before the server starts. m->entry may be set later. */
-void mark_ready(struct mark *m);
+/* Open the files that a scan needs, before the server starts. m->entry may be set later.
+ * *out_heeded: see proc_is_own; one file answers both. */
+void mark_ready(struct mark *m, uint64_t *out_heeded);
 
 /* Scan /proc for living processes with the mark in their environment, in pid namespaces below the
  * keeper's, and SIGKILL them. Returns how many there are; -errno when the scan could not be

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,7 +107,7 @@ bool proc_is_alive(const struct proc_stat *st)
 	return st->state != 'X' && (st->state != 'Z' || st->threads > 1);
 }
 
-bool proc_is_own(void)
+bool proc_is_own(uint64_t *out_heeded)
 {
 	char text[4096];
 	const char *line;
@@ -119,7 +122,16 @@ bool proc_is_own(void)
 		line = strstr(text, "\nPid:");
 	if (!line)
 		return false;
-	return strtol(strchr(line, ':') + 1, &end, 10) == getpid() && *end == '\n';
+	if (strtol(strchr(line, ':') + 1, &end, 10) != getpid() || *end != '\n')
+		return false;
+	line = strstr(text, "\nSigIgn:");
+	if (line && out_heeded) {
+		uint64_t ignored = strtoull(strchr(line, ':') + 1, &end, 16);
+
+		if (*end == '\n') /* the text may be cut off */
+			*out_heeded = ~ignored;
+	}
+	return true;
 }
 
 /* By the text of the link, "pid:[4026531836]": stat(2) of what it leads to takes three times as
@@ -145,18 +157,79 @@ unsigned long long proc_time_namespace(void)
 	return proc_namespace("/proc/self/ns/time");
 }
 
-bool proc_is_held(int pidfd)
+int proc_open(pid_t pid)
 {
-	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	char path[32];
+
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
+		snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			errno = ESRCH;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* Is the handle a directory of /proc? Then its process: -ESRCH when it was reaped. */
+static bool proc_is_directory(int handle, struct proc_stat *out, int *out_error)
+{
+	char text[1024];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(handle, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	n = proc_read_file(handle, "stat", text, sizeof(text));
+	*out_error = n > 0 ? proc_stat_parse(text, out) : n == 0 || n == -ENOENT ? -ESRCH : (int)n;
+	return true;
+}
+
+int proc_signal(int handle, int sig)
+{
+	struct proc_stat st;
+	int r = syscall(SYS_pidfd_send_signal, handle, sig, NULL, 0) < 0 ? -errno : 0;
+
+	/* 5.1 and 5.2 send signals through a directory of /proc, too */
+	if (r == 0 || r == -ESRCH || !proc_is_directory(handle, &st, &r) || r < 0)
+		return r;
+	return kill(st.pid, sig) < 0 ? -errno : 0;
+}
+
+bool proc_is_held(int handle)
+{
+	int r = proc_signal(handle, 0);
+
+	return r == 0 || r == -EPERM;
+}
+
+bool proc_await_end(int handle, int timeout_ms)
+{
+	const int step_ms = 5;
+	struct pollfd p = { .fd = handle, .events = POLLIN };
+	struct proc_stat st;
+	int r;
+
+	if (!proc_is_directory(handle, &st, &r))
+		return poll(&p, 1, timeout_ms) > 0;
+	for (;;) {
+		if (r == -ESRCH || (r == 0 && !proc_is_alive(&st)))
+			return true;
+		if (timeout_ms <= 0)
+			return false;
+		poll(NULL, 0, timeout_ms < step_ms ? timeout_ms : step_ms);
+		timeout_ms -= step_ms;
+		proc_is_directory(handle, &st, &r);
+	}
 }
 
 int proc_hold(pid_t pid, unsigned long long start)
 {
 	struct proc_stat st;
-	int r, fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int r, fd = proc_open(pid);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = proc_stat_get(pid, &st);
 	if (r == 0 && (st.start != start || !proc_is_held(fd)))
 		r = -ESRCH;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct proc_stat {
@@ -36,8 +37,9 @@ int proc_stat_get(pid_t pid, struct proc_stat *out);
 bool proc_is_alive(const struct proc_stat *st);
 
 /* Does /proc belong to the pid namespace of this process? If not (a chroot, a bind mount), its pids
- * must not be used here. */
-bool proc_is_own(void);
+ * must not be used here. *out_heeded, unless NULL, gets the signals that this process does not
+ * ignore (bit 0 is signal 1) if the answer is yes, and stays as it is when they are not known. */
+bool proc_is_own(uint64_t *out_heeded);
 
 /* The number of this process's pid namespace, unique while the namespace exists; 0 when /proc does
  * not tell. */
@@ -45,13 +47,23 @@ unsigned long long proc_pid_namespace(void);
 /* The same for the time namespace, by which start times and CLOCK_BOOTTIME are shifted. */
 unsigned long long proc_time_namespace(void);
 
-/* Open a pidfd (CLOEXEC) of the process `pid` that started at `start`. -ESRCH when the process is
- * gone, or another -errno. */
+/* Open a handle (CLOEXEC) of the process `pid`: a pidfd, or, before Linux 5.3, its directory in
+ * /proc, which a later process with the same pid does not get. -ESRCH when there is no such
+ * process, or another -errno. */
+int proc_open(pid_t pid);
+/* The same for the process `pid` that started at `start`. */
 int proc_hold(pid_t pid, unsigned long long start);
 
-/* Does the process of a pidfd still exist, at least as a zombie that has not been reaped? Then its
- * pid was not reused since the pidfd was opened. */
-bool proc_is_held(int pidfd);
+/* Send a signal to the process of a handle. 0 or -errno. Without pidfds the kernel is asked for the
+ * process of the handle immediately before the signal is sent. */
+int proc_signal(int handle, int sig);
+
+/* Does the process of a handle still exist, at least as a zombie that has not been reaped? Then its
+ * pid was not reused since the handle was opened. */
+bool proc_is_held(int handle);
+
+/* Wait up to timeout_ms until the process of a handle has ended. Without pidfds by polling. */
+bool proc_await_end(int handle, int timeout_ms);
 
 /* Does the environment of `pid`, as it was at its exec, have exactly `entry` ("NAME=VALUE")? 1 or
  * 0; 0 also when there is no such process or this user may not read its environment. -EMFILE,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "clock.h"
@@ -122,11 +123,21 @@ static void add_json(struct line *l, const struct keeper *k, int survivors, long
 	line_add(l, "}\n");
 }
 
-void report_end(const struct keeper *k, int survivors)
+long long report_size(const struct keeper *k)
+{
+	struct stat st;
+
+	return k->report_fd >= 0 && fstat(k->report_fd, &st) == 0 && S_ISREG(st.st_mode)
+		       ? st.st_size
+		       : -1;
+}
+
+int report_end(const struct keeper *k, int survivors)
 {
 	const struct tree *t = &k->tree;
 	long long now = clock_us();
 	struct line l;
+	int r = 0;
 
 	keeper_log(k, "event=end why=%s step=%s level=%s %s=%d stop_us=%lld killed=%d survivors=%d",
 		   report_why(k->why), report_need(k->need), level_name(t->level),
@@ -136,13 +147,14 @@ void report_end(const struct keeper *k, int survivors)
 					    : WEXITSTATUS(t->status),
 		   now - k->stop_us, t->killed, survivors);
 	if (k->report_fd < 0 && k->control_fd < 0)
-		return;
+		return 0;
 	line_init(&l);
 	add_json(&l, k, survivors, now);
 	if (l.cut)
 		report_shorten(&l, k->id, survivors > 0);
 	if (k->report_fd >= 0)
-		line_offer(&l, k->report_fd, REPORT_MS);
+		r = line_offer(&l, k->report_fd, REPORT_MS);
 	if (k->control_fd >= 0)
 		line_offer(&l, k->control_fd, REPORT_MS);
+	return r;
 }

@@ -87,15 +87,17 @@ int tree_mount_proc(void)
 
 /* Ignored signals and the blocked mask survive exec: a server that inherits SIGTERM blocked never
  * gets it. Raw system calls are used, because a libc hides some signals; for the kernel, all zeros
- * mean "default" and "none blocked". */
-void tree_default_signals(void)
+ * mean "default" and "none blocked". A keeper catches no signal, so only ignored ones are not at
+ * their default; 64 calls took 40 us of a start of 1.5 ms. */
+void tree_default_signals(uint64_t heeded)
 {
 	static const uint64_t zeros[8];
 	const size_t set_size = sizeof(uint64_t);
 
-	for (int sig = 1; sig <= 64; sig++)
-		syscall(SYS_rt_sigaction, sig, zeros, NULL,
-			set_size); /* fails for KILL and STOP, as expected */
+	for (int sig = 1; sig <= 64; sig++) {
+		if (!(heeded >> (sig - 1) & 1)) /* fails for KILL and STOP, as expected */
+			syscall(SYS_rt_sigaction, sig, zeros, NULL, set_size);
+	}
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, set_size);
 }
 
@@ -149,7 +151,7 @@ static _Noreturn void become_server(const struct tree *t, const struct tree_spec
 		tree_give_up(fd, NEWS_FAILED_CWD, errno);
 	blocking_stdio();
 	stdio_only(true);
-	tree_default_signals();
+	tree_default_signals(t->heeded);
 	tree_give_up(fd, NEWS_FAILED_EXEC,
 		     -exec_command(spec->file, spec->recipe->argv, spec->envp, spec->sh_argv));
 }
@@ -198,7 +200,7 @@ void tree_ready(struct tree *t)
 	t->place_fd =
 		t->cg.fd < 0 ? -1 : open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (!t->pidns && t->level != LEVEL_GROUP)
-		mark_ready(&t->mark);
+		mark_ready(&t->mark, &t->heeded);
 	if (t->pid_max) /* what a watch has read is good for its hold */
 		return;
 	t->pid_max = proc_read_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text, sizeof(text)) > 0
@@ -243,8 +245,8 @@ bool tree_reap(struct tree *t)
 				kill(-t->main, SIGKILL);
 			t->exited = true;
 			t->status = wait_status(&si);
-		} else if (t->killing) {
-			t->killed++;
+		} else if (t->killing && si.si_code == CLD_KILLED && si.si_status == SIGKILL) {
+			t->killed++; /* other processes were about to exit by themselves */
 		}
 		waitid(P_PID, (id_t)si.si_pid, &si, WEXITED | __WALL);
 	}

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cgroup.h"
@@ -34,6 +35,7 @@ struct tree {
 	int children_fd;   /* the list of this process's children in /proc, or -1 */
 	int place_fd;      /* /proc/self/cgroup, or -1 */
 	pid_t pid_max;     /* no pid is larger */
+	uint64_t heeded;   /* signals that are known to be not ignored here; bit 0 is signal 1 */
 	struct mark mark;  /* in the environment of every process */
 	bool shares_group; /* main is in the client's process group (job control), not in its own */
 	pid_t main;        /* the server's pid in this pid namespace; 0: none yet */
@@ -41,7 +43,7 @@ struct tree {
 	int status;
 	bool lingers; /* the other processes are not ended with main */
 	bool killing; /* tree_kill had to kill */
-	int killed;   /* processes other than main that ended since then */
+	int killed;   /* processes other than main that SIGKILL ended since then */
 	bool proof_waitid, proof_cgroup, proof_mark,
 		proof_group; /* the checks of tree_kill when it returned 0 */
 	int mark_error;      /* why the scan for the mark failed; 0: done, or not needed */
@@ -98,8 +100,9 @@ bool tree_reap(struct tree *t);
  * were done. Otherwise the number of survivors after budget_ms, at least 1; may be called again. */
 int tree_kill(struct tree *t, unsigned budget_ms);
 
-/* For a new process before exec: all signals at their defaults, and none blocked. */
-void tree_default_signals(void);
+/* For a new process before exec: all signals at their defaults, and none blocked. `heeded` are
+ * signals that are known to be not ignored; 0: nothing is known. */
+void tree_default_signals(uint64_t heeded);
 /* For a new process before exec: its own mounts, with the /proc of its pid namespace. -errno. */
 int tree_mount_proc(void);
 

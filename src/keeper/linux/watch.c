@@ -23,7 +23,8 @@
 #include "janitor.h"
 #include "keeper.h"
 #include "keeper/exits.h"
-#include "poller.h"
+#include "line_fd.h"
+#include "pollset.h"
 #include "proc.h"
 #include "relay.h"
 #include "report.h"
@@ -35,10 +36,11 @@
 #define SWEEP_MS       250   /* time limit of the janitor */
 #define CONTAINERS_MS  60000 /* for the containers of lost trees, while the server runs */
 #define GIVE_UP_MS     100   /* for the janitor to give up the removal of a container */
+#define STDERR_MS      1000  /* for the client to read stderr, when the report failed */
 #define SWEEP_DELAY_MS 100   /* delay after the start: servers that start together need one sweep */
 
-enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_COUNT };
-_Static_assert(FD_COUNT <= POLLER_MAX, "one poller waits for all of them");
+enum { FD_SIGNALS, FD_CTL, FD_OWNER, FD_CONTROL, FD_STDIN, FD_USERS, FD_COUNT };
+_Static_assert(FD_COUNT <= POLLSET_MAX, "one pollset waits for all of them");
 
 struct watch {
 	struct keeper *k;
@@ -48,6 +50,11 @@ struct watch {
 	bool relayed;    /* the parent is a relay */
 	bool started, done, failed;
 	int survivors;        /* with done */
+	bool reporting;       /* the hold was about to write the report */
+	bool reported;        /* the report is written, or could not be */
+	long long size;       /* of its file, with reporting */
+	int report_error;     /* errno; with reported */
+	int stderr_fd;        /* for report_error; -1: none */
 	enum failure failure; /* with failed */
 	int error;
 	struct msg out;     /* signals to pass on */
@@ -56,6 +63,7 @@ struct watch {
 	bool out_seen;      /* MSG_SEEN is to be sent */
 	bool out_waits;     /* the socket had no room for a message */
 	bool owner_seen;    /* its end */
+	bool owner_silent;  /* it lives, but counts as gone (users.h) */
 	bool killing;       /* the hold is killing already: a further request changes nothing */
 	long long asked_us; /* when the hold was first asked to end the tree; 0: never */
 	enum why asked_why;
@@ -88,13 +96,13 @@ static void watch_flush(struct watch *w)
 		w->out.one = w->out.group = 0;
 	if (w->out_stdin && watch_send(w, &(struct msg){ .kind = MSG_STDIN }))
 		w->out_stdin = false;
-	if (w->out_owner && watch_send(w, &(struct msg){ .kind = MSG_OWNER }))
+	if (w->out_owner && watch_send(w, &(struct msg){ .kind = MSG_OWNER, .a = w->owner_silent }))
 		w->out_owner = false;
 	if (w->out_seen && watch_send(w, &(struct msg){ .kind = MSG_SEEN }))
 		w->out_seen = false;
 	if (w->out_waits != waited)
-		poller_change(w->poller, FD_CTL, w->ctl,
-			      w->out_waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
+		pollset_change(w->poller, FD_CTL, w->ctl,
+			       w->out_waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* The hold was asked to end the tree. A hold that does not answer in time is killed from now on. */
@@ -144,7 +152,7 @@ static bool is_news_of_control(const struct signalfd_siginfo *si)
 
 static void on_hang_up(struct watch *w)
 {
-	poller_remove(w->poller, w->k->stdin_fd);
+	pollset_remove(w->poller, w->k->stdin_fd);
 	w->out_stdin = true;
 	watch_ask(w, WHY_STDIN);
 	watch_flush(w);
@@ -158,6 +166,28 @@ static void on_owner_gone(struct watch *w)
 	w->out_owner = true;
 	watch_ask(w, WHY_OWNER);
 	watch_flush(w);
+}
+
+/* A user of the owner has ended, or the owner should have noticed that by now. */
+static void watch_on_users(struct watch *w)
+{
+	struct users *u = &w->k->users;
+	enum users_state state = USERS_WAIT;
+
+	if (!u->due_us)
+		users_notice(u);
+	else if (clock_left_ms(u->due_us) == 0)
+		state = users_look(u, w->k->owner_fd);
+	if (state != USERS_OWNER_GONE) {
+		pollset_change(w->poller, FD_USERS, u->fd, u->due_us ? 0 : EPOLLIN);
+		return;
+	}
+	pollset_remove(w->poller, u->fd);
+	u->due_us = 0;
+	if (!w->owner_seen)
+		keeper_note_silent_owner(w->k);
+	w->owner_silent = !w->owner_seen;
+	on_owner_gone(w);
 }
 
 /* --- while the hold lives --- */
@@ -237,6 +267,8 @@ static void watch_on_started(struct watch *w, pid_t server)
 		w->k->tree.main = server; /* ours to wait for, should the hold die */
 	/* all of this can wait until here, and the server's way to its first answer is shorter by
 	 * it */
+	if (w->k->report_may_fail) /* then a reader of stderr waits for the end of the tree */
+		w->stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	stdio_drop_from(w->k->control_fd >= 0 ? STDIN_FILENO : STDOUT_FILENO);
 	keeper_describe(w->k);
 	STEP(WATCH_STARTED);
@@ -268,6 +300,14 @@ static bool watch_on_ctl(struct watch *w)
 			w->killing = m.a == 0;
 			w->deadline_us =
 				clock_us() + (m.a + m.b + KILL_BUDGET_MS + HOLD_LATE_MS) * 1000LL;
+			break;
+		case MSG_REPORTING:
+			w->reporting = true;
+			w->size = m.size;
+			break;
+		case MSG_REPORTED:
+			w->reported = true;
+			w->report_error = m.a;
 			break;
 		case MSG_DONE:
 			w->done = true;
@@ -336,32 +376,43 @@ static bool watch_give_up_hold(struct watch *w)
 /* How long to wait for the next event; -1: without limit. */
 static int watch_patience_ms(const struct watch *w)
 {
-	int hold_ms = clock_left_ms(w->deadline_us), sweep_ms = clock_left_ms(w->sweep_us);
+	const long long due_us[] = { w->deadline_us, w->sweep_us, w->k->users.due_us };
+	int least_ms = -1;
 
-	return hold_ms < 0 || (sweep_ms >= 0 && sweep_ms < hold_ms) ? sweep_ms : hold_ms;
+	for (size_t i = 0; i < sizeof(due_us) / sizeof(due_us[0]); i++) {
+		int left_ms = clock_left_ms(due_us[i]);
+
+		if (least_ms < 0 || (left_ms >= 0 && left_ms < least_ms))
+			least_ms = left_ms;
+	}
+	return w->owner_seen ? least_ms : keeper_patience_ms(w->k, least_ms);
 }
 
 static void watch_loop(struct watch *w)
 {
-	uint32_t got[POLLER_MAX];
+	uint32_t got[POLLSET_MAX];
 
 	while (hold_lives(w) && !w->survivors) {
 		struct signalfd_siginfo si[SIGNALS_BATCH];
 		int n;
 
-		if (w->k->owner_fd < 0 && keeper_parent_is_gone(w->k))
+		if (w->k->owner_fd < 0 &&
+		    (keeper_parent_is_gone(w->k) || keeper_owner_has_ended(w->k)))
 			on_owner_gone(w);
-		poller_wait(w->poller, watch_patience_ms(w), got);
+		pollset_wait(w->poller, watch_patience_ms(w), got);
 		if ((got[FD_CTL] & ~(uint32_t)EPOLLOUT) && !watch_on_ctl(w))
-			poller_remove(w->poller, w->ctl);
+			pollset_remove(w->poller, w->ctl);
 		if (got[FD_CTL] & EPOLLOUT)
 			watch_flush(w);
 		if (got[FD_OWNER] || got[FD_CONTROL]) {
-			poller_remove(w->poller, got[FD_OWNER] ? w->k->owner_fd : w->k->control_fd);
+			pollset_remove(w->poller,
+				       got[FD_OWNER] ? w->k->owner_fd : w->k->control_fd);
 			on_owner_gone(w);
 		}
 		if (got[FD_STDIN])
 			on_hang_up(w);
+		if (got[FD_USERS] || clock_left_ms(w->k->users.due_us) == 0)
+			watch_on_users(w);
 		n = signals_read(w->signals, si, SIGNALS_BATCH);
 		for (int i = 0; i < n; i++) {
 			if (si[i].ssi_signo != SIGCHLD && !is_news_of_control(&si[i]))
@@ -379,6 +430,46 @@ static void watch_loop(struct watch *w)
 
 /* --- after the hold's death --- */
 
+/* Write the report of this tree, unless the hold has. */
+static void watch_report(struct watch *w)
+{
+	if (w->reported || (w->reporting && (w->size < 0 || w->size != report_size(w->k))))
+		return;
+	w->reported = true;
+	w->report_error = -report_end(w->k, w->survivors);
+}
+
+/* The line for a report that could not be written. The tree has ended, and the exit status is that
+ * of the server. */
+static void watch_explain_report(const struct watch *w)
+{
+	const char *to = w->k->opt.report;
+	int fd = w->stderr_fd >= 0 ? w->stderr_fd : STDERR_FILENO;
+	struct line l;
+
+	if (!w->report_error)
+		return;
+	line_init(&l);
+	line_add(&l, "killick: --report: cannot write to '%s': %s; the tree has ended", to,
+		 w->report_error == ETIMEDOUT ? "nothing reads it" : strerror(w->report_error));
+	line_flatten(&l);
+	line_add(&l, "\n");
+	line_offer(&l, fd, STDERR_MS);
+}
+
+/* The server was not started, and no keeper has written a report. */
+static void watch_report_refusal(struct watch *w)
+{
+	struct keeper *k = w->k;
+
+	if (w->reported || w->reporting || k->report_fd < 0)
+		return;
+	k->why = WHY_FAILED;
+	k->stop_us = k->stop_us ? k->stop_us : clock_us();
+	keeper_note_refusal(k);
+	watch_report(w);
+}
+
 /* The hold died before the tree ended. Its children are children of the watch now, and the server
  * got its PDEATHSIG. */
 static void adopt(struct watch *w)
@@ -394,7 +485,7 @@ static void adopt(struct watch *w)
 	w->survivors = keeper_kill(k);
 	if (!w->done)
 		w->survivors = keeper_end_container(k, w->survivors);
-	report_end(k, w->survivors);
+	watch_report(w);
 	if (!w->survivors)
 		keeper_clean(k);
 }
@@ -530,20 +621,20 @@ static bool has_terminal(const struct keeper *k)
 	       tcgetsid(STDIN_FILENO) == getsid(0);
 }
 
-/* Both keepers wait for stdin's hang-up, by one poller that they share: each write of the client
+/* Both keepers wait for stdin's hang-up, by one pollset that they share: each write of the client
  * calls on everything that waits for the pipe, and with two of them a round trip took 3 % longer
  * than that of a bare server, with one of them 2 %. */
 static int watch_wait_for_stdin(struct watch *w)
 {
-	int r, fd = poller_open();
+	int r, fd = pollset_open();
 
 	if (fd < 0)
 		return fd;
 	/* The hang-up of a pipe needs no asking; a socket that the client half-closed says
 	 * EPOLLRDHUP only. */
-	r = poller_add(fd, 0, STDIN_FILENO, EPOLLRDHUP);
+	r = pollset_add(fd, 0, STDIN_FILENO, EPOLLRDHUP);
 	if (r == 0)
-		r = poller_add(w->poller, FD_STDIN, fd, EPOLLIN);
+		r = pollset_add(w->poller, FD_STDIN, fd, EPOLLIN);
 	if (r == 0)
 		w->k->stdin_fd = fd;
 	else
@@ -555,16 +646,18 @@ static int watch_wait_for_stdin(struct watch *w)
 static int watch_wait_for_all(struct watch *w)
 {
 	struct keeper *k = w->k;
-	int r = poller_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN);
+	int r = pollset_add(w->poller, FD_SIGNALS, w->signals, EPOLLIN);
 
 	if (r == 0)
-		r = poller_add(w->poller, FD_CTL, w->ctl, EPOLLIN);
+		r = pollset_add(w->poller, FD_CTL, w->ctl, EPOLLIN);
 	if (r == 0 && k->owner_fd >= 0)
-		r = poller_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
+		r = pollset_add(w->poller, FD_OWNER, k->owner_fd, EPOLLIN);
+	if (r == 0 && k->users.fd >= 0)
+		r = pollset_add(w->poller, FD_USERS, k->users.fd, EPOLLIN);
 	if (r < 0)
 		return r;
 	if (k->control_fd >= 0) /* only hang-ups: the hold reads the messages */
-		return poller_add(w->poller, FD_CONTROL, k->control_fd, 0);
+		return pollset_add(w->poller, FD_CONTROL, k->control_fd, 0);
 	return watch_wait_for_stdin(w);
 }
 
@@ -578,7 +671,7 @@ static int watch_get_ready(struct watch *w)
 	w->signals = signals_fd();
 	if (w->signals < 0)
 		return keeper_lacks("signalfd4", errno);
-	w->poller = poller_open();
+	w->poller = pollset_open();
 	if (w->poller < 0)
 		return keeper_lacks("epoll_create1", -w->poller);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -626,52 +719,68 @@ static int watch_begin(struct watch *w)
 	return 0;
 }
 
+/* Until the tree has ended. False: the server was not started; *out_status is the exit status. */
+static bool watch_live(struct watch *w, int *out_status)
+{
+	bool orderly, alone;
+	int r = fork_hold(w);
+
+	if (r < 0) {
+		keeper_clean(w->k);
+		w->failure = w->k->tree.pidns ? FAILURE_NAMESPACE : FAILURE_FORK;
+		w->error = -r;
+		*out_status = watch_refuse(w);
+		return false;
+	}
+	STEP(WATCH_FORKED);
+	record_add(w->k->record_fd, "hold", "%d", w->hold);
+	watch_loop(w);
+	orderly = w->done || w->failed;
+	if (!orderly)
+		w->janitor_us = 0; /* this tree must be ended now: no time for lost trees */
+	else if (w->sweep_us)
+		watch_sweep(w);
+	alone = watch_end_janitor(w);
+	/* a second check: the hold said "empty", so the watch must have no child either */
+	if (!w->survivors && (!orderly || (alone && !tree_reap(&w->k->tree))))
+		adopt(w);
+	if (w->relayed)
+		kill(getppid(), SIGCONT); /* it stops when the watch stops, and must see the end */
+	if (w->failed)
+		*out_status = watch_refuse(w);
+	return !w->failed;
+}
+
 int watch_run(const struct options *opt, char **environment)
 {
 	static struct keeper keeper; /* copied by fork; too large for the stack */
-	struct watch w = { .k = &keeper, .out = { .kind = MSG_SIGNALS } };
-	bool orderly, alone;
-	int r;
+	struct watch w = { .k = &keeper, .out = { .kind = MSG_SIGNALS }, .stderr_fd = -1 };
+	bool has_run;
+	int keep[4], r;
 
 	stdio_ensure();
 	signals_block();
+	/* the hub knows keepers by this name; the program may have another one */
+	prctl(PR_SET_NAME, "killick");
 	STEP(WATCH_BEGIN);
 	r = keeper_init(w.k, opt, environment);
-	stdio_and((const int[]){ keeper.report_fd, keeper.log_fd, keeper.control_fd }, 3);
+	keep[0] = keeper.report_fd;
+	keep[1] = keeper.log_fd;
+	keep[2] = keeper.control_fd;
+	keep[3] = keeper.users.fd;
+	stdio_and(keep, 4);
 	if (r == 0)
 		r = watch_begin(&w);
 	if (r == 0)
 		r = keeper_prepare(w.k);
-	if (r)
-		return r;
-	r = watch_get_ready(&w);
-	if (r) {
+	if (r == 0 && (r = watch_get_ready(&w)))
 		keeper_clean(w.k);
+	has_run = r == 0 && watch_live(&w, &r);
+	if (!has_run)
+		watch_report_refusal(&w);
+	watch_explain_report(&w);
+	if (!has_run)
 		return r;
-	}
-	r = fork_hold(&w);
-	if (r < 0) {
-		keeper_clean(w.k);
-		w.failure = w.k->tree.pidns ? FAILURE_NAMESPACE : FAILURE_FORK;
-		w.error = -r;
-		return watch_refuse(&w);
-	}
-	STEP(WATCH_FORKED);
-	record_add(w.k->record_fd, "hold", "%d", w.hold);
-	watch_loop(&w);
-	orderly = w.done || w.failed;
-	if (!orderly)
-		w.janitor_us = 0; /* this tree must be ended now: no time for lost trees */
-	else if (w.sweep_us)
-		watch_sweep(&w);
-	alone = watch_end_janitor(&w);
-	/* a second check: the hold said "empty", so the watch must have no child either */
-	if (!w.survivors && (!orderly || (alone && !tree_reap(&w.k->tree))))
-		adopt(&w);
-	if (w.relayed)
-		kill(getppid(), SIGCONT); /* it stops when the watch stops, and must see the end */
-	if (w.failed)
-		return watch_refuse(&w);
 	STEP(WATCH_MIRROR);
 	return w.k->tree.exited ? exits_as(w.k->tree.status) : EXIT_TRY_AGAIN;
 }

@@ -39,6 +39,7 @@ static const char run_usage[] =
 	"  --log FILE         append one line for each event\n"
 	"  --report FILE|FD   append one JSON line at the end: the result and its proof\n"
 	"  --cwd, --linger, --arg0: see the manual\n"
+	"  --rest, --restart and --supersede need Linux\n"
 	"\n"
 	"CMD is found in the directories of PATH, with the extensions of PATHEXT that\n"
 	"name programs: .exe, .com, .bat, .cmd. The current directory is not searched.\n"
@@ -85,15 +86,43 @@ static int killick_main_start(struct keeper *k, const struct options *opt)
 	return r ? keeper_fail(k, r) : 0;
 }
 
+/* no server runs here: for killick-more */
+static const char *const place_options[] = { "--on", NULL };
+/* options of Linux, which put a relay between the client and the server */
+static const char *const relay_options[] = { "--rest", "--restart", "--supersede", NULL };
+
+/* The first of the options that is among the words before "--", or NULL. */
+static const char *killick_main_find(char **words, const char *const *options)
+{
+	for (; *words && strcmp(*words, "--") != 0; words++) {
+		for (size_t i = 0; options[i]; i++) {
+			size_t len = strlen(options[i]);
+
+			if (strncmp(*words, options[i], len) == 0 &&
+			    ((*words)[len] == '\0' || (*words)[len] == '='))
+				return options[i];
+		}
+	}
+	return NULL;
+}
+
 static int killick_main_run(int argc, char **argv)
 {
 	static struct keeper keeper;
 	struct options opt;
+	const char *missing;
 	struct line why;
 	int r;
 
 	if (argc > 0 && killick_main_is_help(argv[0]))
 		return print(run_usage);
+	missing = killick_main_find(argv, relay_options);
+	if (missing) {
+		keeper_say("run: %s does not work on Windows: only Linux has the relay that it "
+			   "needs; omit %s, and the server runs until its client ends",
+			   missing, missing);
+		return EXIT_UNAVAILABLE;
+	}
 	if (options_parse(argc, argv, &opt, &why) < 0) {
 		keeper_say("run: %s", why.text);
 		return EXIT_USAGE;
@@ -108,16 +137,6 @@ static int killick_main_run(int argc, char **argv)
 	r = keeper_end(&keeper);
 	hold_done();
 	return r;
-}
-
-/* `run --on PLACE` is for killick-more: no server runs here. */
-static bool is_elsewhere(char **words)
-{
-	for (; *words && strcmp(*words, "--") != 0; words++) {
-		if (strcmp(*words, "--on") == 0 || strncmp(*words, "--on=", 5) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* Ctrl-C reaches the second program, too, which decides. */
@@ -197,7 +216,7 @@ static int killick_main(int argc, char **argv)
 		line_write_text(help_usage, GetStdHandle(STD_ERROR_HANDLE));
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "run") == 0 && !is_elsewhere(argv + 2))
+	if (strcmp(argv[1], "run") == 0 && !killick_main_find(argv + 2, place_options))
 		return killick_main_run(argc - 2, argv + 2);
 	if (strcmp(argv[1], "ear") == 0 && argc == 3)
 		return ear_main(argv[2]);

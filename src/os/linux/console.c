@@ -66,7 +66,7 @@ static void console_on_interrupt(int sig)
 
 /* SIGINT is accepted only while ppoll waits. Before ppoll SIGINT would end the program, and between
  * ppoll and fgets it would be lost, and fgets would wait for a line. */
-bool console_ask(const char *question, char *answer, size_t size)
+bool console_ask(FILE *to, const char *question, char *answer, size_t size)
 {
 	struct sigaction heard = { .sa_handler = console_on_interrupt }, old_action;
 	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -77,12 +77,12 @@ bool console_ask(const char *question, char *answer, size_t size)
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, &old);
 	sigaction(SIGINT, &heard, &old_action);
-	fputs(question, stdout);
-	fflush(stdout);
+	fputs(question, to);
+	fflush(to);
 	good = ppoll(&terminal, 1, NULL, &old) > 0 && fgets(answer, (int)size, stdin) != NULL;
 	sigaction(SIGINT, &old_action, NULL);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (!good)
-		putchar('\n');
+		fputc('\n', to);
 	return good;
 }

@@ -7,9 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* TypeScript and Python SDKs: HOME LOGNAME PATH SHELL TERM USER; codex has the others as well. */
-const char *const env_passed[] = { "HOME", "LANG",   "LC_ALL", "LOGNAME", "PATH", "SHELL",
-				   "TERM", "TMPDIR", "TZ",     "USER",    NULL };
+/* TypeScript and Python SDKs: HOME LOGNAME PATH SHELL TERM USER; codex has those of the first line
+ * as well. The others say how this network is reached: without them, servers and npx fail behind
+ * the proxy of a company. */
+const char *const env_passed[] = { "HOME",       "LANG",     "LC_ALL",         "LOGNAME",
+				   "PATH",       "SHELL",    "TERM",           "TMPDIR",
+				   "TZ",         "USER",     "ALL_PROXY",      "HTTPS_PROXY",
+				   "HTTP_PROXY", "NO_PROXY", "all_proxy",      "https_proxy",
+				   "http_proxy", "no_proxy", ENV_CERTIFICATES, NULL };
 const char *const env_needed[] = { NULL };
 
 struct env env_read(void)

@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(struct fd_piece) == sizeof(struct iovec) &&
 		       offsetof(struct fd_piece, bytes) == offsetof(struct iovec, iov_base) &&
@@ -30,6 +32,13 @@ static ssize_t fd_writev_masked(int fd, const struct fd_piece *pieces, int count
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return n;
 }
+
+#ifndef __GLIBC__ /* musl 1.2.3 has no pwritev2(); an offset of -1 has two words of -1 */
+static ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
+{
+	return syscall(SYS_pwritev2, fd, pieces, count, offset, offset, flags);
+}
+#endif
 
 /* Linux 6.18 has a flag that suppresses SIGPIPE; older kernels need the signal mask. */
 ssize_t fd_writev(int fd, const struct fd_piece *pieces, int count)

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -33,8 +35,8 @@ int file_open(const char *path, enum file_how how)
 		[FILE_READ] = { O_RDONLY, 0 },
 		[FILE_READ_NOW] = { O_RDONLY | O_NONBLOCK, 0 },
 		[FILE_READ_OWN] = { O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY, 0 },
-		[FILE_APPEND] = { O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY, 0666 },
-		[FILE_REPORT] = { O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0666 },
+		[FILE_APPEND] = { O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY, 0600 },
+		[FILE_REPORT] = { O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600 },
 		[FILE_PRIVATE] = { O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600 },
 	};
 	int fd = open(path, kinds[how].flags | O_CLOEXEC, kinds[how].mode);
@@ -52,6 +54,22 @@ int file_copy(int fd)
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
 	return copy < 0 ? -errno : copy;
+}
+
+bool file_may_hang(int fd)
+{
+	static const unsigned remote[] = { FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC,  CIFS_SUPER_MAGIC,
+					   SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
+					   V9FS_MAGIC };
+	struct stat st;
+	struct statfs fs;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
+		if ((unsigned)fs.f_type == remote[i])
+			return true;
+	return false;
 }
 
 void file_open_standard(void)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int identity_take(const struct stat *st, struct identity *out)
 {
@@ -13,6 +14,9 @@ static int identity_take(const struct stat *st, struct identity *out)
 		.changed_ns = (long long)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
 		.names = (unsigned)st->st_nlink,
 		.regular = S_ISREG(st->st_mode),
+		.read_only = !(st->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)),
+		.others_own = st->st_uid != geteuid() && st->st_uid != 0,
+		.others_write = st->st_mode & S_IWOTH,
 	};
 	return 0;
 }

@@ -4,7 +4,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+#ifndef STATX_BTIME /* musl 1.2.3: the time of creation is not known */
+int metadata_of(const char *path, struct metadata *out)
+{
+	struct stat st, link;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	*out = (struct metadata){
+		.directory = S_ISDIR(st.st_mode),
+		.file = S_ISREG(st.st_mode),
+		.symlink = lstat(path, &link) == 0 && S_ISLNK(link.st_mode),
+		.device = (unsigned long long)major(st.st_dev) << 32 | minor(st.st_dev),
+		.inode = st.st_ino,
+		.size = (long long)st.st_size,
+		.modified_ms = (long long)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000
+	};
+	return 0;
+}
+#else
 static long long metadata_ms(const struct statx_timestamp *t)
 {
 	return (long long)t->tv_sec * 1000 + t->tv_nsec / 1000000;
@@ -29,3 +49,4 @@ int metadata_of(const char *path, struct metadata *out)
 		out->created_ms = metadata_ms(&st.stx_btime);
 	return 0;
 }
+#endif

@@ -7,12 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "os/fd.h"
+#include "os/process.h"
 #include "os/sockaddr.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
 
 int net_open(enum net_kind kind)
 {
@@ -227,10 +233,10 @@ ssize_t net_send_fds(int fd, const void *bytes, size_t len, const struct net_fds
 	ssize_t n;
 
 	if (fds->count) {
-		rights.head.cmsg_len = CMSG_LEN(size);
+		rights.head.cmsg_len = (socklen_t)CMSG_LEN(size);
 		memcpy(CMSG_DATA(&rights.head), fds->list, size);
 		m.msg_control = &rights;
-		m.msg_controllen = CMSG_SPACE(size);
+		m.msg_controllen = (socklen_t)CMSG_SPACE(size); /* musl's type */
 	}
 	n = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return n < 0 ? -errno : n;
@@ -300,6 +306,30 @@ static bool net_is_overflow(uid_t uid)
 	/* without user namespaces, or with all ids mapped, there are no unmapped users */
 	return text[0] && (sscanf(text, "%lu %lu %lu", &first, &outside, &count) != 3 ||
 			   first != 0 || count != (uint32_t)-1);
+}
+
+int net_peer_process(int fd, long pid)
+{
+	int process = -1, error;
+	socklen_t len = sizeof(process);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &len) == 0) {
+		fcntl(process, F_SETFD, FD_CLOEXEC);
+		return process;
+	}
+	error = errno;
+	if (error == ENOPROTOOPT && pid > 0) {
+		process = process_open((int)pid);
+		error = process < 0 ? -process : 0;
+	} else if (error == EINVAL) {
+		error = ESRCH; /* the answer of Linux 6.5 for a process that was reaped */
+	}
+	if (error == ESRCH) /* readable from the start */
+		process = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (process >= 0)
+		return process;
+	error = error == ESRCH ? errno : error;
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? -error : -ENOSYS;
 }
 
 bool net_peer(int fd, struct net_peer *out)

@@ -33,6 +33,8 @@ void shrink_memory(void)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
+#ifdef __GLIBC__ /* musl gives free memory back by itself */
 	malloc_trim(0);
+#endif
 	dl_iterate_phdr(shrink_object, &page);
 }

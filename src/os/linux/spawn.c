@@ -9,8 +9,12 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,16 +62,16 @@ static BORROWED void spawn_default_signals(void)
 }
 
 /* Descriptors that the host forgot to mark close-on-exec must not stay open in the keeper. */
-static BORROWED void close_the_rest(void)
+static BORROWED void close_the_rest(int from)
 {
 	struct rlimit lim;
 	int max;
 
-	if (syscall(SYS_close_range, (unsigned)SPAWN_FDS, ~0u, 0) == 0)
+	if (syscall(SYS_close_range, (unsigned)from, ~0u, 0) == 0)
 		return;
 	max = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < 65536 ? (int)lim.rlim_cur
 									  : 65536;
-	for (int fd = SPAWN_FDS; fd < max; fd++)
+	for (int fd = from; fd < max; fd++)
 		syscall(SYS_close, fd);
 }
 
@@ -85,11 +89,16 @@ static BORROWED int become_keeper(void *arg)
 
 	/* A process group of its own: the signals of the terminal are for the host. */
 	syscall(SYS_setpgid, 0, 0);
+	/* first, because `more` may have one of the numbers below; none of `fds` has (pipe.h) */
+	if (s->more == SPAWN_FDS)
+		syscall(SYS_fcntl, s->more, F_SETFD, 0);
+	else if (s->more && syscall(SYS_dup3, s->more, SPAWN_FDS, 0) < 0)
+		return spawn_fail(job, "dup2");
 	for (int i = 0; i < SPAWN_FDS; i++) {
 		if (syscall(SYS_dup3, s->fds[i], i, 0) < 0)
 			return spawn_fail(job, "dup2");
 	}
-	close_the_rest();
+	close_the_rest(s->more ? SPAWN_FDS + 1 : SPAWN_FDS);
 	if (limit)
 		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, limit, NULL);
 	spawn_default_signals();
@@ -102,9 +111,13 @@ static BORROWED int be_between(void *arg)
 {
 	struct job *job = arg;
 
-	pid_t keeper = clone(become_keeper, job->stack + STACK,
-			     SHARE_MEMORY | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, job, &job->pidfd);
+	const int flags = SHARE_MEMORY | CLONE_VFORK | SIGCHLD;
+	char *stack = job->stack + STACK;
+	/* Linux before 5.2 ignores CLONE_PIDFD; a filter may refuse it */
+	pid_t keeper = clone(become_keeper, stack, flags | CLONE_PIDFD, job, &job->pidfd);
 
+	if (keeper < 0 && errno == EINVAL)
+		keeper = clone(become_keeper, stack, flags, job);
 	if (keeper < 0)
 		return spawn_fail(job, "clone");
 	job->pid = keeper;
@@ -146,14 +159,56 @@ int spawn_detached(const struct spawn *s, struct spawned *out, const char **out_
 	return r;
 }
 
-bool spawn_reap(int process)
+/* The pid of the process of a pidfd; -1: it was reaped. */
+static pid_t spawn_pid_of(int pidfd)
+{
+	char text[512], *at;
+	AUTO(fd_drop) int fd = -1;
+	ssize_t n;
+
+	snprintf(text, sizeof(text), "/proc/self/fdinfo/%d", pidfd);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nPid:");
+	return at ? atoi(at + 5) : -1;
+}
+
+bool spawn_reap(int process, int pid)
 {
 	siginfo_t si = { .si_pid = 0 };
 
-	assert(process >= 0);
-	if (waitid((idtype_t)P_PIDFD_ID, (id_t)process, &si, WEXITED | WNOHANG | __WALL) < 0)
+	assert(pid > 0);
+	if (process < 0)
+		return waitpid(pid, NULL, WNOHANG | __WALL) != 0;
+	if (waitid((idtype_t)P_PIDFD_ID, (id_t)process, &si, WEXITED | WNOHANG | __WALL) == 0)
+		return si.si_pid != 0;
+	if (errno != EINVAL) /* Linux 5.2 and 5.3 have pidfds, but no P_PIDFD */
 		return true;
-	return si.si_pid != 0;
+	pid = spawn_pid_of(process);
+	return pid <= 0 || waitpid(pid, NULL, WNOHANG | __WALL) != 0;
+}
+
+int spawn_adopt_orphans(void)
+{
+	sigset_t set;
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return -1;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void spawn_reap_orphans(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info))
+		;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 }
 
 bool spawn_is_gone(int pid)
@@ -161,9 +216,12 @@ bool spawn_is_gone(int pid)
 	AUTO(fd_drop) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
+	if (pidfd < 0 && errno == ENOSYS)
+		return waitpid(pid, NULL, WNOHANG | __WALL) == pid ||
+		       (kill(pid, 0) < 0 && errno == ESRCH);
 	if (pidfd < 0)
 		return errno == ESRCH;
-	return poll(&p, 1, 0) > 0 && spawn_reap(pidfd);
+	return poll(&p, 1, 0) > 0 && spawn_reap(pidfd, pid);
 }
 
 void spawn_name(const struct spawn *s, char out[SPAWN_NAME_SIZE])

@@ -2,6 +2,7 @@
 #include "os/threadfiles.h"
 
 #include <linux/close_range.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void threadfiles_keep_only(int fd)
@@ -10,6 +11,7 @@ void threadfiles_keep_only(int fd)
 
 	if (kept < first)
 		return;
-	if (close_range(kept + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0 && kept > first)
-		close_range(first, kept - 1, 0);
+	/* musl has no close_range() */
+	if (syscall(SYS_close_range, kept + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0 && kept > first)
+		syscall(SYS_close_range, first, kept - 1, 0);
 }

@@ -103,16 +103,16 @@ static bool console_read_line(char *out, size_t size)
 	return true;
 }
 
-bool console_ask(const char *question, char *answer, size_t size)
+bool console_ask(FILE *to, const char *question, char *answer, size_t size)
 {
 	bool good;
 
-	fputs(question, stdout);
-	fflush(stdout);
+	fputs(question, to);
+	fflush(to);
 	SetConsoleCtrlHandler(console_on_ctrl, TRUE);
 	good = console_read_line(answer, size);
 	SetConsoleCtrlHandler(console_on_ctrl, FALSE);
 	if (!good)
-		putchar('\n');
+		fputc('\n', to);
 	return good;
 }

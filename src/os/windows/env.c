@@ -37,6 +37,12 @@ const char *const env_passed[] = {
 	"USERNAME",
 	"USERPROFILE",
 	"WINDIR",
+	/* how this network is reached; names have no case here */
+	"ALL_PROXY",
+	"HTTPS_PROXY",
+	"HTTP_PROXY",
+	"NO_PROXY",
+	ENV_CERTIFICATES,
 	NULL,
 };
 /* Without SYSTEMROOT neither sockets nor random numbers work in many runtimes; the keeper finds

@@ -70,6 +70,12 @@ int file_copy(int fd)
 
 /* A program without a console has no standard handles; the C runtime then uses no handle for the
  * numbers, and does not give them to other files. */
+bool file_may_hang(int fd)
+{
+	(void)fd;
+	return false;
+}
+
 void file_open_standard(void)
 {
 	for (int fd = FILE_STDIN; fd <= FILE_STDERR; fd++)

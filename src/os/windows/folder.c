@@ -26,6 +26,8 @@ int folder_open(const char *path, enum folder_how how, struct folder *out)
 	BY_HANDLE_FILE_INFORMATION info;
 
 	*out = (struct folder)FOLDER_INIT;
+	if (how == FOLDER_NO_LINKS)
+		return -ENOSYS;
 	SetLastError(ERROR_INVALID_NAME);
 	if (wide)
 		h = CreateFileW(wide, FILE_LIST_DIRECTORY, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
@@ -90,6 +92,47 @@ int folder_create(const struct folder *f, const char *name)
 				_O_WRONLY);
 }
 
+int folder_write(const struct folder *f, const char *name)
+{
+	AUTO(mem_drop) char *path = folder_join(f, name);
+	AUTO(mem_drop) wchar_t *wide = utf16_of(path);
+	DWORD is = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+	int fd;
+
+	if (is != INVALID_FILE_ATTRIBUTES &&
+	    is & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT))
+		return -EBADF;
+	fd = folder_open_file(f, name, GENERIC_WRITE, OPEN_ALWAYS, _O_WRONLY);
+	if (fd < 0)
+		return fd;
+	if (GetFileType((HANDLE)_get_osfhandle(fd)) == FILE_TYPE_DISK &&
+	    SetEndOfFile((HANDLE)_get_osfhandle(fd)))
+		return fd;
+	_close(fd);
+	return -EBADF;
+}
+
+int folder_make_directory(const struct folder *f, const char *name)
+{
+	AUTO(mem_drop) char *path = folder_join(f, name);
+	AUTO(mem_drop) wchar_t *wide = utf16_of(path);
+
+	SetLastError(ERROR_INVALID_NAME);
+	return wide && CreateDirectoryW(wide, NULL) ? 0 : error_of(GetLastError());
+}
+
+int folder_create_unnamed(const struct folder *f)
+{
+	(void)f;
+	return -EOPNOTSUPP;
+}
+
+int folder_give_name(const struct folder *f, int fd, const char *name)
+{
+	(void)f, (void)fd, (void)name;
+	return -EOPNOTSUPP;
+}
+
 bool folder_has(const struct folder *f, const char *name)
 {
 	AUTO(mem_drop) char *path = folder_join(f, name);
@@ -102,6 +145,15 @@ int folder_remove(const struct folder *f, const char *name)
 	AUTO(mem_drop) char *path = folder_join(f, name);
 
 	return file_remove(path);
+}
+
+int folder_remove_directory(const struct folder *f, const char *name)
+{
+	AUTO(mem_drop) char *path = folder_join(f, name);
+	AUTO(mem_drop) wchar_t *wide = utf16_of(path);
+
+	SetLastError(ERROR_INVALID_NAME);
+	return wide && RemoveDirectoryW(wide) ? 0 : error_of(GetLastError());
 }
 
 int folder_rename(const struct folder *f, const char *from, const char *to)

@@ -26,6 +26,7 @@ static int identity_take(HANDLE h, struct identity *out)
 		.names = info.nNumberOfLinks,
 		.regular = GetFileType(h) == FILE_TYPE_DISK &&
 			   !(info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY),
+		.read_only = info.dwFileAttributes & FILE_ATTRIBUTE_READONLY,
 	};
 	return 0;
 }

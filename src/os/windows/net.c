@@ -244,3 +244,10 @@ bool net_peer(int fd, struct net_peer *out)
 	(void)out;
 	return false;
 }
+
+int net_peer_process(int fd, long pid)
+{
+	(void)fd;
+	(void)pid;
+	return -ENOSYS;
+}

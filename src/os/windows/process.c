@@ -22,6 +22,11 @@ int process_open(int pid)
 	return fd;
 }
 
+bool process_has_ended(int fd)
+{
+	return WaitForSingleObject(table_handle_of(fd, TABLE_PROCESS), 0) != WAIT_TIMEOUT;
+}
+
 /* Was the process created before this one? If not, its pid is in use again. */
 static bool process_is_older(DWORD pid)
 {
@@ -49,4 +54,25 @@ int process_parent(void)
 			parent = e.th32ParentProcessID;
 	CloseHandle(all);
 	return process_is_older(parent) ? (int)parent : 0;
+}
+
+void process_wake_with_parent(void)
+{
+}
+
+void process_continue(int fd)
+{
+	(void)fd;
+}
+
+int process_open_parent(int pid)
+{
+	(void)pid;
+	return -ENOSYS;
+}
+
+int process_again(int fd)
+{
+	(void)fd;
+	return -ENOSYS;
 }

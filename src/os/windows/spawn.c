@@ -151,9 +151,20 @@ int spawn_detached(const struct spawn *s, struct spawned *out, const char **out_
 	return error ? error_of(error) : spawn_adopt(&started, out);
 }
 
-bool spawn_reap(int process)
+bool spawn_reap(int process, int pid)
 {
+	(void)pid;
 	return WaitForSingleObject(table_handle(process), 0) == WAIT_OBJECT_0;
+}
+
+int spawn_adopt_orphans(void)
+{
+	return -1;
+}
+
+void spawn_reap_orphans(int fd)
+{
+	(void)fd;
 }
 
 bool spawn_is_gone(int pid)

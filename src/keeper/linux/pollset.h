@@ -1,27 +1,27 @@
-/* poller.h - waits for a few descriptors with epoll.
+/* pollset.h - waits for a few descriptors with epoll.
  *
  * poll(2) is not used: it fails with EINVAL when it gets more descriptors than RLIMIT_NOFILE
  * allows, and a server may lower that limit of its keepers to 0 (prlimit). epoll keeps the
  * descriptors that were added before.
- * Threads: one.  Blocking: poller_wait.  Allocates: never.
+ * Threads: one.  Blocking: pollset_wait.  Allocates: never.
  */
 #pragma once
 
 #include <stdint.h>
 #include <sys/epoll.h>
 
-#define POLLER_MAX 8 /* descriptors of one poller */
+#define POLLSET_MAX 8 /* descriptors of one pollset */
 
-/* A new poller (CLOEXEC), or -errno. */
-int poller_open(void);
+/* A new pollset (CLOEXEC), or -errno. */
+int pollset_open(void);
 
 /* Wait for `events` (EPOLLIN ...; a hang-up always counts) of fd as number `index`. -errno: -EPERM
  * for a file that epoll does not support, such as a regular file. */
-int poller_add(int poller, int index, int fd, uint32_t events);
+int pollset_add(int pollset, int index, int fd, uint32_t events);
 
 /* Wait for other events of a descriptor, or stop waiting for it. */
-void poller_change(int poller, int index, int fd, uint32_t events);
-void poller_remove(int poller, int fd);
+void pollset_change(int pollset, int index, int fd, uint32_t events);
+void pollset_remove(int pollset, int fd);
 
 /* Wait up to timeout_ms (-1: for ever). out_events[index] has the events of number `index`. */
-void poller_wait(int poller, int timeout_ms, uint32_t out_events[POLLER_MAX]);
+void pollset_wait(int pollset, int timeout_ms, uint32_t out_events[POLLSET_MAX]);
