@@ -23,6 +23,7 @@ static const char *const proof_names[] = {
 	/* in the order of the bits of enum link_proof */
 	"waitid", "cgroup", "mark", "group", "sweep", "never", "lease", "job",
 };
+#define STOP_MAX_MS (365.0 * 24 * 3600 * 1000) /* no tree needs a year to end */
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 const char *link_why_name(enum link_why why)
@@ -85,6 +86,7 @@ void link_end_read(struct link_end *end, struct json report)
 {
 	int why = end_place_of(json_get(report, "why"), why_names, COUNT(why_names));
 	int step = end_place_of(json_get(report, "step"), step_names, COUNT(step_names));
+	double stop_ms;
 	int64_t number;
 	char word[16];
 
@@ -93,7 +95,9 @@ void link_end_read(struct link_end *end, struct json report)
 		end->why = (enum link_why)why;
 	if (step >= 0)
 		end->step = (enum link_step)step;
-	json_double(json_get(report, "stop_ms"), &end->stop_ms);
+	if (json_double(json_get(report, "stop_ms"), &stop_ms) && stop_ms >= 0 &&
+	    stop_ms <= STOP_MAX_MS)
+		end->stop_ms = stop_ms;
 	if (json_int(json_find(report, "exit.code"), &number))
 		end->exit_code = end_code(number);
 	if (json_string_into(json_find(report, "exit.signal"), word, sizeof(word))) {

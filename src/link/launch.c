@@ -14,23 +14,31 @@
 #include "os/fd.h"
 #include "os/pipe.h"
 
-#define OWNER_SIZE 16 /* bytes of a pid as text */
+#define NUMBER_SIZE    16 /* bytes of a pid or a descriptor as text */
+#define LAUNCH_RECORDS "KILLICK_RUNTIME_DIR"
 
 /* The keeper's command line in one block, which the caller frees. `control` is the name of the
  * control channel. */
 static char **keeper_words(const struct recipe *recipe, const char *control)
 {
 	const char *const first[] = { "killick", "run", "--control", control, "--owner" };
-	const size_t fixed = sizeof(first) / sizeof(first[0]) + 2; /* the owner's pid, "--" */
+	/* the owner's pid, "--users" and its number, "--" */
+	const size_t fixed = sizeof(first) / sizeof(first[0]) + 4;
 	size_t argc = strings_count(recipe->argv), size = recipe_write(recipe, NULL, 0), n = 0;
 	size_t most = fixed + RECIPE_OPTIONS + argc + 1;
-	char **all = mem_grow(NULL, most * sizeof(*all) + OWNER_SIZE + size, 1);
-	char *owner = (char *)(all + most), *words = owner + OWNER_SIZE;
+	char **all = mem_grow(NULL, most * sizeof(*all) + 2 * NUMBER_SIZE + size, 1);
+	char *owner = (char *)(all + most), *users = owner + NUMBER_SIZE;
+	char *words = users + NUMBER_SIZE;
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		all[n++] = (char *)first[i];
-	snprintf(owner, OWNER_SIZE, "%d", spawn_own_pid());
+	snprintf(owner, NUMBER_SIZE, "%d", spawn_own_pid());
 	all[n++] = owner;
+	if (recipe->users) {
+		snprintf(users, NUMBER_SIZE, "%d", SPAWN_FDS); /* `more` of os/spawn.h */
+		all[n++] = "--users";
+		all[n++] = users;
+	}
 	recipe_write(recipe, words, size);
 	for (char *word = words; word < words + size; word += strlen(word) + 1)
 		all[n++] = word;
@@ -50,60 +58,62 @@ static bool launch_has_variable(char *const *envp, const char *name)
 	return false;
 }
 
-/* Append NAME=value of our own environment to the list, if it has that variable. */
-static void launch_pass(char ***list, const char *name)
+static void launch_add(char ***list, const char *name, const char *value)
 {
-	const char *value = env_get(name);
-	size_t size = value ? strlen(name) + strlen(value) + 2 : 0;
+	size_t size = strlen(name) + strlen(value) + 2;
 	char *text;
 
-	if (!value)
-		return;
 	text = mem_grow(NULL, size, 1);
 	snprintf(text, size, "%s=%s", name, value);
 	strings_add(list, text);
 }
 
-/* The variables that envp lacks: KILLICK_RUNTIME_DIR of our own environment, because killick must
- * know where the records are, and what no process of this system can do without. For strings_free.
- */
-static char **launch_missing(char *const *envp)
+/* The variables in front of envp. KILLICK_RUNTIME_DIR says where the records are: the keeper reads
+ * the first variable of this name and does not pass it on, so that a variable of the server cannot
+ * move the record to a place where `killick ps` and `killick reap` do not look. The value of our
+ * own environment; empty: the default. Then what envp lacks and no process of this system can do
+ * without. For strings_free. */
+static char **launch_first(char *const *envp)
 {
+	const char *records = env_get(LAUNCH_RECORDS), *value;
 	char **list = NULL;
 
-	launch_pass(&list, "KILLICK_RUNTIME_DIR");
-	for (const char *const *name = env_needed; *name; name++)
-		if (!launch_has_variable(envp, *name))
-			launch_pass(&list, *name);
+	if (records || launch_has_variable(envp, LAUNCH_RECORDS))
+		launch_add(&list, LAUNCH_RECORDS, records ? records : "");
+	for (const char *const *name = env_needed; *name; name++) {
+		value = launch_has_variable(envp, *name) ? NULL : env_get(*name);
+		if (value)
+			launch_add(&list, *name, value);
+	}
 	return list;
 }
 
 /* Both lists as one; the strings stay theirs. */
-static char **launch_join(char *const *envp, char *const *more)
+static char **launch_join(char *const *first, char *const *envp)
 {
-	size_t count = strings_count(envp), added = strings_count(more);
-	char **all = mem_grow(NULL, count + added + 1, sizeof(*all));
+	size_t added = strings_count(first), count = strings_count(envp);
+	char **all = mem_grow(NULL, added + count + 1, sizeof(*all));
 
-	assert(more || !added);
-	for (size_t i = 0; i < count; i++)
-		all[i] = envp[i];
+	assert(first || !added);
 	for (size_t i = 0; i < added; i++)
-		all[count + i] = more[i];
-	all[count + added] = NULL;
+		all[i] = first[i];
+	for (size_t i = 0; i < count; i++)
+		all[added + i] = envp[i];
+	all[added + count] = NULL;
 	return all;
 }
 
-/* Start job with the environment envp and what it lacks. */
+/* Start job with the environment envp and the variables in front of it. */
 static int launch_start(struct spawn *job, char *const *envp, struct spawned *out, struct err *e)
 {
-	char **missing = launch_missing(envp), **all = launch_join(envp, missing);
+	char **first = launch_first(envp), **all = launch_join(first, envp);
 	const char *failed;
 	int r;
 
 	job->envp = all;
 	r = spawn_detached(job, out, &failed);
 	free(all);
-	strings_free(missing);
+	strings_free(first);
 	if (r == 0)
 		return 0;
 	if (!failed)
@@ -115,7 +125,7 @@ static int launch_start(struct spawn *job, char *const *envp, struct spawned *ou
 int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], struct spawned *out,
 		  struct err *e)
 {
-	struct spawn job = { .path = recipe->keeper };
+	struct spawn job = { .path = recipe->keeper, .more = recipe->users };
 	AUTO(mem_drop) char **argv = NULL;
 	char control[SPAWN_NAME_SIZE];
 
@@ -126,22 +136,18 @@ int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], struct 
 	return launch_start(&job, recipe->envp, out, e);
 }
 
-int launch_janitor(const char *program, int *out_process)
+int launch_janitor(const char *program, struct spawned *out)
 {
 	/* --no-wait: do not wait for the keepers of other trees, because a thread of the host waits
 	 * for this process */
 	char *const argv[] = { "killick", "reap", "--no-wait", NULL }, *const nothing[] = { NULL };
 	struct spawn job = { .path = program, .argv = argv };
 	AUTO(fd_drop) int null = -1;
-	struct spawned started;
 	int r = spawn_keeper_can_leave_processes() ? pipe_null(&null) : -ENOTSUP;
 
 	if (r < 0)
 		return r;
 	for (int i = 0; i < SPAWN_FDS; i++)
 		job.fds[i] = null;
-	r = launch_start(&job, nothing, &started, NULL);
-	if (r == 0)
-		*out_process = started.process;
-	return r;
+	return launch_start(&job, nothing, out, NULL);
 }

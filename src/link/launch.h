@@ -13,6 +13,6 @@
 int launch_keeper(const struct recipe *recipe, const int fds[SPAWN_FDS], struct spawned *out,
 		  struct err *e);
 
-/* Start `killick reap`, which ends the rest of each tree whose watch and hold were both killed. 0
- * and a descriptor of the process, or -errno; -ENOTSUP where no tree outlives its keeper. */
-int launch_janitor(const char *program, int *out_process);
+/* Start `killick reap`, which ends the rest of each tree whose watch and hold were both killed. 0,
+ * or -errno; -ENOTSUP where no tree outlives its keeper. */
+int launch_janitor(const char *program, struct spawned *out);

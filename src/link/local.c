@@ -41,7 +41,7 @@
 #define DRAIN       (2 << 20)   /* bytes read from a pipe after the end; no pipe holds more */
 #define JANITOR_MS  5000        /* timeout of `killick reap` */
 #define TRUST_US    20          /* how long a check of our descriptors stays valid */
-#define LOOK_MS     10          /* how often the keeper of a disowned link is polled */
+#define LOOK_MS     10          /* how often a process without a descriptor is polled */
 #define DISOWNED_MS 10000       /* longer than a keeper needs to end its tree */
 
 /* The progress of the link, for traces only: the code decides by the state of the descriptors. */
@@ -66,8 +66,9 @@ struct local {
 	struct loop_watch keeper;                /* on `process`, after the keepers are gone */
 	int process; /* descriptor of a keeper that we must reap, or of the janitor; -1: none */
 	struct own process_id;
-	int keeper_pid;
-	struct loop_timer late; /* timeout of the janitor; or polls the keeper of a disowned link */
+	bool is_child; /* the keeper: we must reap it */
+	int keeper_pid, janitor_pid;
+	struct loop_timer late; /* timeout of the janitor; or polls a process without `process` */
 	int64_t until_us;       /* when that polling ends */
 	char *program;          /* path of killick */
 	struct loop_task flush; /* writes the queue at the end of the turn */
@@ -411,7 +412,8 @@ static void local_on_look(struct loop_timer *t)
 {
 	struct local *l = CONTAINER_OF(t, struct local, late);
 
-	if (spawn_is_gone(l->keeper_pid) || loop_now_us() > l->until_us)
+	if (spawn_is_gone(l->janitor_pid ? l->janitor_pid : l->keeper_pid) ||
+	    loop_now_us() > l->until_us)
 		local_finish(l);
 	else
 		loop_timer_set(l->loop, t, LOOK_MS, local_on_look);
@@ -422,7 +424,7 @@ static void on_janitor(struct loop_watch *w, uint32_t events)
 	struct local *l = CONTAINER_OF(w, struct local, keeper);
 
 	(void)events;
-	spawn_reap(w->fd);
+	spawn_reap(w->fd, l->janitor_pid);
 	local_finish(l);
 }
 
@@ -436,9 +438,18 @@ static void on_janitor_late(struct loop_timer *t)
  * on_ended is called. */
 static bool call_janitor(struct local *l)
 {
+	struct spawned janitor;
+
 	own_drop(&l->process_id, &l->process);
-	if (launch_janitor(l->program, &l->process) < 0)
+	if (launch_janitor(l->program, &janitor) < 0)
 		return false;
+	l->janitor_pid = janitor.pid;
+	l->process = janitor.process;
+	if (l->process < 0) {
+		l->until_us = loop_now_us() + JANITOR_MS * 1000;
+		loop_timer_set(l->loop, &l->late, LOOK_MS, local_on_look);
+		return true;
+	}
 	l->process_id = own_of(l->process);
 	if (loop_watch(l->loop, &l->keeper, l->process, POLLER_IN, on_janitor) < 0)
 		return false;
@@ -459,8 +470,18 @@ static void local_on_keeper(struct loop_watch *w, uint32_t events)
 	struct local *l = CONTAINER_OF(w, struct local, keeper);
 
 	(void)events;
-	spawn_reap(w->fd);
+	spawn_reap(w->fd, l->keeper_pid);
 	local_settle(l);
+}
+
+static void local_on_keeper_look(struct loop_timer *t)
+{
+	struct local *l = CONTAINER_OF(t, struct local, late);
+
+	if (spawn_reap(-1, l->keeper_pid))
+		local_settle(l);
+	else
+		loop_timer_set(l->loop, t, LOOK_MS, local_on_keeper_look);
 }
 
 /* The watch is not our child, unless the host is a subreaper or pid 1. Then we must reap it before
@@ -471,8 +492,10 @@ static void hang_up(struct local *l)
 	l->hung_up = true;
 	looks_leave(&l->looks);
 	local_go(l, LOCAL_HUNG_UP, l->end.survivors ? "survivors" : "the keepers are gone");
-	if (l->process < 0 || spawn_reap(l->process) ||
-	    loop_watch(l->loop, &l->keeper, l->process, POLLER_IN, local_on_keeper) < 0)
+	if (l->is_child && l->process < 0)
+		local_on_keeper_look(&l->late);
+	else if (!l->is_child || spawn_reap(l->process, l->keeper_pid) ||
+		 loop_watch(l->loop, &l->keeper, l->process, POLLER_IN, local_on_keeper) < 0)
 		local_settle(l);
 }
 
@@ -708,7 +731,8 @@ int link_open(struct loop *loop, const struct recipe *recipe, const struct link_
 	l->keeper_pid = keeper.pid;
 	/* By now it is decided whether the watch is our child. If it is not, the descriptor is not
 	 * needed. */
-	if (spawn_reap(keeper.process))
+	l->is_child = !spawn_reap(keeper.process, keeper.pid);
+	if (!l->is_child)
 		fd_drop(&keeper.process);
 	l->process = keeper.process;
 	if (l->process >= 0)

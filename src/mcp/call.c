@@ -498,16 +498,21 @@ static bool is_kept(const struct client *c, enum killick_op op)
 	return c->state != CLIENT_READY || c->era == ERA_MODERN || op == KILLICK_SUBSCRIBE;
 }
 
-/* Copy the name and the arguments. */
+/* Copy the name, the arguments and the members of _meta. */
 static void call_keep(struct client_call *call)
 {
 	size_t name_len = call->name ? strlen(call->name) + 1 : 0;
+	char *at = mem_grow(NULL, name_len + call->args.len + call->meta.len, 1);
 
-	call->kept = mem_grow(NULL, name_len + call->args.len, 1);
+	call->kept = at;
 	if (call->name)
-		call->name = memcpy(call->kept, call->name, name_len);
+		call->name = memcpy(at, call->name, name_len);
+	at += name_len;
 	if (call->args.at)
-		call->args.at = memcpy(call->kept + name_len, call->args.at, call->args.len);
+		call->args.at = memcpy(at, call->args.at, call->args.len);
+	at += call->args.len;
+	if (call->meta.at)
+		call->meta.at = memcpy(at, call->meta.at, call->meta.len);
 }
 
 static void call_open(struct client *c, struct client_call *call, int level)
@@ -522,7 +527,7 @@ static void call_open(struct client *c, struct client_call *call, int level)
 		if (c->state != CLIENT_READY || call->forward->is_tasked || /* see learn_task */
 		    (c->era == ERA_MODERN && call->forward->era == ERA_LEGACY))
 			client_forward_keep(call->forward);
-	} else if (is_kept(c, call->op)) {
+	} else if (is_kept(c, call->op) || call->meta.at) { /* a list may have several pages */
 		call_keep(call);
 	}
 	rpc_open(&c->rpc, &call->rq, &call_handler, call->timeout_ms);
@@ -553,7 +558,7 @@ void client_call(struct client *c, struct client_call *call)
 	}
 	if (!call->kept) { /* both belong to the caller of client_call */
 		call->name = NULL;
-		call->args = JSON_NONE;
+		call->args = call->meta = JSON_NONE;
 	}
 }
 

@@ -67,18 +67,30 @@ static void party_abandon(struct party *o, const char *reason, const char *text)
 			     KILLICK_ERR_CANCELLED, reason, text);
 }
 
-void client_cancel_all(struct client *c, void *key)
+/* The first call of the owner that does not wait; NULL: none. */
+static struct client_call *party_first_to_lose(struct party *o)
+{
+	RING_EACH(r, &o->calls) {
+		struct client_call *call = CONTAINER_OF(r, struct client_call, of_owner);
+
+		if (!call->waits)
+			return call;
+	}
+	return NULL;
+}
+
+void client_lose(struct client *c, void *key)
 {
 	struct party *o = party_find(c, key);
-	struct ring *first;
+	struct client_call *call;
 
 	/* A handler may make new calls, which stay, and may call client_forget. */
 	for (unsigned left = o ? o->open : 0; left > 0; left--) {
 		o = party_find(c, key);
-		first = o ? ring_first(&o->calls) : NULL;
-		if (!first)
+		call = o ? party_first_to_lose(o) : NULL;
+		if (!call)
 			return;
-		client_cancel(CONTAINER_OF(first, struct client_call, of_owner));
+		client_cancel(call);
 	}
 }
 

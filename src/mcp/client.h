@@ -14,7 +14,7 @@
  *  - progress: the owner of the call, while the call is on the wire.
  *  - log messages and requests: the only owner that has requests in the server; a request that was
  *    given up counts for one more minute. Requests that may belong to an owner that has left are
- *    declined. Once an owner has chosen a log level, each owner gets log messages from its level
+ *    dismissed. Once an owner has chosen a log level, each owner gets log messages from its level
  *    on, an owner without a level from "info" on, also when the server works for no owner. The
  *    client knows an owner from its first request.
  *  - changes of a subscribed resource, or of a part of it: the owners that subscribed.
@@ -119,11 +119,14 @@ struct client_call {
 	const char
 		*name; /* tool, uri, prompt, level, method; borrowed for the time of client_call */
 	struct json args; /* an object, or JSON_NONE; borrowed for the same time */
+	/* further members of _meta: an object, or JSON_NONE; borrowed for the same time */
+	struct json meta;
 	/* Pass this request on; op is KILLICK_RAW. Lives as long as the call. NULL: none. */
 	struct client_forward *forward;
 	void *owner;
 	int64_t timeout_ms; /* -1: none */
 	bool progress_extends;
+	bool waits; /* client_lose leaves the call open */
 	void (*on_progress)(struct client_call *call,
 			    const struct killick_progress *p); /* or NULL */
 	/* Exactly once. The caller may then free or reuse the memory of the call. */
@@ -162,8 +165,8 @@ struct client_events { /* owner NULL: the owner is not known, or all owners */
 	/* Any other notification, when the client is ready. NULL: not wanted. */
 	void (*on_other)(void *ctx, void *owner, const char *method, struct json params);
 	/* The server asks sampling/createMessage, roots/list or elicitation/create. True: the
-	 * answer will come through client_answer or client_decline with this id. False: the client
-	 * declines at once. */
+	 * answer will come through client_answer, client_decline or client_dismiss with this id.
+	 * False: the client dismisses the request at once. */
 	bool (*on_ask)(void *ctx, void *owner, uint64_t ask, const char *method,
 		       struct json params);
 	/* An ask for which on_ask returned true is over without an answer: the server has withdrawn
@@ -216,13 +219,19 @@ bool client_has_asks(const struct client *c);
 void client_call(struct client *c, struct client_call *call);
 /* Tell the server; on_done with KILLICK_ERR_CANCELLED comes at once, a late answer is dropped. */
 void client_cancel(struct client_call *call);
-/* Cancel all calls of the owner. */
-void client_cancel_all(struct client *c, void *owner);
-/* An owner leaves: its calls are cancelled, its subscriptions ended, its asks declined. */
+/* The connection to the server is lost, and may come back: cancel the calls of the owner that do
+ * not wait for that. */
+void client_lose(struct client *c, void *owner);
+/* An owner leaves: its calls are cancelled, its subscriptions ended, its asks dismissed. */
 void client_forget(struct client *c, void *owner, const char *why);
 void client_answer(struct client *c, uint64_t ask, const char *json, size_t len);
+/* A person or the host has decided against it: an elicitation gets "decline", other requests an
+ * error. */
 void client_decline(struct client *c, uint64_t ask, const char *reason);
-/* Answer with an error object, as written; a modern server gets a decline. */
+/* Nobody has decided: an elicitation gets "cancel", other requests an error. */
+void client_dismiss(struct client *c, uint64_t ask, const char *reason);
+/* Answer with an error object, as written; a modern server takes no errors: the ask is dismissed.
+ */
 void client_refuse(struct client *c, uint64_t ask, struct json error);
 /* Send a notification. 0; -EAGAIN before on_ready and after client_fail; else why the notification
  * could not be written: -EMSGSIZE, -ENOBUFS (the server does not read), -EPIPE, -ESTALE. */

@@ -310,7 +310,8 @@ void handles_done(struct client *c);
 extern const struct rpc_role incoming_role;
 unsigned ask_kind(struct json method); /* ANSWER_ bit; 0: not a method of an ask */
 const char *ask_method(unsigned kind);
-/* Ask the host on behalf of a call. The call may be over when this returns. */
+/* Ask the host on behalf of a call; params: an object, or JSON_NONE. The call may be over when this
+ * returns. */
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params);
 void ask_drop_of(struct client *c, const struct client_call *call); /* silently */
 void ask_forget(struct client *c, const struct party *owner, const char *why);

@@ -25,8 +25,7 @@ void face_go(struct face *f, enum face_state to)
 
 /* --- writing --- */
 
-/* Close now: unsent messages are lost. */
-static void face_drop(struct face *f, const char *why)
+void face_cut(struct face *f, const char *why)
 {
 	if (f->state >= FACE_CLOSING)
 		return;
@@ -38,13 +37,7 @@ static void face_drop(struct face *f, const char *why)
 
 struct buf *face_begin(struct face *f)
 {
-	if (f->state >= FACE_CLOSING)
-		return NULL;
-	if (channel_unsent(f->channel) > FACE_UNSENT_MAX) {
-		face_drop(f, "the client does not read its messages");
-		return NULL;
-	}
-	return channel_begin(f->channel);
+	return f->state < FACE_CLOSING ? channel_begin(f->channel) : NULL;
 }
 
 void face_commit(struct face *f)
@@ -187,18 +180,26 @@ static void face_on_too_long(void *ctx)
 	face_send_error(f, JSON_NONE, RPC_INVALID_REQUEST, text);
 }
 
+/* A client that reads the answers to its requests gets all of them, however long that takes, as
+ * long as answers come. */
 static void face_on_lingered(struct loop_timer *t)
 {
 	struct face *f = CONTAINER_OF(t, struct face, linger_timer);
+	int64_t idle_ms = (loop_now_us() - f->ended_us) / 1000;
 
-	channel_close(f->channel, false);
+	if (channel_unsent(f->channel) && channel_stalled_ms(f->channel) < idle_ms)
+		idle_ms = channel_stalled_ms(f->channel);
+	if (idle_ms < FACE_LINGER_MS)
+		loop_timer_set(f->loop, t, FACE_LINGER_MS - idle_ms, face_on_lingered);
+	else
+		channel_close_patiently(f->channel);
 }
 
 void face_check_end(struct face *f)
 {
 	if (f->eof && f->state < FACE_CLOSING && ring_is_empty(&f->requests) &&
 	    ring_is_empty(&f->waiting))
-		channel_close(f->channel, false);
+		channel_close_patiently(f->channel);
 }
 
 /* A client that writes its requests and closes its output at once still gets the answers. */
@@ -207,8 +208,20 @@ static void face_on_eof(void *ctx)
 	struct face *f = ctx;
 
 	f->eof = true;
+	f->ended_us = loop_now_us();
 	loop_timer_set(f->loop, &f->linger_timer, FACE_LINGER_MS, face_on_lingered);
 	face_check_end(f);
+}
+
+static void face_on_full(void *ctx, bool full)
+{
+	struct face *f = ctx;
+
+	channel_pause(f->channel, full);
+	if (!full)
+		loop_timer_set(f->loop, &f->run_timer, 0, face_run_waiting);
+	if (f->ev->on_full)
+		f->ev->on_full(f->ctx, full);
 }
 
 static void face_on_closed(void *ctx, const struct err *why)
@@ -234,12 +247,14 @@ static void face_on_closed(void *ctx, const struct err *why)
 
 static const struct channel_events face_channel_events = {
 	.on_message = face_on_message,
+	.on_full = face_on_full,
 	.on_too_long = face_on_too_long,
 	.on_closed = face_on_closed,
 };
 /* For two pipes. After the end of input on a socket it is not known whether the client reads. */
 static const struct channel_events face_pipe_events = {
 	.on_message = face_on_message,
+	.on_full = face_on_full,
 	.on_too_long = face_on_too_long,
 	.on_eof = face_on_eof,
 	.on_closed = face_on_closed,
@@ -269,7 +284,7 @@ int face_new(struct loop *loop, int in, int out, size_t message_limit, const str
 	random_fill(&f->seed, sizeof(f->seed));
 	random_fill(&f->nonce, sizeof(f->nonce));
 	rpc_init(&f->rpc, &spec);
-	/* the limit of unsent bytes is checked by face_begin, so that one long message fits */
+	/* the queue has no limit: the face makes its senders wait */
 	r = channel_over_fds(loop, in, out, BUF_ANY_SIZE,
 			     in == out ? &face_channel_events : &face_pipe_events, f, &f->channel,
 			     e);
@@ -291,6 +306,11 @@ enum client_era face_era(const struct face *f)
 const char *face_version(const struct face *f)
 {
 	return f->version;
+}
+
+int64_t face_stalled_ms(const struct face *f)
+{
+	return channel_stalled_ms(f->channel);
 }
 
 void face_close(struct face *f)

@@ -24,6 +24,8 @@
  *    becomes -32602, with the uri in its data. The error -32042 becomes a result that asks for
  *    input, or the error of a missing capability. A notification on a listen stream gets the _meta
  *    of the stream.
+ *  - an answer with a member that occurs twice, also in other upper and lower case (message.h):
+ *    only the known members are written.
  *  - an answer of a server that is neither an object nor a valid error becomes an error; null
  *    becomes an empty result.
  * The client also changes requests (it adds and removes keys of _meta) and the result of
@@ -38,9 +40,15 @@
  * called for the retry, which continues the parked request under its new id. The owner may answer a
  * parked request: the client gets the answer with its retry.
  *
- * End of input: with two pipes, open requests have FACE_LINGER_MS to be answered, then the face
- * closes; with a socket the face closes at once.
- * A client that does not read is closed when FACE_UNSENT_MAX bytes wait.
+ * End of input: with two pipes, the face closes when all requests are answered and read, or after
+ * FACE_LINGER_MS in which no answer came and the client read nothing; with a socket the face closes
+ * at once.
+ *
+ * A client that reads slowly: while CHANNEL_FULL bytes or more wait for the client, the face reads no
+ * messages of the client, starts no request (requests that were read wait), and calls on_full, so
+ * that the owner reads no answers of servers. While more than FACE_UNSENT_MAX bytes wait,
+ * notifications are dropped, and results become errors. The face never closes a client because of its
+ * unread bytes; the owner may (face_cut).
  * Threads: with the loop's lock.  Blocking: never.
  */
 #pragma once
@@ -59,12 +67,12 @@
 
 struct face;
 
-#define FACE_UNSENT_MAX  (64u << 20)
+#define FACE_UNSENT_MAX  (64u << 20) /* bytes */
 #define FACE_OPEN_MAX    4096 /* requests of one client that are open at once */
 #define FACE_LISTEN_MS   5000
 #define FACE_WATCHES_MAX 1024 /* resources of one client; they fit into the queue of a server */
 #define FACE_PARKED_MS   (10 * 60 * 1000) /* a request that waits for input of a modern client */
-#define FACE_LINGER_MS   2000 /* after the end of input, open requests are answered for this time */
+#define FACE_LINGER_MS   2000 /* after the end of input: without an answer, and without a byte read */
 #define FACE_SMALL       96
 
 enum face_method { /* methods that the owner answers */
@@ -148,6 +156,8 @@ struct face_events {
 	 * Returns whether face_watched will follow: the stream is acknowledged then, or after
 	 * FACE_LISTEN_MS. */
 	bool (*on_watch)(void *ctx, const char *uri, bool on);
+	/* The client has CHANNEL_FULL or more unread bytes, or half of them again. May be NULL. */
+	void (*on_full)(void *ctx, bool full);
 	/* The client has gone, or was closed; why is a sentence. All requests are cancelled before
 	 * (on_cancelled). */
 	void (*on_closed)(void *ctx, const char *why);
@@ -184,15 +194,17 @@ void face_progress(struct face_request *rq, struct json params);
  * the streams that watch the uri). */
 void face_note(struct face *f, struct face_request *rq, enum killick_event_kind kind,
 	       struct json params);
+/* The method of these notifications in MCP. */
+const char *face_note_method(enum killick_event_kind kind);
 /* Any other notification, as written. */
 void face_notify(struct face *f, const char *method, struct json params);
 
-/* Ask the client: sampling/createMessage, elicitation/create, roots/list. rq is the request that
- * the ask belongs to: a modern client needs one, a legacy client does not. on_answer is called
- * exactly once unless face_ask_drop is called first: result JSON, or JSON_NONE and an error object,
- * or both JSON_NONE: the client did not answer (gone, cancelled, timed out). Returns a number for
- * face_ask_drop, 0: the client cannot be asked (the feature was not declared; a modern client and
- * no rq), and on_answer is not called. */
+/* Ask the client: sampling/createMessage, elicitation/create, roots/list. params are an object, or
+ * JSON_NONE. rq is the request that the ask belongs to: a modern client needs one, a legacy client
+ * does not. on_answer is called exactly once unless face_ask_drop is called first: result JSON, or
+ * JSON_NONE and an error object, or both JSON_NONE: the client did not answer (gone, cancelled,
+ * timed out). Returns a number for face_ask_drop, 0: the client cannot be asked (the feature was
+ * not declared; a modern client and no rq), and on_answer is not called. */
 typedef void (*face_answered_fn)(void *ctx, uint64_t ask, struct json result, struct json error);
 uint64_t face_ask(struct face *f, struct face_request *rq, const char *method, struct json params,
 		  face_answered_fn on_answer, void *ctx);
@@ -200,6 +212,10 @@ void face_ask_drop(struct face *f, uint64_t ask); /* the server has withdrawn it
 /* The server has answered the request to watch this resource, or the request has failed. */
 void face_watched(struct face *f, const char *uri);
 
+/* For how long the client has read no byte although bytes wait; 0: none wait. */
+int64_t face_stalled_ms(const struct face *f);
 /* Close: unsent messages have 1 s. on_closed follows. */
 void face_close(struct face *f);
+/* Close now; unsent messages are lost. why: for on_closed. */
+void face_cut(struct face *f, const char *why);
 void face_free(struct face *f); /* after on_closed */

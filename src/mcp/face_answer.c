@@ -197,11 +197,24 @@ static void face_edit_result(const struct face_request *rq, struct json result,
 		face_edit_meta(f, found.meta, e);
 }
 
+/* The client does not read, and has too many unread bytes: one more result becomes an error. */
+static bool face_answer_unread(struct face_request *rq)
+{
+	if (channel_unsent(rq->face->channel) <= FACE_UNSENT_MAX)
+		return false;
+	face_answer_fail(rq, RPC_INTERNAL,
+			 "more than %u MiB of answers wait; read them, then ask again",
+			 FACE_UNSENT_MAX >> 20);
+	return true;
+}
+
 void face_answer_result(struct face_request *rq, struct json result)
 {
 	struct text_edits edits = TEXT_EDITS_INIT;
 
 	assert(json_type(result) == JSON_OBJECT);
+	if (face_answer_unread(rq))
+		return;
 	if (rq->era == ERA_MODERN)
 		face_edit_result(rq, result, &edits);
 	face_answer_edited(rq, LITERAL(",\"result\":"), result, &edits);
@@ -370,15 +383,18 @@ void face_answer_fail(struct face_request *rq, int code, const char *fmt, ...)
 /* The bytes of the line cannot be copied: write an answer with the same meaning. */
 static bool face_answer_other(struct face_request *rq, const struct message *line)
 {
-	if (line->kind == MESSAGE_ERROR && (!line->id.at || !face_is_error(line->error))) {
+	if (line->kind == MESSAGE_ERROR &&
+	    (!line->id.at || line->repeated || !face_is_error(line->error))) {
 		face_answer_error(rq, line->error);
 		return true;
 	}
 	if (line->kind == MESSAGE_ERROR)
 		return face_answer_url(rq, line->error);
-	if (json_type(line->result) == JSON_OBJECT)
+	if (json_type(line->result) == JSON_OBJECT && !line->repeated)
 		return false;
-	if (json_type(line->result) == JSON_NULL) /* some servers mean an empty result */
+	if (json_type(line->result) == JSON_OBJECT) /* the client could read another id */
+		face_answer_result(rq, line->result);
+	else if (json_type(line->result) == JSON_NULL) /* some servers mean an empty result */
 		face_answer_result(rq, LITERAL("{}"));
 	else
 		face_answer_text(rq, RPC_INTERNAL,
@@ -394,7 +410,7 @@ void face_answer_line(struct face_request *rq, const struct message *line, enum 
 	size_t start;
 
 	assert(line->kind == MESSAGE_RESULT || line->kind == MESSAGE_ERROR);
-	if (face_answer_other(rq, line))
+	if (face_answer_other(rq, line) || face_answer_unread(rq))
 		return;
 	b = face_answer_buffer(rq);
 	if (!b)

@@ -83,8 +83,11 @@ static void face_on_ask_time(struct loop_timer *t)
 {
 	struct face *f = CONTAINER_OF(t, struct face, ask_timer);
 
-	for (struct ring *n; (n = ring_first(&f->over)) != NULL;)
-		face_ask_end(CONTAINER_OF(n, struct face_ask, in_face), JSON_NONE, JSON_NONE);
+	for (struct ring *n; (n = ring_first(&f->over)) != NULL;) {
+		const struct json none = JSON_NONE;
+
+		face_ask_end(CONTAINER_OF(n, struct face_ask, in_face), none, none);
+	}
 	for (struct ring *n = f->asks.next; n != &f->asks;) {
 		struct face_ask *a = CONTAINER_OF(n, struct face_ask, in_face);
 
@@ -121,10 +124,16 @@ void face_end_asks(struct face_request *rq, bool at_once)
 
 void face_ask_close(struct face *f)
 {
-	for (struct ring *n; (n = ring_first(&f->asks)) != NULL;)
-		face_ask_end(CONTAINER_OF(n, struct face_ask, in_face), JSON_NONE, JSON_NONE);
-	for (struct ring *n; (n = ring_first(&f->over)) != NULL;)
-		face_ask_end(CONTAINER_OF(n, struct face_ask, in_face), JSON_NONE, JSON_NONE);
+	for (struct ring *n; (n = ring_first(&f->asks)) != NULL;) {
+		const struct json none = JSON_NONE;
+
+		face_ask_end(CONTAINER_OF(n, struct face_ask, in_face), none, none);
+	}
+	for (struct ring *n; (n = ring_first(&f->over)) != NULL;) {
+		const struct json none = JSON_NONE;
+
+		face_ask_end(CONTAINER_OF(n, struct face_ask, in_face), none, none);
+	}
 }
 
 /* --- the beginning --- */

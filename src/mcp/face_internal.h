@@ -141,7 +141,8 @@ struct face {
 	struct hash watches; /* by the digest of the uri */
 	size_t watch_count;  /* of all streams */
 
-	bool eof; /* no further message will come */
+	bool eof;         /* no further message will come */
+	int64_t ended_us; /* after that: when it came, or the last request ended */
 	struct loop_timer linger_timer;
 	char why[240]; /* why the face closed the connection; "": the face did not close it */
 };

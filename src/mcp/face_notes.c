@@ -7,11 +7,23 @@
 
 void face_notify(struct face *f, const char *method, struct json params)
 {
-	if (f->state == FACE_READY)
+	if (f->state == FACE_READY && channel_unsent(f->channel) <= FACE_UNSENT_MAX)
 		rpc_notify(&f->rpc, method, params);
 }
 
 /* --- progress --- */
+
+/* Has the object this member twice, or twice but for upper and lower case? The client could read
+ * another value than this program. */
+static bool face_is_twice(struct json object, const char *name)
+{
+	struct json_iter it = json_iter(object);
+	unsigned count = 0;
+
+	while (json_each(&it))
+		count += json_key_is(it.key, name) || json_folds(it.key, name);
+	return count > 1;
+}
 
 void face_progress(struct face_request *rq, struct json params)
 {
@@ -19,7 +31,7 @@ void face_progress(struct face_request *rq, struct json params)
 	struct buf *b;
 	double progress;
 
-	if (!rq->progress_token.at || !token.at ||
+	if (!rq->progress_token.at || !token.at || face_is_twice(params, "progressToken") ||
 	    !json_double(json_get(params, "progress"), &progress) ||
 	    (rq->reported && progress <= rq->progress))
 		return;
@@ -63,36 +75,27 @@ static bool face_hears_log(const struct face *f, const struct face_request *rq, 
 
 /* --- changes --- */
 
-static const char *face_note_method(enum killick_event_kind kind, unsigned *out_can)
+static const struct {
+	const char *method;
+	unsigned can;
+} face_notes[] = {
+	[KILLICK_EVENT_LOG] = { "notifications/message", 0 },
+	[KILLICK_EVENT_TOOLS] = { "notifications/tools/list_changed", CAN_TOOLS_CHANGE },
+	[KILLICK_EVENT_RESOURCES] = { "notifications/resources/list_changed",
+				      CAN_RESOURCES_CHANGE },
+	[KILLICK_EVENT_PROMPTS] = { "notifications/prompts/list_changed", CAN_PROMPTS_CHANGE },
+	[KILLICK_EVENT_UPDATED] = { "notifications/resources/updated", CAN_SUBSCRIBE },
+};
+
+const char *face_note_method(enum killick_event_kind kind)
 {
-	switch (kind) {
-	case KILLICK_EVENT_LOG:
-		return "notifications/message";
-	case KILLICK_EVENT_TOOLS:
-		*out_can = CAN_TOOLS_CHANGE;
-		return "notifications/tools/list_changed";
-	case KILLICK_EVENT_RESOURCES:
-		*out_can = CAN_RESOURCES_CHANGE;
-		return "notifications/resources/list_changed";
-	case KILLICK_EVENT_PROMPTS:
-		*out_can = CAN_PROMPTS_CHANGE;
-		return "notifications/prompts/list_changed";
-	case KILLICK_EVENT_UPDATED:
-		*out_can = CAN_SUBSCRIBE;
-		return "notifications/resources/updated";
-	case KILLICK_EVENT_STATE:
-	case KILLICK_EVENT_STDERR:
-	case KILLICK_EVENT_WARNING:
-	default:
-		return NULL;
-	}
+	return kind < sizeof(face_notes) / sizeof(face_notes[0]) ? face_notes[kind].method : NULL;
 }
 
 void face_note(struct face *f, struct face_request *rq, enum killick_event_kind kind,
 	       struct json params)
 {
-	unsigned can = 0;
-	const char *method = face_note_method(kind, &can);
+	const char *method = face_note_method(kind);
 
 	if (!method || f->state != FACE_READY)
 		return;
@@ -103,5 +106,5 @@ void face_note(struct face *f, struct face_request *rq, enum killick_event_kind 
 	}
 	if (f->initialized)
 		face_notify(f, method, params);
-	face_listen_note(f, method, can, params);
+	face_listen_note(f, method, face_notes[kind].can, params);
 }

@@ -2,7 +2,8 @@
  *
  * A request is in one of four rings of its face:
  *
- *	waiting   face_welcome was not called yet, or earlier requests wait
+ *	waiting   face_welcome was not called yet, the client has too many unread bytes, or earlier
+ *	          requests wait
  *	requests  the owner has it
  *	parked    the client was asked for input, and must send the request again (face_park.c)
  *	streams   subscriptions/listen
@@ -177,8 +178,10 @@ void face_release(struct face_request *rq)
 	assert(f->count > 0);
 	f->count--;
 	spare_give(&f->spare, rq);
-	if (f->eof)
-		face_check_end(f);
+	if (!f->eof)
+		return;
+	f->ended_us = loop_now_us();
+	face_check_end(f);
 }
 
 void face_abandon(struct face_request *rq)
@@ -257,7 +260,7 @@ static void face_start(struct face_request *rq, const struct face_params *p)
 	f->ev->on_request(f->ctx, rq);
 }
 
-/* The request waits for face_welcome, or for requests that wait. */
+/* The request waits for face_welcome, for the client to read, or for requests that wait. */
 static void face_wait(struct face_request *rq)
 {
 	struct face *f = rq->face;
@@ -267,7 +270,7 @@ static void face_wait(struct face_request *rq)
 	if (rq->m.whole.len <= FACE_UNSENT_MAX - f->waiting_bytes)
 		line = mem_try_text(rq->m.whole.at, rq->m.whole.len);
 	if (!line) {
-		face_answer_fail(rq, RPC_INTERNAL, "too many bytes wait for the servers to start");
+		face_answer_fail(rq, RPC_INTERNAL, "too many bytes of requests wait");
 		return;
 	}
 	face_move(rq, line);
@@ -280,7 +283,8 @@ void face_run_waiting(struct loop_timer *t)
 	struct face *f = CONTAINER_OF(t, struct face, run_timer);
 	struct face_params p;
 
-	for (struct ring *n; f->state == FACE_READY && (n = ring_first(&f->waiting)) != NULL;) {
+	for (struct ring *n; f->state == FACE_READY && !channel_is_full(f->channel) &&
+			     (n = ring_first(&f->waiting)) != NULL;) {
 		struct face_request *rq = CONTAINER_OF(n, struct face_request, in_face);
 
 		face_stop_waiting(rq);
@@ -397,6 +401,10 @@ void face_on_request(struct face *f, const struct message *m)
 	}
 	bad = p.version.at ? face_check_modern(f, row, &p, &code)
 			   : face_check_legacy(f, row, &code);
+	if (m->repeated) { /* a server could read another request, and answer under another id */
+		code = RPC_INVALID_REQUEST;
+		bad = "a member of the message occurs twice, or twice but for upper and lower case";
+	}
 	if (!bad && row == &face_other_row && face_is_notification(m->method)) {
 		code = RPC_UNKNOWN_METHOD;
 		bad = "the method is that of a notification, which has no id";
@@ -419,7 +427,8 @@ void face_on_request(struct face *f, const struct message *m)
 	if (row == &face_initialize_row)
 		face_read_initialize(f, m->params);
 	if (row->fn == face_answer_ping ||
-	    (f->state == FACE_READY && ring_first(&f->waiting) == &rq->in_face)) {
+	    (f->state == FACE_READY && ring_first(&f->waiting) == &rq->in_face &&
+	     !channel_is_full(f->channel))) {
 		face_start(rq, &p);
 		return;
 	}

@@ -3,7 +3,7 @@
  * A progress report names its request, and some messages name a task or an elicitation. A log
  * message and a legacy server's request usually name no request: they belong to an owner if only
  * this owner has requests in the server. Requests that were given up count for a while, because the
- * server may still work on them. A request that may belong to an owner that has left is declined
+ * server may still work on them. A request that may belong to an owner that has left is dismissed
  * here; so is a request that comes while no owner has a request in the server, once an owner has
  * left. A message that may belong to several owners has the owner NULL.
  */
@@ -19,6 +19,7 @@
 #define ASKS_MAX      256              /* requests of the server that are open at once */
 #define LATE_COUNT_US (60 * 1000000LL) /* how long a request that was given up still counts */
 #define DECLINE       "{\"action\":\"decline\"}"
+#define CANCEL        "{\"action\":\"cancel\"}"
 #define WHEN_READY    0x100u /* flag of a notification: ignored before the handshake is over */
 #define NOTE_MASK     0xffu  /* its enum killick_event_kind */
 
@@ -311,7 +312,8 @@ static const struct rpc_method notifications[] = {
 
 /* --- requests of the server (asks) --- */
 
-/* A server that pings and does not read must not fill the queue: half of it is kept for requests. */
+/* A server that pings and does not read must not fill the queue: half of it is kept for requests.
+ */
 static void on_ping(void *ctx, const struct reply *r, struct json params)
 {
 	const struct client *c = ctx;
@@ -371,9 +373,9 @@ static struct ask *ask_add(struct client *c, unsigned kind, struct party *owner)
 	return a;
 }
 
-/* Decline in the form that MCP has for the kind of the ask: a result for elicitation, otherwise an
- * error. */
-static void incoming_ask_decline(struct ask *a, const char *reason)
+/* Refuse in the form that MCP has for the kind of the ask: a result for elicitation, otherwise an
+ * error. action: of the result. */
+static void incoming_ask_refuse(struct ask *a, const char *action, const char *reason)
 {
 	struct client_call *call = a->call;
 	const char *method = ask_method(a->kind);
@@ -381,17 +383,23 @@ static void incoming_ask_decline(struct ask *a, const char *reason)
 	bool elicitation = a->kind == KILLICK_ELICITATION;
 
 	if (!call && elicitation)
-		reply_json(&a->answer->reply, DECLINE, sizeof(DECLINE) - 1);
+		reply_json(&a->answer->reply, action, strlen(action));
 	else if (!call)
 		reply_error(&a->answer->reply,
 			    a->kind == KILLICK_SAMPLING ? RPC_REJECTED : RPC_INTERNAL, "%s",
 			    reason);
 	ask_remove(a);
 	if (call && elicitation)
-		rounds_answer(call, slot, DECLINE, sizeof(DECLINE) - 1);
+		rounds_answer(call, slot, action, strlen(action));
 	else if (call)
 		call_later(call, KILLICK_ERR_CANCELLED, NULL,
 			   "the server's %s was declined: %.200s", method, reason);
+}
+
+/* No person has decided, so the answer to an elicitation is not "decline". */
+static void incoming_ask_dismiss(struct ask *a, const char *reason)
+{
+	incoming_ask_refuse(a, CANCEL, reason);
 }
 
 /* Pass the ask to the host. The handler may end the ask, so `a` must not be used afterwards. */
@@ -406,7 +414,7 @@ static void incoming_ask_put(struct client *c, struct ask *a, struct json params
 	if (a && told)
 		a->told = true;
 	else if (a)
-		incoming_ask_decline(a, "no handler can answer this request");
+		incoming_ask_dismiss(a, "no handler can answer this request");
 }
 
 void ask_of_call(struct client_call *call, size_t slot, unsigned kind, struct json params)
@@ -437,6 +445,12 @@ static void on_ask(void *ctx, const struct reply *r, struct json params)
 	enum who who = who_sent(c, params, true, &one);
 	struct ask *a;
 
+	/* JSON-RPC has arrays, too, but every reader of a question walks its members */
+	if (params.at && json_type(params) != JSON_OBJECT) {
+		odd_warn(c, ODD_ASK, "the server sent a request whose params are no object");
+		reply_error(r, RPC_BAD_PARAMS, "params are no object");
+		return;
+	}
 	if (c->ask_count >= ASKS_MAX) {
 		odd_warn(c, ODD_ASK, "the server has more than %d requests open", ASKS_MAX);
 		reply_error(r, RPC_INTERNAL, "too many requests are open");
@@ -452,7 +466,7 @@ static void on_ask(void *ctx, const struct reply *r, struct json params)
 	if (a->kind == KILLICK_ELICITATION)
 		handles_add(c, HANDLE_ELICITATION, json_get(params, "elicitationId"), one);
 	if (who == WHO_GONE)
-		incoming_ask_decline(a, "the session that this belongs to may have left");
+		incoming_ask_dismiss(a, "the session that this belongs to may have left");
 	else
 		incoming_ask_put(c, a, params);
 }
@@ -523,9 +537,9 @@ void client_answer(struct client *c, uint64_t number, const char *json, size_t l
 	if (!a)
 		return; /* the ask has ended meanwhile */
 	if (json_check(json, len, 0, &v, NULL) < 0 || json_type(v) != JSON_OBJECT) {
-		odd_warn(c, ODD_ANSWER, "the answer to %s is no JSON object: it was declined",
+		odd_warn(c, ODD_ANSWER, "the answer to %s is no JSON object: it was not used",
 			 ask_method(a->kind));
-		incoming_ask_decline(a, "the answer could not be used");
+		incoming_ask_dismiss(a, "the answer could not be used");
 		return;
 	}
 	call = a->call;
@@ -542,19 +556,27 @@ void client_decline(struct client *c, uint64_t number, const char *reason)
 	struct ask *a = ask_find(c, number);
 
 	if (a)
-		incoming_ask_decline(a, reason ? reason : "declined");
+		incoming_ask_refuse(a, DECLINE, reason ? reason : "declined");
+}
+
+void client_dismiss(struct client *c, uint64_t number, const char *reason)
+{
+	struct ask *a = ask_find(c, number);
+
+	if (a)
+		incoming_ask_dismiss(a, reason);
 }
 
 void client_refuse(struct client *c, uint64_t number, struct json error)
 {
 	struct ask *a = ask_find(c, number);
-	char reason[200] = "declined";
+	char reason[200] = "the client has answered with an error";
 
 	if (!a)
 		return;
 	if (a->call) { /* of a modern server, which takes no errors */
 		json_string_into(json_get(error, "message"), reason, sizeof(reason));
-		incoming_ask_decline(a, reason);
+		incoming_ask_dismiss(a, reason);
 		return;
 	}
 	reply_json_error(&a->answer->reply, error.at, error.len);
@@ -580,7 +602,7 @@ void ask_forget(struct client *c, const struct party *owner, const char *why)
 			continue;
 		if (a->told && c->ev->on_ask_over)
 			c->ev->on_ask_over(c->ctx, owner->key, a->number);
-		incoming_ask_decline(a, why);
+		incoming_ask_dismiss(a, why);
 	}
 }
 

@@ -156,10 +156,13 @@ static const char *read_items(struct rounds *r, unsigned answers, struct json as
 		return "more questions than can be asked at once";
 	r->items = mem_grow(NULL, count ? count : 1, sizeof(*r->items));
 	while (json_each(&it)) {
+		enum json_type params = json_type(json_get(it.value, "params"));
 		unsigned kind = ask_kind(json_get(it.value, "method"));
 
 		if (!(kind & answers))
 			return "something that was not offered";
+		if (params != JSON_OBJECT && params != JSON_ABSENT && params != JSON_NULL)
+			return "input by a question whose params are no object";
 		assert(r->item_count < count);
 		r->items[r->item_count] =
 			(struct round_item){ .key = mem_try_text(it.key.at, it.key.len) };
@@ -208,9 +211,12 @@ void rounds_begin(struct client_call *call, struct json result)
 	call_go(call, CALL_ASKING);
 	call->rounds->missing++; /* keeps the request back until all questions are asked */
 	c->asking = call;
-	for (size_t slot = 0; c->asking == call && json_each(&it); slot++)
+	for (size_t slot = 0; c->asking == call && json_each(&it); slot++) {
+		struct json params = json_get(it.value, "params");
+
 		ask_of_call(call, slot, ask_kind(json_get(it.value, "method")),
-			    json_get(it.value, "params"));
+			    json_type(params) == JSON_OBJECT ? params : JSON_NONE);
+	}
 	if (c->asking != call)
 		return; /* the call ended meanwhile */
 	c->asking = NULL;

@@ -217,7 +217,7 @@ void params_call(struct emit *j, const struct client_call *call)
 	}
 	if (call->rounds)
 		params_rounds(j, call->rounds);
-	put_meta(j, call->client, call, foreign);
+	put_meta(j, call->client, call, call->meta.at ? call->meta : foreign);
 }
 
 void params_initialize(struct emit *j, const struct client *c)

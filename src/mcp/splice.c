@@ -54,6 +54,15 @@ static int splice_read_related(struct client_forward *fw, struct json value)
 	return r;
 }
 
+/* May a server that ignores case take this key, which is another one, for `name`? */
+static bool splice_is_alike(struct json key, const char *name)
+{
+	unsigned char first = (unsigned char)key.at[1];
+
+	return ((first | 0x20) == (*name | 0x20) || first == '\\' || first >= 0x80) &&
+	       json_folds(key, name);
+}
+
 static int splice_read_meta(struct client_forward *fw)
 {
 	struct json_iter it = json_iter(fw->meta);
@@ -66,13 +75,40 @@ static int splice_read_meta(struct client_forward *fw)
 			r = splice_set(&fw->token, it.value);
 		else if (json_key_is(it.key, META("related-task")))
 			r = splice_read_related(fw, it.value);
+		else if (splice_is_alike(it.key, "progressToken") ||
+			 splice_is_alike(it.key, META("related-task")))
+			r = -EINVAL;
 	return r;
+}
+
+static bool splice_is_read(struct json key)
+{
+	return json_key_is(key, "name") || json_key_is(key, "_meta") || json_key_is(key, "task") ||
+	       json_key_is(key, "taskId");
+}
+
+/* A key of params that is not read here: 0, or -EINVAL, because a server could take the key for
+ * another one. A method of an extension may have a "Name", if there is no "name". */
+static int splice_read_other(const struct client_forward *fw, struct json task, struct json key)
+{
+	if (splice_is_alike(key, "_meta"))
+		return -EINVAL;
+	if (splice_is_alike(key, "requestState") && !json_key_is(key, "requestState"))
+		return -EINVAL;
+	if (splice_is_alike(key, "inputResponses") && !json_key_is(key, "inputResponses"))
+		return -EINVAL;
+	return (fw->old_name.at && splice_is_alike(key, "name")) ||
+			       (task.at && splice_is_alike(key, "task")) ||
+			       (fw->task.at && splice_is_alike(key, "taskId"))
+		       ? -EINVAL
+		       : 0;
 }
 
 int client_forward_read(struct client_forward *fw, const struct message *m)
 {
 	struct json_iter it = message_iter(m, m->params);
 	struct json task = JSON_NONE;
+	bool others = false;
 	int r = m->repeated ? -EINVAL : 0;
 
 	assert(m->kind == MESSAGE_REQUEST);
@@ -91,7 +127,13 @@ int client_forward_read(struct client_forward *fw, const struct message *m)
 			r = splice_set(&task, it.value);
 		else if (json_key_is(it.key, "taskId"))
 			r = splice_set(&fw->task, it.value);
+		else /* the first letters of the names in splice_read_other */
+			others |= strchr("_nNtTrRiI\\", it.key.at[1]) ||
+				  (unsigned char)it.key.at[1] >= 0x80;
 	}
+	for (it = message_iter(m, m->params); r == 0 && others && json_each(&it);)
+		if (!splice_is_read(it.key))
+			r = splice_read_other(fw, task, it.key);
 	fw->is_tasked = json_type(task) == JSON_OBJECT;
 	return r == 0 ? splice_read_meta(fw) : r;
 }

@@ -10,6 +10,8 @@
 #include "base/trace.h"
 #include "net/channel_internal.h"
 #include "net/seats.h"
+#include "os/fd.h"
+#include "os/poller.h"
 
 #define LAST_BYTES (2u << 20)  /* bytes to read from a connection after a failed write */
 #define GROW_AT    (1u << 20)  /* bytes of a message */
@@ -26,6 +28,7 @@ struct channel *channel_new(struct loop *loop, enum channel_kind kind, enum ws_r
 			       .send_limit = send_limit,
 			       .lines = FRAME_INIT(CHANNEL_MESSAGE_MAX),
 			       .mask_at = CHANNEL_MASKS,
+			       .process.fd = -1,
 			       .heard_us = loop_now_us() };
 	ws_init(&c->ws, role, CHANNEL_MESSAGE_MAX);
 	return c;
@@ -70,6 +73,16 @@ const char *channel_peer(const struct channel *c)
 	return c->peer;
 }
 
+long channel_pid(const struct channel *c)
+{
+	return c->pid;
+}
+
+int channel_process(const struct channel *c)
+{
+	return c->process.fd;
+}
+
 /* --- the end --- */
 
 void channel_set_why(struct channel *c, int code, const char *fmt, ...)
@@ -108,9 +121,13 @@ static void channel_on_ended(struct loop_timer *t)
 
 void channel_end(struct channel *c)
 {
+	int process = c->process.fd;
+
 	if (c->state >= CHANNEL_ENDED)
 		return;
 	channel_go(c, CHANNEL_ENDED, c->why.text);
+	loop_watch_stop(c->loop, &c->process);
+	fd_drop(&process);
 	stream_free(c->stream);
 	c->stream = NULL;
 	c->seat = NULL;
@@ -118,6 +135,7 @@ void channel_end(struct channel *c)
 	c->dial = NULL;
 	channel_drop_queue(c);
 	loop_timer_stop(c->loop, &c->trim);
+	loop_timer_stop(c->loop, &c->look);
 	loop_timer_set(c->loop, &c->timer, 0, channel_on_ended);
 }
 
@@ -134,7 +152,13 @@ void channel_free(struct channel *c)
 
 static void on_close_late(struct loop_timer *t)
 {
-	channel_end(CONTAINER_OF(t, struct channel, timer));
+	struct channel *c = CONTAINER_OF(t, struct channel, timer);
+	int64_t stalled_ms = channel_stalled_ms(c);
+
+	if (c->patient && stalled_ms < CHANNEL_CLOSE_MS)
+		loop_timer_set(c->loop, t, CHANNEL_CLOSE_MS - stalled_ms, on_close_late);
+	else
+		channel_end(c);
 }
 
 static void go_closing(struct channel *c)
@@ -340,15 +364,22 @@ static size_t channel_read_some(struct channel *c)
 	return (size_t)n;
 }
 
-static void on_broken(struct loop_timer *t)
+/* Read the bytes that came before the end of the other side. */
+static void channel_read_last(struct channel *c)
 {
-	struct channel *c = CONTAINER_OF(t, struct channel, timer);
 	size_t got = 0, n = 1;
 
-	while (n && got < LAST_BYTES && c->state == CHANNEL_BROKEN) {
+	while (n && got < LAST_BYTES && channel_hears(c)) {
 		n = channel_read_some(c);
 		got += n;
 	}
+}
+
+static void on_broken(struct loop_timer *t)
+{
+	struct channel *c = CONTAINER_OF(t, struct channel, timer);
+
+	channel_read_last(c);
 	channel_set_why(c, c->why.code, "the connection was cut: %s", strerror(-c->why.code));
 	channel_end(c);
 }
@@ -369,6 +400,30 @@ void channel_broke(struct channel *c, int error)
 	loop_timer_set(c->loop, &c->timer, 0, on_broken);
 }
 
+static void channel_on_process(struct loop_watch *w, uint32_t events)
+{
+	struct channel *c = CONTAINER_OF(w, struct channel, process);
+
+	(void)events;
+	channel_read_last(c);
+	channel_set_why(c, 0, "the process that connected has ended");
+	channel_end(c);
+}
+
+void channel_follow(struct channel *c, int process)
+{
+	int r = c->state < CHANNEL_ENDED
+			? loop_watch(c->loop, &c->process, process, POLLER_IN, channel_on_process)
+			: -EPIPE;
+
+	assert(c->stream || r < 0);
+	if (r == 0)
+		return;
+	fd_close(process);
+	channel_set_why(c, r, "cannot wait for the process that connected: %s", strerror(-r));
+	channel_end(c);
+}
+
 static void channel_on_ready(void *ctx, bool readable, bool writable)
 {
 	struct channel *c = ctx;
@@ -382,6 +437,7 @@ static void channel_on_ready(void *ctx, bool readable, bool writable)
 	if (c->stream && readable && !c->paused)
 		channel_read_some(c);
 	channel_tell_room(c);
+	channel_tell_full(c);
 }
 
 /* --- the beginning --- */
@@ -446,6 +502,10 @@ void channel_close(struct channel *c, bool now)
 		channel_end(c);
 		return;
 	}
+	if (c->state == CHANNEL_CLOSING && c->patient) {
+		c->patient = false;
+		loop_timer_set(c->loop, &c->timer, CHANNEL_CLOSE_MS, on_close_late);
+	}
 	if (c->state != CHANNEL_OPEN) /* the channel is ending already */
 		return;
 	go_closing(c);
@@ -453,6 +513,14 @@ void channel_close(struct channel *c, bool now)
 		channel_send_close(c, 1000);
 	else if (!channel_unsent(c))
 		channel_end(c);
+}
+
+void channel_close_patiently(struct channel *c)
+{
+	bool closes = c->state == CHANNEL_OPEN && !c->program;
+
+	channel_close(c, false);
+	c->patient = closes;
 }
 
 static void on_open_due(struct loop_timer *t)

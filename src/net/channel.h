@@ -32,6 +32,9 @@ struct channel_events {
 	/* channel_unsent was at CHANNEL_HIGH or more, and is at CHANNEL_LOW or less again. May be
 	 * NULL. */
 	void (*on_room)(void *ctx);
+	/* The queue is full (CHANNEL_FULL bytes or more are unsent): senders must wait; or half of
+	 * them are sent, and senders may go on. May be NULL. */
+	void (*on_full)(void *ctx, bool full);
 	/* A sentence in why->text; why->code: 0 the other side closed the channel, -ECONNRESET,
 	 * -ETIMEDOUT, -EMSGSIZE, -EPROTO, -EACCES (refused: 401, 403), ... */
 	void (*on_closed)(void *ctx, const struct err *why);
@@ -45,6 +48,7 @@ struct channel_events {
 
 #define CHANNEL_HIGH (256u << 10) /* unsent bytes from which senders should wait */
 #define CHANNEL_LOW  (128u << 10)
+#define CHANNEL_FULL (32u << 20) /* unsent bytes of a channel whose senders are made to wait */
 
 /* Set the receiver of the events; must be called before the first event. */
 void channel_listen(struct channel *c, const struct channel_events *ev, void *ctx);
@@ -70,6 +74,14 @@ int channel_send(struct channel *c, const char *text, size_t len);
 struct buf *channel_begin(struct channel *c);
 int channel_commit(struct channel *c);
 size_t channel_unsent(const struct channel *c);
+/* Is the queue full now? on_full follows from the loop. */
+static inline bool channel_is_full(const struct channel *c)
+{
+	return channel_unsent(c) >= CHANNEL_FULL;
+}
+/* For how long the other side has read no byte although bytes wait; 0: none wait. Not for a channel
+ * over a program. */
+int64_t channel_stalled_ms(const struct channel *c);
 /* Time of the last received byte (loop_now_us); before the first byte, the time of the start. */
 int64_t channel_heard_us(const struct channel *c);
 /* WebSocket: send a ping; its answer counts as a received byte. Does nothing for lines. */
@@ -84,8 +96,19 @@ void channel_set_limit(struct channel *c, size_t limit);
 /* Close: unsent messages have 1 s to be sent, then the channel is closed. Returns at once;
  * on_closed follows. With now: unsent messages are dropped. */
 void channel_close(struct channel *c, bool now);
+/* Close when all messages are sent, however long that takes while the other side reads; 1 s without
+ * a byte ends the wait. */
+void channel_close_patiently(struct channel *c);
 /* After on_closed. */
 void channel_free(struct channel *c);
+/* End the channel also when this process has ended: other processes, for example its children, may
+ * hold copies of the connection open. Messages that came before are still delivered. The channel
+ * owns the descriptor (os/process.h). A listener does this for the process that connected to a unix
+ * socket. */
+void channel_follow(struct channel *c, int process);
+int channel_process(const struct channel *c); /* that descriptor; -1: none */
+/* The pid of the process that connected to a unix socket; 0: not known. */
+long channel_pid(const struct channel *c);
 /* The other end, as text: "127.0.0.1:4711", "pid 12 uid 0", "stdio". Lives as long as c. */
 const char *channel_peer(const struct channel *c);
 
@@ -111,7 +134,7 @@ int channel_over_fds(struct loop *loop, int in, int out, size_t send_limit,
 		     struct err *e);
 
 /* Start a program, held by a keeper, and use lines over its stdin and stdout. on_open follows when
- * the program runs. on_closed comes when the program is proved gone; if it ended by itself, `why`
+ * the program runs, before its first line. on_closed comes when the program is proved gone; if it ended by itself, `why`
  * says how, with the last lines of its stderr. recipe->write_limit is the send limit. */
 int channel_over_program(struct loop *loop, const struct recipe *recipe,
 			 const struct channel_events *ev, void *ctx, struct channel **out,

@@ -59,6 +59,8 @@ struct channel {
 	bool writing;   /* if there is one */
 	bool blocked;   /* the stream takes no more bytes now, and reports when it does */
 	bool high;      /* CHANNEL_HIGH was reached: on_room is due later */
+	bool full;      /* on_full(true) was called */
+	bool patient;   /* CLOSING: as long as the other side reads */
 	bool used;      /* since the last `trim` */
 	bool close_sent, close_came;
 	bool paused; /* reading is stopped */
@@ -68,10 +70,14 @@ struct channel {
 	struct loop_task flush;
 	struct loop_timer timer; /* of the state */
 	struct loop_timer trim;  /* frees memory of buffers after a time without messages */
+	struct loop_timer look;  /* on_full is due */
+	int64_t moved_us;        /* while `blocked`: when a byte was sent last */
 
 	int64_t heard_us;
 	bool has_why;
 	struct err why;
+	struct loop_watch process; /* see channel_follow */
+	long pid;
 	unsigned char masks[CHANNEL_MASKS]; /* random bytes for the next masks of a client */
 	unsigned mask_at;
 	char peer[64];
@@ -97,6 +103,8 @@ void channel_broke(struct channel *c, int error);
 /* channel_out.c. Write as many queued bytes as the stream takes. */
 void channel_flush(struct channel *c);
 void channel_drop_queue(struct channel *c);
+/* Call on_full(false) if it is due. Only from the loop. */
+void channel_tell_full(struct channel *c);
 /* Tell the stream which events the channel needs. */
 void channel_want(struct channel *c);
 /* Remove the message after channel_begin, if there is one. */

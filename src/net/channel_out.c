@@ -85,6 +85,8 @@ void channel_flush(struct channel *c)
 		ssize_t n = stream_write(c->stream, c->out.data + c->sent, channel_out_waiting(c));
 
 		if (n == -EAGAIN) {
+			if (!c->blocked)
+				c->moved_us = loop_now_us();
 			c->blocked = true;
 			channel_want(c);
 			return;
@@ -94,6 +96,8 @@ void channel_flush(struct channel *c)
 			return;
 		}
 		c->sent += (size_t)n;
+		if (c->blocked)
+			c->moved_us = loop_now_us();
 	}
 	flushed(c);
 }
@@ -105,6 +109,31 @@ void channel_tell_room(struct channel *c)
 	c->high = false;
 	if (c->ev->on_room)
 		c->ev->on_room(c->ctx);
+}
+
+int64_t channel_stalled_ms(const struct channel *c)
+{
+	return c->blocked ? (loop_now_us() - c->moved_us) / 1000 : 0;
+}
+
+void channel_tell_full(struct channel *c)
+{
+	if (!c->full || c->state != CHANNEL_OPEN || channel_unsent(c) > CHANNEL_FULL / 2)
+		return;
+	c->full = false;
+	c->ev->on_full(c->ctx, false);
+}
+
+/* The queue was full in this turn: callers of channel_is_full may wait for on_full(false). */
+static void channel_out_on_look(struct loop_timer *t)
+{
+	struct channel *c = CONTAINER_OF(t, struct channel, look);
+
+	if (!c->full && c->state == CHANNEL_OPEN) {
+		c->full = true;
+		c->ev->on_full(c->ctx, true);
+	}
+	channel_tell_full(c);
 }
 
 static void channel_out_on_flush(struct loop_task *t)
@@ -126,6 +155,8 @@ static void queued(struct channel *c)
 		channel_flush(c);
 	if (channel_out_waiting(c) >= CHANNEL_HIGH)
 		c->high = true;
+	if (!c->full && channel_is_full(c) && c->ev && c->ev->on_full && !c->look.slot)
+		loop_timer_set(c->loop, &c->look, 0, channel_out_on_look);
 }
 
 static const unsigned char *next_mask(struct channel *c)

@@ -12,6 +12,7 @@
 #include "net/channel_internal.h"
 #include "net/http.h"
 #include "net/seats.h"
+#include "os/fd.h"
 #include "os/net.h"
 
 #define LINGER_MS 1000 /* time for an answer to be read */
@@ -22,9 +23,11 @@ struct greet {
 	struct stream *stream;
 	struct seat *seat; /* of the stream */
 	struct loop_timer timer;
-	bool greeted;    /* TLS is done, or not used */
-	bool answered;   /* received bytes are ignored */
-	bool stranger;   /* see greet_peer */
+	bool greeted;  /* TLS is done, or not used */
+	bool answered; /* received bytes are ignored */
+	bool stranger; /* see greet_peer */
+	long pid;      /* see greet_peer */
+	int process;
 	struct buf head; /* received part of the head */
 	char peer[64];
 };
@@ -34,6 +37,7 @@ static void greet_free(struct greet *g)
 	ring_remove(&g->ring);
 	loop_timer_stop(g->rules->loop, &g->timer);
 	buf_done(&g->head);
+	fd_drop(&g->process);
 	stream_free(g->stream); /* last, because it may free the listener */
 	free(g);
 }
@@ -176,6 +180,7 @@ static void greet_hand_over(struct greet *g, const char *reply, size_t head_len)
 					rules->send_limit);
 	struct stream *s = g->stream;
 	struct buf rest = g->head;
+	int process = TAKE_FD(g->process);
 
 	if (rules->token_sha256)
 		seat_know(g->seat);
@@ -183,9 +188,12 @@ static void greet_hand_over(struct greet *g, const char *reply, size_t head_len)
 	g->stream = NULL;
 	g->head = (struct buf)BUF_INIT(0);
 	memcpy(c->peer, g->peer, sizeof(c->peer));
+	c->pid = g->pid;
 	greet_free(g);
 	channel_go(c, CHANNEL_OPEN, "accepted");
 	channel_use_stream(c, s);
+	if (process >= 0)
+		channel_follow(c, process);
 	if (reply && c->state == CHANNEL_OPEN)
 		channel_send_raw(c, reply, strlen(reply));
 	rules->on_channel(rules->ctx, c);
@@ -292,6 +300,8 @@ void greet_begin(struct greet_rules *rules, struct stream *s, const struct greet
 			     .stream = s,
 			     .head = BUF_INIT(2 * HTTP_HEAD_MAX),
 			     .stranger = peer->stranger,
+			     .pid = peer->pid,
+			     .process = peer->process,
 			     .seat = peer->seat };
 	snprintf(g->peer, sizeof(g->peer), "%s", peer->name);
 	ring_add(&rules->all, &g->ring);

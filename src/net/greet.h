@@ -32,6 +32,8 @@ struct greet_rules { /* of the listener; borrowed */
 
 struct greet_peer { /* borrowed for the time of the call */
 	const char *name;
+	long pid;          /* of the process that connected; 0: not known */
+	int process;       /* its descriptor (os/process.h), moved; -1: none */
 	bool stranger;     /* another user's process on a unix socket: it must send a token */
 	struct seat *seat; /* of the stream; lives as long as the stream */
 };

@@ -121,30 +121,37 @@ static void on_stream_freed(void *ctx)
 /* On a unix socket a stranger is a process of another user. The mode of the socket is not used: a
  * service manager may have made the socket with any mode, and an abstract socket has none. */
 static void name_peer(int fd, enum url_kind kind, const struct address *from, char *out,
-		      size_t size, bool *out_stranger)
+		      size_t size, struct greet_peer *to)
 {
 	struct net_peer who;
 
-	*out_stranger = false;
 	if (kind != URL_UNIX) {
 		address_text(from, out, size);
 	} else if (net_peer(fd, &who)) {
 		snprintf(out, size, "pid %ld uid %lu", who.pid, who.uid);
-		*out_stranger = !who.ours;
+		to->stranger = !who.ours;
+		to->pid = who.pid;
 	} else {
 		snprintf(out, size, "unix");
-		*out_stranger = true;
+		to->stranger = true;
 	}
 }
 
 static void listener_take(struct listener *l, int fd, const struct address *from)
 {
-	struct greet_peer who = { .stranger = false };
+	struct greet_peer who = { .process = -1 };
 	struct visitor *v;
 	struct stream *s;
 	char peer[64];
 
-	name_peer(fd, l->kind, from, peer, sizeof(peer), &who.stranger);
+	name_peer(fd, l->kind, from, peer, sizeof(peer), &who);
+	if (l->kind == URL_UNIX)
+		who.process = net_peer_process(fd, who.pid);
+	if (who.process < 0 && l->kind == URL_UNIX && who.process != -ENOSYS) {
+		note(l, peer, "refused: cannot wait for the end of the process that connected");
+		fd_close(fd);
+		return;
+	}
 	if (seats_make_room(&l->seats))
 		note(l, peer,
 		     "another connection was dropped for this one: too many have not called "

@@ -80,7 +80,7 @@ static void say_how(struct channel *c, const struct link_end *end)
 	if (end->exit_signal)
 		snprintf(how, sizeof(how), "was ended by SIG%s",
 			 status_signal_name(end->exit_signal) ? status_signal_name(end->exit_signal)
-								: "?");
+							      : "?");
 	else if (end->exit_code != -1)
 		snprintf(how, sizeof(how), "exited with %d", end->exit_code);
 	else
@@ -125,6 +125,10 @@ static void program_on_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct channel *c = ctx;
 
+	/* The keeper tells of the start on a socket of its own. A program that writes at once may
+	 * be heard first, and none of its bytes may be dropped. */
+	if (c->state == CHANNEL_OPENING)
+		channel_opened(c);
 	c->heard_us = loop_now_us();
 	channel_feed(c, (char *)bytes, len); /* channel_feed does not change lines */
 }

@@ -34,17 +34,31 @@ static struct json *message_find_place(struct parts *p, const char *name, size_t
 	}
 }
 
+static const char *const message_names[] = {
+	"jsonrpc", "id", "method", "params", "result", "error"
+};
+
 /* Like message_find_place, for a name with escapes. */
 static struct json *find_escaped(struct parts *p, struct json key)
 {
-	static const char *const names[] = {
-		"jsonrpc", "id", "method", "params", "result", "error"
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (json_is(key, names[i]))
-			return message_find_place(p, names[i], strlen(names[i]));
+	for (size_t i = 0; i < sizeof(message_names) / sizeof(message_names[0]); i++)
+		if (json_is(key, message_names[i]))
+			return message_find_place(p, message_names[i], strlen(message_names[i]));
 	return NULL;
+}
+
+/* May a reader that ignores case take this name for that of a member of a message? */
+static bool message_is_alike(struct json key)
+{
+	unsigned char first = (unsigned char)key.at[1];
+
+	/* an escape, a byte outside of ASCII, or the first letter of a name */
+	if (first != '\\' && first < 0x80 && !strchr("ijmpre", first | 0x20))
+		return false;
+	for (size_t i = 0; i < sizeof(message_names) / sizeof(message_names[0]); i++)
+		if (json_folds(key, message_names[i]))
+			return true;
+	return false;
 }
 
 static void take_member(void *ctx, unsigned depth, struct json key, struct json value)
@@ -61,8 +75,10 @@ static void take_member(void *ctx, unsigned depth, struct json key, struct json 
 	place = message_find_place(p, key.at + 1, key.len - 2);
 	if (!place && memchr(key.at, '\\', key.len))
 		place = find_escaped(p, key);
-	if (!place)
+	if (!place) {
+		p->m.repeated |= message_is_alike(key);
 		return;
+	}
 	if (place->at)
 		p->m.repeated = true;
 	*place = value;

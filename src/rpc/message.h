@@ -54,7 +54,9 @@ struct message { /* borrowed from the line; absent members are JSON_NONE */
 	struct json whole, id, method, params, result, error;
 	bool ours;       /* of an answer: id is one that message_request can have written, */
 	uint64_t number; /* and this is its number */
-	bool repeated;   /* a member occurs more than once: readers may disagree about its value */
+	/* A member occurs more than once, or another member has its name in other upper and lower
+	 * case: readers may disagree about its value. */
+	bool repeated;
 	size_t known_at, known_len; /* in whole: the longest member inside params or result */
 };
 
