@@ -232,16 +232,20 @@ static void on_initialize(void *ctx, const struct reply *r, struct json params)
 
 /* --- requests --- */
 
-/* Flags of a method: its family, when it may be called, and which part of a file it reads. */
+/* Flags of a method: its family, and when it may be called. */
 enum { EXEC, FILESYSTEM, INFO, STATUS, FAMILY = 0xf };
-enum { ANY_TIME = 0x10, AT_THE_END = 0x20, CONTENT = 0x40 };
+enum { ANY_TIME = 0x10, AT_THE_END = 0x20 };
 
 static void on_file(void *ctx, const struct reply *r, struct json params)
 {
 	struct connection *c = ctx;
+	AUTO(fsop_done) struct fsop op;
+	struct err e = ERR_INIT;
 
-	files_request(&c->files, c->owner->files,
-		      r->method->flags & CONTENT ? FILES_READ : FILES_METADATA, r, params);
+	if (fsop_read(&op, r->method->name, params, &c->executor->o, &e) < 0)
+		reply_error(r, e.code, "%s", e.text);
+	else
+		files_add(&c->files, c->owner->files, r, &op);
 }
 
 static void on_info(void *ctx, const struct reply *r, struct json params)
@@ -279,7 +283,12 @@ static const struct rpc_method requests[] = {
 	{ "process/signal", EXEC, orders_signal },
 	{ "process/list", EXEC, census_request },
 	{ "fs/getMetadata", FILESYSTEM, on_file },
-	{ "fs/readFile", FILESYSTEM | CONTENT, on_file },
+	{ "fs/readFile", FILESYSTEM, on_file },
+	{ "fs/canonicalize", FILESYSTEM, on_file },
+	{ "fs/walk", FILESYSTEM, on_file },
+	{ "fs/writeFile", FILESYSTEM, on_file },
+	{ "fs/createDirectory", FILESYSTEM, on_file },
+	{ "fs/remove", FILESYSTEM, on_file },
 	{ "environment/info", INFO, on_info },
 	{ "environment/status", STATUS, on_status },
 	{ "initialize", ANY_TIME, on_initialize },
@@ -336,6 +345,8 @@ static void handle_scanned(struct connection *c, struct scan *s)
 		reply_error(&r, s->e.code, "%s", s->e.text);
 	else if (s->result == SCAN_WRITE)
 		orders_do_write(c->owner, &r, &s->write, &s->bytes);
+	else if (s->result == SCAN_FILE)
+		files_add(&c->files, c->owner->files, &r, &s->file);
 	else
 		process_start_as(c->owner, &r, &s->spec);
 }

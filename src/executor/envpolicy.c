@@ -113,19 +113,24 @@ static int put_object(struct list *l, struct json object, const char *where, str
 		size_t name_len, value_len;
 		char *variable;
 
-		if (!json_string(it.key, &name) || !*name || strchr(name, '=') ||
-		    param_has_nul(it.key))
+		if (!json_string(it.key, &name))
+			return params_no_memory(where, e);
+		if (!*name || strchr(name, '=') || param_has_nul(it.key))
 			return err_set(e, RPC_BAD_PARAMS,
 				       "%s: '%.100s' is not a valid name of a variable", where,
-				       name ? name : "");
-		if (!json_string(it.value, &value) || param_has_nul(it.value))
+				       name);
+		if (json_type(it.value) != JSON_STRING || param_has_nul(it.value))
 			return err_set(e, RPC_BAD_PARAMS,
 				       "%s: %.100s must be a string, without NUL", where, name);
+		if (!json_string(it.value, &value))
+			return params_no_memory(name, e);
 		name_len = strlen(name);
 		if (is_forbidden(name, name_len))
 			continue;
 		value_len = strlen(value);
-		variable = mem_grow(NULL, name_len + value_len + 2, 1);
+		variable = mem_try(name_len + value_len + 2);
+		if (!variable)
+			return params_no_memory(name, e);
 		memcpy(variable, name, name_len);
 		variable[name_len] = '=';
 		memcpy(variable + name_len + 1, value, value_len + 1);
@@ -205,11 +210,13 @@ static int filter_list(struct list *l, const struct param *p, bool keep, struct 
 			       PATTERNS_MAX);
 	patterns = mem_grow(NULL, count + 1, sizeof(*patterns));
 	while (json_each(&it) && r == 0) {
-		if (json_string(it.value, &patterns[n]))
-			n++;
-		else
+		if (json_type(it.value) != JSON_STRING)
 			r = err_set(e, RPC_BAD_PARAMS, "%s: every pattern must be a string",
 				    p->name);
+		else if (!json_string(it.value, &patterns[n]))
+			r = params_no_memory(p->name, e);
+		else
+			n++;
 	}
 	patterns[n] = NULL;
 	if (r == 0)

@@ -16,7 +16,7 @@
 #include "executor/info.h"
 #include "executor/owner.h"
 #include "executor/process.h"
-#include "executor/workers.h"
+#include "base/workers.h"
 #include "os/random.h"
 #include "wire/wire.h"
 
@@ -65,6 +65,7 @@ static void take_options(struct executor *x, const struct executor_options *o)
 {
 	x->o = *o;
 	x->o.keeper = mem_dup(o->keeper);
+	x->o.sandbox = mem_dup(o->sandbox);
 	x->o.envp = strings_copy(o->envp);
 	if (!x->o.lease_ms)
 		x->o.lease_ms = WIRE_LEASE_MS;
@@ -84,6 +85,7 @@ static void drop_options(struct executor *x)
 {
 	strings_free((char **)x->o.envp);
 	free((void *)x->o.keeper);
+	free((void *)x->o.sandbox);
 }
 
 int executor_open(struct loop *loop, const struct executor_options *options, struct executor **out,

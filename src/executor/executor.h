@@ -20,9 +20,10 @@
 struct executor;
 
 struct executor_options {
-	const char *keeper; /* path of the program killick */
-	char *const *envp;  /* the executor's own environment: what envPolicy inherits from */
-	enum level contain; /* for processes that request no level */
+	const char *keeper;  /* path of the program killick */
+	char *const *envp;   /* the executor's own environment: what envPolicy inherits from */
+	enum level contain;  /* for processes that request no level */
+	const char *sandbox; /* path of bwrap(1); NULL: requests with a sandbox are refused */
 	int64_t lease_ms, retain_ms; /* 0: the defaults of wire.h */
 	unsigned max_processes;      /* of all owners together, 0: 1024 */
 	unsigned max_requests;       /* in flight on one connection, 0: 1024 */

@@ -2,24 +2,12 @@
 #include "executor/files.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/auto.h"
-#include "base/base64.h"
 #include "base/mem.h"
 #include "executor/connection.h"
-#include "executor/params.h"
-#include "executor/workers.h"
-#include "os/content.h"
-#include "os/metadata.h"
-#include "os/reason.h"
-#include "wire/wire.h"
-
-#define FILES_PATH_MAX 4096 /* bytes, with the NUL */
+#include "base/workers.h"
 
 struct files_share {
 	unsigned busy;    /* requests that threads work on */
@@ -29,19 +17,14 @@ struct files_share {
 struct file_job {
 	struct work work;
 	struct ring in_line; /* while it waits */
-	enum files_op op;
-	char *path;
+	struct fsop op;
+	size_t size; /* of the bytes to be written, while they count in the line */
 	struct files *files;
 	struct files_share *share;
 	struct files_line *line; /* NULL: the job was abandoned */
 	struct answer *answer;
 	struct loop_timer late;
 	bool begun, done;
-	/* the result */
-	int code; /* 0, or a code of RPC_ */
-	char text[160];
-	struct metadata metadata;
-	struct buf bytes; /* of the file; later the text that is sent */
 };
 
 struct files {
@@ -51,107 +34,9 @@ struct files {
 	unsigned busy;
 };
 
-/* --- reading metadata and files --- */
-
-static void files_fail(struct file_job *job, int error)
-{
-	static const struct {
-		int error, code;
-	} codes[] = { { ENOENT, RPC_NOT_FOUND },
-		      { ENOTDIR, RPC_NOT_FOUND },
-		      { EACCES, RPC_INVALID_REQUEST },
-		      { EPERM, RPC_INVALID_REQUEST },
-		      { EINVAL, RPC_INVALID_REQUEST } };
-	char room[REASON_SIZE];
-
-	job->code = RPC_INTERNAL;
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].error == error)
-			job->code = codes[i].code;
-	snprintf(job->text, sizeof(job->text), "%s (os error %d)", reason_text(error, room), error);
-}
-
-static void files_look(struct file_job *job)
-{
-	int r = metadata_of(job->path, &job->metadata);
-
-	if (r < 0)
-		files_fail(job, -r);
-}
-
-static void files_refuse(struct file_job *job, const char *what)
-{
-	job->code = RPC_INVALID_REQUEST;
-	snprintf(job->text, sizeof(job->text), "path `%.100s` %s", job->path, what);
-}
-
-static void files_read_all(struct file_job *job, struct content *c)
-{
-	size_t size = (size_t)c->size;
-	ssize_t n;
-
-	/* a file in /proc has the size 0, and other files may grow */
-	do {
-		if (buf_reserve(&job->bytes, size ? size + 1 : 4096) < 0 &&
-		    buf_reserve(&job->bytes, 1) < 0) {
-			char one;
-
-			n = content_read(c, &one, 1);
-			if (n > 0)
-				files_refuse(job, "is larger than 8 MiB");
-			break;
-		}
-		size = 0;
-		n = content_read(c, job->bytes.data + job->bytes.len,
-				 job->bytes.cap - job->bytes.len - 1);
-		if (n > 0)
-			job->bytes.len += (size_t)n;
-	} while (n > 0);
-	if (n < 0)
-		files_fail(job, (int)-n);
-}
-
-static void files_read_file(struct file_job *job)
-{
-	AUTO(content_close) struct content c = CONTENT_INIT;
-	int r = content_open(job->path, &c);
-
-	if (r == -EBADF)
-		files_refuse(job, "is not a file");
-	else if (r < 0)
-		files_fail(job, -r);
-	else if (c.size > (long long)FILES_SIZE_MAX)
-		files_refuse(job, "is larger than 8 MiB");
-	else
-		files_read_all(job, &c);
-}
-
-/* Convert the content into the JSON string that is sent. The thread does this, because it takes
- * time. */
-static void encode(struct file_job *job)
-{
-	struct buf text = BUF_INIT(BUF_ANY_SIZE);
-	size_t size = base64_size(job->bytes.len);
-
-	buf_reserve(&text, size + 2);
-	text.data[0] = '"';
-	base64_encode(text.data + 1, job->bytes.data, job->bytes.len);
-	text.data[size + 1] = '"';
-	text.len = size + 2;
-	buf_done(&job->bytes);
-	job->bytes = text;
-}
-
 static void files_job_run(struct work *w)
 {
-	struct file_job *job = CONTAINER_OF(w, struct file_job, work);
-
-	if (job->op == FILES_METADATA)
-		files_look(job);
-	else
-		files_read_file(job);
-	if (job->op == FILES_READ && !job->code)
-		encode(job);
+	fsop_run(&CONTAINER_OF(w, struct file_job, work)->op);
 }
 
 /* --- limits on the use of threads --- */
@@ -173,8 +58,7 @@ void files_share_leave(struct files_share *s)
 static void files_job_free(struct file_job *job)
 {
 	files_share_leave(job->share);
-	buf_done(&job->bytes);
-	free(job->path);
+	fsop_done(&job->op);
 	free(job);
 }
 
@@ -199,30 +83,14 @@ static bool may_begin(const struct file_job *job)
 
 static void next_in_line(struct files_line *l);
 
-static void send_metadata(const struct metadata *m, struct emit *j)
-{
-	emit_bool(j, "isDirectory", m->directory);
-	emit_bool(j, "isFile", m->file);
-	emit_bool(j, "isSymlink", m->symlink);
-	emit_int(j, "size", m->size);
-	emit_int(j, "createdAtMs", m->created_ms);
-	emit_int(j, "modifiedAtMs", m->modified_ms);
-}
-
 static void answer_job(struct file_job *job)
 {
 	const struct reply *r = &job->answer->reply;
-	struct emit j;
 
-	if (job->code) {
-		reply_error(r, job->code, "%s", job->text);
-	} else if (reply_begin(r, &j)) {
-		if (job->op == FILES_METADATA)
-			send_metadata(&job->metadata, &j);
-		else
-			emit_raw(&j, "dataBase64", job->bytes.data, job->bytes.len);
-		reply_end(r, &j);
-	}
+	if (job->op.code)
+		reply_error(r, job->op.code, "%s", job->op.text);
+	else
+		reply_json(r, job->op.bytes.data, job->op.bytes.len);
 	answer_free(job->answer);
 	job->answer = NULL;
 }
@@ -233,9 +101,10 @@ static void files_finish(struct files_line *l)
 	struct file_job *job = l->active;
 	struct connection *c = connection_of(&job->answer->reply);
 
-	if (job->bytes.len && c && !connection_has_room(c))
+	if (!job->op.code && c && !connection_has_room(c))
 		return;
 	l->active = NULL;
+	l->held -= job->size;
 	answer_job(job);
 	files_job_free(job);
 	next_in_line(l);
@@ -253,6 +122,7 @@ static void abandon(struct file_job *job)
 	answer_free(job->answer);
 	job->answer = NULL;
 	job->line->active = NULL;
+	job->line->held -= job->size;
 	job->line = NULL;
 	if (with_thread)
 		return;
@@ -370,29 +240,15 @@ void files_room(struct files_line *l)
 		files_finish(l);
 }
 
-void files_request(struct files_line *l, struct files_share *share, enum files_op op,
-		   const struct reply *r, struct json params)
+void files_add(struct files_line *l, struct files_share *share, const struct reply *r,
+	       struct fsop *op)
 {
-	struct param list[] = { { .name = "path" }, { .name = "sandbox" } };
-	AUTO(mem_drop) char *path = NULL;
-	struct err e = ERR_INIT;
 	struct file_job *job;
 	struct answer *a;
 
-	if (params_read(params, list, 2, &e) < 0 || param_is(&list[0], JSON_STRING, &e) < 0) {
-		reply_error(r, e.code, "%s", e.text);
-		return;
-	}
-	if (wire_file_path(list[0].value, &path) < 0) {
-		reply_error(r, RPC_BAD_PARAMS, "path: not a file: URI of an absolute path");
-		return;
-	}
-	if (list[1].value.at) {
-		reply_error(r, RPC_INVALID_REQUEST, "this executor has no sandbox");
-		return;
-	}
-	if (strlen(path) >= FILES_PATH_MAX) {
-		reply_error(r, RPC_INVALID_REQUEST, "the path is too long");
+	if (l->held + op->bytes.len > FILES_HELD_MAX) {
+		reply_error(r, RPC_INVALID_REQUEST, "more than %u bytes wait to be written",
+			    FILES_HELD_MAX);
 		return;
 	}
 	a = answer_new(r, NULL, NULL);
@@ -400,15 +256,15 @@ void files_request(struct files_line *l, struct files_share *share, enum files_o
 		return;
 	job = mem_grow(NULL, 1, sizeof(*job));
 	*job = (struct file_job){
-		.op = op,
-		.path = path,
+		.op = *op,
+		.size = op->bytes.len,
 		.files = l->files,
 		.share = share,
 		.line = l,
 		.answer = a,
-		.bytes = BUF_INIT(FILES_SIZE_MAX),
 	};
-	path = NULL;
+	*op = (struct fsop){ .bytes = BUF_INIT(0) };
+	l->held += job->size;
 	atomic_fetch_add(&share->uses, 1);
 	ring_add(&l->waiting, &job->in_line);
 	next_in_line(l);

@@ -1,6 +1,7 @@
 /* orders.c - see orders.h */
 #include "executor/orders.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,17 +15,6 @@
 #include "wire/wire.h"
 
 #define GRACE_MAX_MS 3600000u /* the keeper's limit */
-
-/* Decode base64. JSON allows escapes in the text, but they are rare. */
-static int orders_decode(struct buf *out, struct json chunk)
-{
-	AUTO(mem_drop) char *text = NULL;
-
-	if (!memchr(chunk.at, '\\', chunk.len))
-		return base64_decode(out, chunk.at + 1, chunk.len - 2);
-	json_string(chunk, &text);
-	return base64_decode(out, text, strlen(text));
-}
 
 static void write_status(const struct reply *r, const char *status)
 {
@@ -65,9 +55,7 @@ int orders_read_write(struct json params, struct orders_write *w, struct buf *ou
 	json_string_into(list[0].value, w->process, sizeof(w->process));
 	if (!*w->id)
 		return err_set(e, RPC_BAD_PARAMS, "writeId must not be empty");
-	if (orders_decode(out, list[1].value) < 0)
-		return err_set(e, RPC_BAD_PARAMS, "chunk is not base64");
-	return 0;
+	return param_base64(&list[1], out, e);
 }
 
 void orders_write_done(struct orders_write *w)

@@ -1,8 +1,12 @@
 /* params.c - see params.h */
 #include "executor/params.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/base64.h"
+#include "base/mem.h"
 #include "rpc/message.h"
 
 #define MEMBERS_MAX 1024 /* of params; each is compared with all known names */
@@ -31,6 +35,11 @@ static const char *type_name(struct json v)
 static int wrong_type(struct json v, const char *expected, struct err *e)
 {
 	return err_set(e, RPC_BAD_PARAMS, "invalid type: %s, expected %s", type_name(v), expected);
+}
+
+int params_no_memory(const char *name, struct err *e)
+{
+	return err_set(e, RPC_INTERNAL, "there is no memory for %s", name);
 }
 
 int params_read(struct json params, struct param *list, size_t count, struct err *e)
@@ -79,8 +88,30 @@ int param_text(const struct param *p, char **out, struct err *e)
 		return r;
 	if (param_has_nul(p->value))
 		return err_set(e, RPC_BAD_PARAMS, "%s has a NUL in it", p->name);
-	json_string(p->value, out);
+	if (!json_string(p->value, out))
+		return params_no_memory(p->name, e);
 	return 0;
+}
+
+int param_base64(const struct param *p, struct buf *out, struct err *e)
+{
+	AUTO(mem_drop) char *text = NULL;
+	int r = param_is(p, JSON_STRING, e);
+
+	if (r < 0)
+		return r;
+	/* JSON allows escapes in the text, but they are rare */
+	if (!memchr(p->value.at, '\\', p->value.len))
+		r = base64_decode(out, p->value.at + 1, p->value.len - 2);
+	else if (json_string(p->value, &text))
+		r = base64_decode(out, text, strlen(text));
+	else
+		r = -ENOMEM;
+	if (r == -ENOMEM)
+		return params_no_memory(p->name, e);
+	if (r == -EMSGSIZE)
+		return err_set(e, RPC_BAD_PARAMS, "%s is longer than %zu bytes", p->name, out->max);
+	return r < 0 ? err_set(e, RPC_BAD_PARAMS, "%s is not base64", p->name) : 0;
 }
 
 int param_bool(const struct param *p, bool *out, struct err *e)

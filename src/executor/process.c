@@ -14,6 +14,7 @@
 #include "executor/owner.h"
 #include "executor/params.h"
 #include "executor/reading.h"
+#include "executor/sandbox.h"
 #include "executor/spec.h"
 #include "link/end.h"
 #include "os/time.h"
@@ -191,7 +192,7 @@ static void process_on_started(void *ctx, int pid, const char *level)
 		     executor_quote(p->argv));
 	if (reply_begin(&p->start->reply, &j)) {
 		emit_text(&j, "processId", p->id, strlen(p->id));
-		emit_str(&j, "sandboxType", "none");
+		emit_str(&j, "sandboxType", p->sandboxed ? "linuxSeccomp" : "none");
 		emit_int(&j, "pid", pid);
 		emit_str(&j, "level", level);
 		if (p->tree[0])
@@ -364,6 +365,7 @@ static struct process *make(struct owner *o, struct spec *s)
 	*p = (struct process){
 		.owner = o,
 		.stdio = s->recipe.stdio,
+		.sandboxed = s->sandbox != NULL,
 		.started_us = loop_now_us(),
 		.started_ms = time_wall_ns() / 1000000,
 		.argv = s->argv_json,
@@ -391,6 +393,10 @@ static int process_open_link(struct process *p, struct spec *s, struct err *e)
 	if (recipe->stdio != STDIO_PIPES && !s->says_linger)
 		recipe->linger_ms = (unsigned)x->o.retain_ms;
 	p->linger_ms = recipe->linger_ms;
+	if (s->sandbox) {
+		sandbox_wrap(recipe, x->o.sandbox, s->sandbox);
+		s->sandbox = NULL;
+	}
 	recipe->sweep = x->process_count == 0;
 	r = link_open(x->loop, recipe, &link_events, p, &p->link, e);
 	if (r == 0)
@@ -410,6 +416,12 @@ static bool may_start(struct owner *o, const struct spec *s, const struct reply 
 		reply_error(r, RPC_INVALID_REQUEST,
 			    "too many ended processes (%u) that the client has not read yet",
 			    UNHEARD_MAX);
+	else if (s->says_sandbox && !x->o.sandbox)
+		reply_error(r, RPC_INVALID_REQUEST,
+			    "this executor has no sandbox: nothing was started; start the executor "
+			    "with --sandbox bwrap");
+	else if (s->sandbox_error.code)
+		reply_error(r, s->sandbox_error.code, "%s", s->sandbox_error.text);
 	else
 		return true;
 	return false;

@@ -49,6 +49,7 @@ struct process {
 	struct ring in_owner, due, closed;
 	struct link *link; /* NULL: it has ended */
 	enum stdio stdio;
+	bool sandboxed;
 	bool full;   /* too much waits to be pushed */
 	bool paused; /* its link is: `full`, or memory is short (retention.h) */
 	bool out_eof, err_eof;

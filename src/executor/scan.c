@@ -22,7 +22,10 @@ static void scan_request(struct scan *s, const struct message *m)
 		orders_read_write(m->params, &s->write, &s->bytes, &s->e);
 	} else if (json_is(m->method, "process/start")) {
 		s->result = SCAN_START;
-		spec_read(&s->spec, m->params, s->envp, &s->e);
+		spec_read(&s->spec, m->params, s->options->envp, &s->e);
+	} else if (json_is(m->method, "fs/writeFile")) {
+		s->result = SCAN_FILE;
+		fsop_read(&s->file, s->method, m->params, s->options, &s->e);
 	} else {
 		s->result = SCAN_OTHER;
 	}
@@ -62,7 +65,7 @@ struct scan *scan_begin(struct connection *c, char *text, size_t len)
 
 	*s = (struct scan){ .work = { .run = scan_run, .done = scan_done, .drop = scan_drop },
 			    .connection = c,
-			    .envp = c->executor->o.envp,
+			    .options = &c->executor->o,
 			    .text = text,
 			    .len = len,
 			    .reason = "",
@@ -83,5 +86,7 @@ void scan_free(struct scan *s)
 	buf_done(&s->bytes);
 	if (s->result == SCAN_START)
 		spec_done(&s->spec);
+	if (s->result == SCAN_FILE)
+		fsop_done(&s->file);
 	free(s);
 }

@@ -2,8 +2,9 @@
  *
  * To parse and decode 16 MiB takes 22 to 118 ms, during which the loop would serve nobody. So a
  * message longer than SCAN_BYTES is given to a thread, and its connection is not read until the
- * thread is done; messages that came with it wait. Only process/write and process/start may be that
- * long: other long requests are refused, and only their id and method are read.
+ * thread is done; messages that came with it wait. Only process/write, process/start and
+ * fs/writeFile may be that long: other long requests are refused, and only their id and method are
+ * read.
  *
  * Life: scan_begin -> the connection's connection_scanned, once -> scan_free.
  * Threads: with the loop's lock.  Blocking: never.
@@ -15,10 +16,11 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "executor/fsop.h"
 #include "executor/orders.h"
 #include "rpc/reply.h"
 #include "executor/spec.h"
-#include "executor/workers.h"
+#include "base/workers.h"
 
 #define SCAN_BYTES  (128u << 10)
 #define SCAN_ID_MAX 512 /* bytes of a request's id, quotes included */
@@ -30,14 +32,15 @@ enum scan_result {
 	SCAN_NO_REQUEST, /* a notification, or an answer */
 	SCAN_WRITE,
 	SCAN_START,
+	SCAN_FILE,
 	SCAN_OTHER,
 };
 
 struct scan {
 	struct work work;
 	struct connection *connection;
-	char *const *envp; /* the executor's */
-	char *text;        /* NULL: the text was read */
+	const struct executor_options *options;
+	char *text; /* NULL: the text was read */
 	size_t len;
 	/* the result */
 	enum scan_result result;
@@ -49,6 +52,7 @@ struct scan {
 	struct orders_write write;
 	struct buf bytes; /* of the write */
 	struct spec spec;
+	struct fsop file;
 };
 
 /* The scan owns the text from now on and gives it to free(). */

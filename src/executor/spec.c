@@ -10,10 +10,12 @@
 #include "base/buf.h"
 #include "base/emit.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "executor/envpolicy.h"
 #include "executor/input.h"
 #include "executor/params.h"
 #include "executor/process.h"
+#include "executor/sandbox.h"
 #include "rpc/message.h"
 #include "wire/wire.h"
 
@@ -194,9 +196,6 @@ static int refuse_limits(const struct param *p, struct err *e)
 {
 	bool managed = false;
 
-	if (p[SANDBOX].value.at)
-		return err_set(e, RPC_INVALID_REQUEST,
-			       "this executor has no sandbox: nothing was started");
 	if (param_bool_if(&p[MANAGED], &managed, e) < 0)
 		return e->code;
 	if (managed || p[NETWORK].value.at)
@@ -254,6 +253,10 @@ int spec_read(struct spec *s, struct json params, char *const *envp, struct err 
 		r = refuse_limits(p, e);
 	if (r < 0)
 		return r;
+	if (p[SANDBOX].value.at) {
+		sandbox_read(p[SANDBOX].value, &s->recipe, &s->sandbox, &s->sandbox_error);
+		s->says_sandbox = s->sandbox || s->sandbox_error.code;
+	}
 	s->recipe.name = spec_label(p[NAME].value, last_part(s->recipe.argv[0]));
 	s->recipe.session = p[SESSION].value.at ? spec_label(p[SESSION].value, "-") : NULL;
 	s->recipe.grace_ms = GRACE_MS;
@@ -266,5 +269,6 @@ void spec_done(struct spec *s)
 	recipe_done(&s->recipe);
 	free(s->id);
 	free(s->argv_json);
+	strings_free(s->sandbox);
 	*s = (struct spec){ .id = NULL };
 }

@@ -100,7 +100,13 @@ static void tell_unreachable(const struct environment *env, struct err *out)
 	if (!env->program) /* the error of a program that did not start has its own next step */
 		next = nobody ? "; is `killick exec-server` running there?"
 			      : err_next(env->why.code);
-	err_set(out, env->why.code, "%s cannot be reached: %s%s", env->title, env->why.text, next);
+	if (env->skipped.lines)
+		err_set(out, env->why.code,
+			"%s cannot be reached (it printed '%s', which is no message): %s",
+			env->title, env->skipped.last, env->why.text);
+	else
+		err_set(out, env->why.code, "%s cannot be reached: %s%s", env->title, env->why.text,
+			next);
 }
 
 /* The text for links whose server was running. */
@@ -242,6 +248,7 @@ static int connect_now(struct environment *env)
 		return r;
 	}
 	channel_set_limit(env->channel, WIRE_MESSAGE_MAX);
+	env->skipped = (struct environment_skipped){ .over = !env->program };
 	environment_go(env, ENVIRONMENT_CONNECTING, env->recovering ? "come back" : "needed");
 	loop_timer_set(env->loop, &env->timer, CONNECT_LATE_MS, on_connect_late);
 	return 0;
@@ -505,7 +512,8 @@ static void make_title(struct environment *env, const struct environment_spec *s
 			buf_addf(&words, "%s%s", words.len ? " " : "", *p);
 	if (spec->url)
 		buf_adds(&words, spec->url);
-	if (words.len == 0 || strcmp(words.data, env->name) == 0 || strncmp(env->name, "ssh:", 4) == 0)
+	if (words.len == 0 || strcmp(words.data, env->name) == 0 ||
+	    strncmp(env->name, "ssh:", 4) == 0)
 		snprintf(env->title, sizeof(env->title), "environment '%.100s'", env->name);
 	else
 		snprintf(env->title, sizeof(env->title), "environment '%.63s' (%.70s%s)", env->name,

@@ -24,6 +24,18 @@ enum environment_close {
 	CLOSE_FATAL,  /* the session is unusable, too */
 };
 
+/* A login shell, ssh or a script may print lines before the executor runs. On a program's stdout the
+ * lines before the first message are skipped, up to these limits. */
+#define ENVIRONMENT_SKIP_LINES 64
+#define ENVIRONMENT_SKIP_BYTES (16u << 10)
+
+struct environment_skipped {
+	bool over;      /* the first message has come */
+	unsigned lines; /* that no user was told of */
+	size_t bytes;
+	char last[48]; /* the last of the lines, cut */
+};
+
 struct environment {
 	struct loop *loop;
 	char *name;
@@ -45,6 +57,8 @@ struct environment {
 	int64_t lost_us, sent_us;
 	int64_t probe_us; /* when the unanswered heartbeat was sent; 0: none */
 	unsigned paused;  /* links that are paused */
+
+	struct environment_skipped skipped;
 
 	struct rpc rpc; /* used by one connection after the other */
 	struct rpc_request greeting, probe;
@@ -71,6 +85,9 @@ void environment_beat(struct environment *env); /* start the heartbeat */
 void environment_attach(struct environment *env);
 
 /* --- for links --- */
+
+/* Tell the user of a link, as a line of its stderr, which lines were skipped; once. */
+void environment_tell_skipped(struct environment *env, const struct link *l);
 
 bool environment_is_attached(const struct environment *env);
 /* Is the connection lost, and may it come back? */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/trace.h"
 #include "remote/environment_internal.h"
 #include "remote/remote.h"
 #include "rpc/reply.h"
@@ -287,8 +288,51 @@ void environment_talk_init(struct environment *env)
 						.bare = true });
 }
 
+/* Is this a line before the first message, which is skipped? */
+static bool environment_skip(struct environment *env, const char *text, size_t len)
+{
+	struct environment_skipped *s = &env->skipped;
+	const char *reason;
+	struct message m;
+
+	if (s->over || message_parse_bare(text, len, &m, &reason) == 0) {
+		s->over = true;
+		return false;
+	}
+	s->lines++;
+	s->bytes += len;
+	len = len < sizeof(s->last) ? len : sizeof(s->last) - 1;
+	for (size_t i = 0; i < len; i++) /* clean, because the line goes to logs and terminals */
+		s->last[i] = text[i] >= ' ' && text[i] < 127 ? text[i] : '?';
+	s->last[len] = '\0';
+	TRACE(TRACE_ENVIRONMENT, "%s: skip '%s', which is no message (%s)", env->name, s->last,
+	      reason);
+	if (s->lines > ENVIRONMENT_SKIP_LINES || s->bytes > ENVIRONMENT_SKIP_BYTES)
+		environment_drop(env, CLOSE_FATAL, -EPROTO, "no message within its first %u lines",
+				 s->lines);
+	return true;
+}
+
+void environment_tell_skipped(struct environment *env, const struct link *l)
+{
+	struct environment_skipped *s = &env->skipped;
+	char text[320];
+	int len;
+
+	if (!s->lines)
+		return;
+	len = snprintf(text, sizeof(text),
+		       "killick: skipped %u line%s that %s printed before its first message; the "
+		       "last: '%s'\n",
+		       s->lines, s->lines == 1 ? "" : "s", env->title, s->last);
+	s->lines = 0;
+	l->ev->on_stderr(l->ctx, text, (size_t)len);
+}
+
 void environment_hear(struct environment *env, const char *text, size_t len)
 {
-	if (env->state == ENVIRONMENT_GREETING || env->state == ENVIRONMENT_ATTACHED)
+	if (env->state != ENVIRONMENT_GREETING && env->state != ENVIRONMENT_ATTACHED)
+		return;
+	if (!environment_skip(env, text, len))
 		rpc_feed(&env->rpc, text, len);
 }

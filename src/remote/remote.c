@@ -21,7 +21,8 @@
 	500 /* from exit to close, before a sweep looks for processes that hold the pipes */
 #define STUCK_MS 3000 /* for the answer to terminate from an executor other than killick's */
 
-#define REPORT_MAX MEM_SMALL /* bytes of the report of an end; a keeper's report is far smaller */
+#define REPORT_LEVELS 8         /* of objects and arrays in a report; a keeper's report has 3 */
+#define REPORT_MAX    MEM_SMALL /* bytes of the report of an end; a keeper's report is far smaller */
 
 static void send_terminate(struct remote *r);
 static void remote_on_late(struct loop_timer *t);
@@ -231,12 +232,24 @@ static void end_process(struct remote *r)
 	r->sweep = sweep_begin(r->env, r->tag, on_swept, r);
 }
 
+/* Has the value at most so many levels of objects and arrays? */
+static bool remote_is_flat(struct json v, unsigned levels)
+{
+	struct json_iter it = json_iter(v);
+	bool flat = true;
+
+	while (flat && json_each(&it))
+		flat = levels > 0 && remote_is_flat(it.value, levels - 1);
+	return flat;
+}
+
+/* The report becomes part of a larger JSON text, which must not be nested too deep. */
 void remote_closed(struct remote *r, const char *report, size_t len)
 {
 	struct json v;
 
 	if (report && len <= REPORT_MAX && json_check(report, len, 0, &v, NULL) == 0 &&
-	    json_type(v) == JSON_OBJECT) {
+	    json_type(v) == JSON_OBJECT && remote_is_flat(v, REPORT_LEVELS)) {
 		free(r->report);
 		r->report = mem_text(v.at, v.len);
 		link_end_read(&r->end, v);
@@ -415,6 +428,8 @@ static void on_start_answered(struct rpc_request *p, const struct message *m)
 	remote_go(r, REMOTE_RUNNING, level);
 	if (!r->told)
 		r->link.ev->on_started(r->link.ctx, r->end.pid, level);
+	if (!r->told)
+		environment_tell_skipped(r->env, &r->link);
 	if (r->stopping && r->denied) { /* terminate was handled before the start */
 		r->denied = false;
 		send_terminate(r);
