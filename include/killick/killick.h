@@ -23,13 +23,12 @@
  * of the host. A second thread runs the callbacks. The first function that is given a callback
  * starts the second thread; a program that uses only blocking calls never has this thread.
  *
- * Callbacks: on_event, on_ask, on_progress, on_done and the `done` of the _start functions. (The
- * library takes no allocator and no logger.) They run on the runtime's callback thread or, with
- * KILLICK_DISPATCH_HOST, inside killick_dispatch(); without any lock of the library; one at a time
- * and in order, over all sessions of the runtime. So a callback that blocks delays the other
- * callbacks of its runtime, and nothing else: deadlines, heartbeats, leases, blocking calls and
- * closes go on. A language that cannot give callbacks to C uses KILLICK_DISPATCH_PULL and fetches
- * items with killick_next() instead.
+ * Callbacks: on_event, on_ask, on_progress, on_done and the `done` of the _start functions. They
+ *run on the runtime's callback thread or, with KILLICK_DISPATCH_HOST, inside killick_dispatch();
+ *without any lock of the library; one at a time and in order, over all sessions of the runtime. So
+ *a callback that blocks delays the other callbacks of its runtime, and nothing else: deadlines,
+ *heartbeats, leases, blocking calls and closes go on. A language that cannot give callbacks to C
+ *uses KILLICK_DISPATCH_PULL and fetches items with killick_next() instead.
  *
  * Inside a callback every function may be called except the functions that wait: killick_close,
  * killick_session_open, _refresh and _close, killick_do, killick_wait and killick_call_tool fail
@@ -49,9 +48,9 @@
  * Time: every wait has a deadline, given or default; no server can hang a call or a close.
  *
  * The host: no signal handlers, no SIGCHLD, no subreaper, no atexit, no environment change, no
- * output. After fork() the child must not use the handles: every call fails with
- * KILLICK_ERR_FORKED, and the _free functions leave runtimes, sessions and calls alone (results,
- * reports and statuses are freed); the parent's servers are not disturbed.
+ * output (but see killick_set_logger). After fork() the child must not use the handles: every call
+ *fails with KILLICK_ERR_FORKED, and the _free functions leave runtimes, sessions and calls alone
+ *(results, reports and statuses are freed); the parent's servers are not disturbed.
  *
  * Descriptors: the descriptors of the runtime are close-on-exec, and the host must not close them.
  * If the host closes one (close_range(), closefrom(), a number closed twice) the library notices
@@ -63,7 +62,7 @@
  *
  * Memory: no server can end the program by sending large messages. When there is no memory for a
  * message, its request fails (KILLICK_ERR_SYSTEM, KILLICK_ERR_PROTOCOL), an event is dropped, an
- * ask is declined or dropped, and a warning reports the loss; the session goes on. When there is no
+ * ask gets no answer of the host or is dropped, and a warning reports the loss; the session goes on. When there is no
  * memory for less than 64 KiB, or for an object that the program itself asked for (a status, a
  * session), abort() ends the program, after one line on stderr. The keepers then end the servers.
  */
@@ -161,13 +160,16 @@ enum killick_code {
 	KILLICK_ERR_SYSTEM = -12,
 	/* the handle belongs to the parent process, which forked this process */
 	KILLICK_ERR_FORKED = -13,
-	/* the connection to the environment that the server runs in is lost. Requests in flight and
-	 * later requests end with this code at once, until the connection is back or the server is
-	 * given up: then the server is started again like a server that ended by itself. Whether
-	 * the server carried out the request is not known. */
+	/* the connection to the environment that the server runs in is lost. Requests in flight
+	 * (unless "lostCalls" in the config lets them wait for the connection) and later requests
+	 * end with this code at once, until the connection is back or the server is given up: then
+	 * the server is started again like a server that ended by itself. Whether the server
+	 * carried out the request is not known. */
 	KILLICK_ERR_LOST = -14,
 };
 
+/* Every function that can fail has a last argument e, which says why, or returns a result, whose
+ * killick_result_error says why. e may be NULL; it is written only on failure. */
 struct killick_error { /* in the host's memory; this struct never changes */
 	int code;
 	char text[512]; /* a sentence: the thing, the reason, the next step */
@@ -177,10 +179,20 @@ struct killick_error { /* in the host's memory; this struct never changes */
 KILLICK_API const char *killick_code_name(int code);
 /* The version of the library: "0.2.0". */
 KILLICK_API const char *killick_version(void);
+/* The library is silent, with two exceptions: the lines of KILLICK_TRACE (killick(1)), and one line
+ * before it calls abort(). They go to stderr, or to this function, without the newline; NULL:
+ * stderr again. For the whole process; call it while no runtime is open. The function is called
+ * from any thread, also while the library has locks: it must return soon and must not call the
+ * library. */
+typedef void (*killick_log_fn)(void *ctx, const char *line);
+KILLICK_API void killick_set_logger(killick_log_fn fn, void *ctx);
+/* Free a text that a function of this header returned for this purpose. Not free(): on Windows the
+ * host and the library may have different heaps. NULL is fine. */
+KILLICK_API void killick_text_free(char *text);
 
 /* --- the runtime --- */
 
-enum killick_dispatch {
+enum killick_dispatch_mode {
 	KILLICK_DISPATCH_THREAD, /* callbacks run on the callback thread */
 	KILLICK_DISPATCH_HOST,   /* callbacks run inside killick_dispatch() */
 	/* There are no callbacks, for languages that cannot have them: killick_next() returns items
@@ -193,16 +205,15 @@ struct killick_options { /* zero: the default */
 	/* path of the program `killick`; NULL: $KILLICK_KEEPER, the installed one, on
 	 * Windows the one beside this library, the one in PATH */
 	const char *keeper;
-	enum killick_dispatch dispatch; /* where callbacks run */
-	unsigned starting;              /* servers that may be starting at once; 0: 16 */
-	size_t message_limit;           /* bytes of one message; 0: 64 MiB */
-	const char *client_name;        /* name of the host for servers; NULL: "killick" */
-	const char *client_version;     /* NULL: the version of killick */
-	const char *cache_dir;          /* where `era: auto` stores its verdicts; NULL: in memory */
+	enum killick_dispatch_mode dispatch; /* where callbacks run */
+	unsigned starting;                   /* servers that may be starting at once; 0: 16 */
+	size_t message_limit;                /* bytes of one message; 0: 64 MiB */
+	const char *client_name;             /* name of the host for servers; NULL: "killick" */
+	const char *client_version;          /* NULL: the version of killick */
+	const char *cache_dir; /* where `era: auto` stores its verdicts; NULL: in memory */
 };
 
-/* Start a runtime; options may be NULL. On failure *out is untouched. Here and elsewhere e may be
- * NULL. */
+/* Start a runtime; options may be NULL. On failure *out is untouched. */
 KILLICK_API int killick_open(const struct killick_options *options, struct killick **out,
 			     struct killick_error *e);
 
@@ -222,7 +233,7 @@ KILLICK_API void *killick_handle(const struct killick *k);
 /* With KILLICK_DISPATCH_HOST: read the output of servers, and run the callbacks that wait. Returns
  * the number of callbacks that were run, 0 also while another thread runs them. Requests that the
  * callbacks make are written before this returns. */
-KILLICK_API int killick_dispatch(struct killick *k);
+KILLICK_API int killick_dispatch(struct killick *k, struct killick_error *e);
 
 /* --- how things ended --- */
 
@@ -268,16 +279,17 @@ struct killick_report {
 	bool proved;   /* every ending has a proof ("none" and "lease" are not) and no survivor */
 	double ms;
 };
-/* The same as JSON text, to be given to free(); NULL for NULL. An object with the members of the
- * structs under their names, except: `proof` is an array of words; `exit` is {"code": 1},
- * {"signal": "KILL"} or null; `report` is the keeper's own report (`json`) or null. */
+/* The same as JSON text, to be given to killick_text_free; NULL for NULL. An object with the
+ * members of the structs under their names, except: `proof` is an array of words; `exit` is
+ * {"code": 1}, {"signal": "KILL"} or null; `report` is the keeper's own report (`json`) or null. */
 KILLICK_API char *killick_report_json(const struct killick_report *r);
 KILLICK_API void killick_report_free(struct killick_report *r); /* NULL is fine */
 
 /* Close every session; no other can be opened after that. Returns when every tree is proved gone
  * (or named as a survivor). Idempotent, from any thread; a second caller waits for the first and
  * gets an empty report. out_report may be NULL. killick_close does not wait for callbacks. */
-KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report);
+KILLICK_API int killick_close(struct killick *k, struct killick_report **out_report,
+			      struct killick_error *e);
 /* Call killick_close if the host did not, deliver the remaining callbacks, stop the threads, free
  * the memory. Handles of sessions, calls and asks that the host did not free are freed, too. After
  * the return no callback runs and none will be called, with one exception: killick_free waits at
@@ -297,7 +309,7 @@ enum killick_state {
 	KILLICK_STOPPING, /* its tree is being ended */
 	KILLICK_GONE,     /* ended and proved; `error` says why, if the host did not ask for it */
 	KILLICK_DISABLED, /* by the config */
-	KILLICK_REMOTE, /* the config has a URL for the server and no command: it is not started */
+	KILLICK_REMOTE,  /* the config has a URL for the server and no command: it is not started */
 	KILLICK_RESTING, /* ended and proved, because it was not used ("idle" in its config); its
 			  * next use starts it again */
 };
@@ -343,15 +355,16 @@ struct killick_handlers {
 	void *ctx;
 	void (*on_event)(void *ctx, const struct killick_event *ev);
 	/* A server asks. Answer with killick_answer or killick_decline, now or later, from any
-	 * thread, exactly once. An ask that could belong to several sessions is declined. */
+	 * thread, exactly once. For an ask that could belong to several sessions on_ask is not called. */
 	void (*on_ask)(void *ctx, struct killick_ask *ask);
 	/* enum killick_answers, or-ed: the asks that on_ask is called for. All other asks are
-	 * declined. */
+	 * answered by the library: an elicitation with {"action":"cancel"}, which means that no
+	 * person has decided, the others with an error. */
 	unsigned answers;
 };
 
 /* What an open or a refresh waits for. */
-enum killick_wait {
+enum killick_wait_for {
 	KILLICK_WAIT_SETTLED,  /* every server is ready or failed */
 	KILLICK_WAIT_REQUIRED, /* only the required ones */
 };
@@ -367,7 +380,7 @@ struct killick_session_options {
 	const char *only;
 	/* Shown by `killick ps` and in reports: one line of at most 63 bytes; NULL: none. */
 	const char *label;
-	enum killick_wait wait;
+	enum killick_wait_for wait;
 	/* Time for a server to exit after EOF, and again after SIGTERM; 0: 2000; at most an hour.
 	 */
 	unsigned grace_ms;
@@ -378,8 +391,8 @@ struct killick_session_options {
 	/* enum killick_answers, or-ed: the features that are declared to servers, independent of
 	 * `answers` in the handlers. 0: the `answers` if there is an on_ask, else none. A server
 	 * that asks for an undeclared feature gets the error "method not found"; an ask for a
-	 * feature that was declared and is not in `answers` is declined. Only sessions that declare
-	 * the same features share a server. */
+	 * feature that was declared and is not in `answers` is answered by the library, as above.
+	 * Only sessions that declare the same features share a server. */
 	unsigned features;
 	/* env and cwd are for `command` alone: a config has keys for them.
 	 * Variables of the server, "NAME=value", NULL at the end. They are added to the few
@@ -401,21 +414,35 @@ struct killick_session_options {
 };
 
 /* Open a session: read the config, start its servers, wait as told. Fails, leaving no process, when
- * the config is refused or a required server fails; other failures are in killick_status(). An
- * error inside one server of the config (a wrong type, a variable that is not set) makes that
+ * the config is refused or a required server fails; other failures are in killick_session_status().
+ * An error inside one server of the config (a wrong type, a variable that is not set) makes that
  * server fail and does not refuse the config. */
 KILLICK_API int killick_session_open(struct killick *k,
 				     const struct killick_session_options *options,
 				     struct killick_session **out, struct killick_error *e);
 /* The same, but returns at once: `done` is called with the outcome; `s` is NULL on failure. When
  * killick_session_open_start itself fails (usage, config, forked, closed, no thread for callbacks)
- * `done` is not called. */
+ * `done` is not called, and *out is untouched.
+ *
+ * With `out` the host has the handle from now on, whatever the outcome will be, and frees the
+ * handle once. To give the open up, close or free the handle, at any time and from any thread: the
+ * servers that were started are ended at once, here and on executors, and `done` is called with
+ * KILLICK_ERR_CANCELLED when they are proved gone. The report of killick_session_close or
+ * killick_session_close_start has the proof. Before `done`, killick_session_status shows how far
+ * each server is, and requests fail with KILLICK_ERR_USAGE. With out NULL, the host gets the handle
+ * in `done`, and only killick_close ends the open before.
+ *
+ *	killick_session_open_start(k, &options, done, ctx, &s, &e);
+ *	...
+ *	killick_session_close_start(s, on_ended, ctx, NULL);	// the person pressed Escape
+ *	killick_session_free(s);
+ */
 typedef void (*killick_opened_fn)(void *ctx, struct killick_session *s,
 				  const struct killick_error *e);
 KILLICK_API int killick_session_open_start(struct killick *k,
 					   const struct killick_session_options *options,
 					   killick_opened_fn done, void *ctx,
-					   struct killick_error *e);
+					   struct killick_session **out, struct killick_error *e);
 
 /* Replace the set of servers by the set of another config. Servers with the same fingerprint stay
  * as they are; other servers are started next to the old ones and replace them when the new ones
@@ -437,20 +464,21 @@ KILLICK_API int killick_session_refresh_start(struct killick_session *s, const c
 					      void *ctx, struct killick_error *e);
 
 /* End the session: calls in flight end with KILLICK_ERR_CLOSED, every tree is ended and proved.
- * Idempotent, from any thread, in any state. A second close waits for the outcome of the first (the
- * report of a second close is empty). A shared server that other sessions use has no ending.
+ * Idempotent, from any thread, in any state, also while the session opens. A second close waits for
+ * the outcome of the first (the report of a second close is empty). A shared server that other
+ * sessions use has no ending.
  * First the handlers receive the events from before the close, which takes 1 s at most; afterwards
  * the handlers of this session are not called any more. KILLICK_OK: no handler runs, and the ctx of
  * the handlers may be freed. KILLICK_ERR_TIMEOUT: the session is closed and *out_report is set, but
  * a handler was still running 1 s later; close the session again to wait for that handler. */
-KILLICK_API int killick_session_close(struct killick_session *s,
-				      struct killick_report **out_report);
+KILLICK_API int killick_session_close(struct killick_session *s, struct killick_report **out_report,
+				      struct killick_error *e);
 /* The same, but returns at once; `done` may be NULL. */
 KILLICK_API int killick_session_close_start(struct killick_session *s, killick_ended_fn done,
-					    void *ctx);
-/* Free the handle; an open session is closed in the background. Its handlers are not called any
- * more. killick_session_free waits at most 1 s for a handler that runs: a host that must know
- * whether the handler has returned calls killick_session_close first. NULL is fine. */
+					    void *ctx, struct killick_error *e);
+/* Free the handle; a session that is open, or opens, is closed in the background. Its handlers are
+ * not called any more. killick_session_free waits at most 1 s for a handler that runs: a host that
+ * must know whether the handler has returned calls killick_session_close first. NULL is fine. */
 KILLICK_API void killick_session_free(struct killick_session *s);
 
 /* --- status ---
@@ -482,18 +510,26 @@ struct killick_server_status {
 	const char *why;    /* why the last process ended, as in killick_ending; "": none ended */
 	const char *reason; /* `error` without the words "server 'NAME' " at its beginning */
 	size_t quoted;      /* bytes at the end of `error` that quote the stderr of the server */
+	/* Requests of this session that the server was sent and that have ended, and those of them
+	 * without a result (an error answer, a timeout, ...). */
+	unsigned long long calls, errors;
+	/* The time from a request to its result that half of the requests, and 99 of 100, did not
+	 * exceed, over all sessions of this server and all its processes; 0: no requests. The error
+	 * is at most 19 %. */
+	double p50_ms, p99_ms;
 };
 
 struct killick_status {
 	size_t count;
 	const struct killick_server_status *const *servers; /* in the config's order */
 };
-KILLICK_API int killick_status(struct killick_session *s, struct killick_status **out);
-/* The same as JSON text, to be given to free(); NULL for NULL. `killick status --json` prints this
- * text: an array of objects with the members of the struct under their names, except that `name` is
- * called `server`, `code` is a word (killick_code_name) or null, and the state of a server that is
- * gone because of an error is "failed". Empty texts, and an unknown number of tools, are null.
- * `reason` and `quoted` are left out. */
+KILLICK_API int killick_session_status(struct killick_session *s, struct killick_status **out,
+				       struct killick_error *e);
+/* The same as JSON text, to be given to killick_text_free; NULL for NULL. `killick status --json`
+ * prints this text: an array of objects with the members of the struct under their names, except
+ * that `name` is called `server`, `code` is a word (killick_code_name) or null, and the state of a
+ * server that is gone because of an error is "failed". Empty texts, and an unknown number of tools,
+ * are null. `reason` and `quoted` are left out. */
 KILLICK_API char *killick_status_json(const struct killick_status *st);
 KILLICK_API void killick_status_free(struct killick_status *st); /* NULL is fine */
 
@@ -547,22 +583,28 @@ struct killick_request {
 	bool refresh; /* KILLICK_TOOLS: ask the server, also when its list is cached */
 	/* With KILLICK_DISPATCH_PULL: progress reports come as items. */
 	bool wants_progress;
+	/* JSON object text: further members of `_meta` in the params, of every operation, for
+	 * example a traceparent. The members that the protocol itself requires stay those of the
+	 * library, as for KILLICK_RAW; `meta` takes the place of a `_meta` in args. A list that is
+	 * cached is not asked for again; in the modern era no request is sent for
+	 * KILLICK_LOG_LEVEL, KILLICK_SUBSCRIBE and KILLICK_UNSUBSCRIBE. NULL: none. */
+	const char *meta;
 };
 
 /* Make the request and wait for the result. Progress that was not delivered when the result came is
  * dropped; killick_do waits for an on_progress of this call that runs, so its ctx may be on the
- * stack. Returns the code of the result. *out, if out is not NULL, is the result for every code,
- * except that it is NULL for KILLICK_ERR_USAGE, KILLICK_ERR_FORKED and KILLICK_ERR_SYSTEM (no
- * thread for on_progress could be started). on_done is not called. */
+ * stack. Returns the code of the result. *out, if out is not NULL, is the result for every code:
+ * killick_result_error names the argument that is wrong, and why. on_done is not called. */
 KILLICK_API int killick_do(struct killick_session *s, const struct killick_request *rq,
 			   struct killick_result **out);
 
 /* Begin the request. on_done is called with the result; without on_done, killick_wait returns the
  * result. out may be NULL with on_done. A failure to begin is also reported through the result,
- * except for USAGE, FORKED and SYSTEM (no thread for callbacks could be started). */
+ * except for USAGE, FORKED and SYSTEM (no thread for callbacks could be started): then there is no
+ * call, on_done is not called, and e says why. */
 KILLICK_API int killick_start(struct killick_session *s, const struct killick_request *rq,
-			      struct killick_call **out);
-/* Wait for the result of a call without on_done; once. */
+			      struct killick_call **out, struct killick_error *e);
+/* Wait for the result of a call without on_done; once. *out as in killick_do. */
 KILLICK_API int killick_wait(struct killick_call *c, struct killick_result **out);
 /* Cancel the call: the library tells the server, and the result is KILLICK_ERR_CANCELLED. Does
  * nothing when the call is over. */
@@ -586,7 +628,7 @@ KILLICK_API int killick_notify(struct killick_session *s, const char *server, co
  * session that is ready and was told KILLICK_ROOTS and KILLICK_ROOTS_CHANGE. Returns at once, with
  * the number of servers that were told, or a code. (Servers of the modern era have no such
  * notification: they ask for the roots when they need them.) */
-KILLICK_API int killick_roots_changed(struct killick_session *s);
+KILLICK_API int killick_roots_changed(struct killick_session *s, struct killick_error *e);
 
 /* --- pulling instead of callbacks --- */
 
@@ -595,8 +637,10 @@ enum killick_item_kind {
 	KILLICK_ITEM_ASK,      /* of the same, if its `answers` name the method: ask */
 	KILLICK_ITEM_PROGRESS, /* of a request with wants_progress: progress */
 	KILLICK_ITEM_RESULT,   /* of killick_start: result */
-	KILLICK_ITEM_OPENED,   /* of killick_session_open_start: session (NULL on failure), error */
-	KILLICK_ITEM_ENDED,    /* of the other _start functions: report (NULL on failure), error */
+	/* of killick_session_open_start: session (NULL on failure; else the host owns the session,
+	 * or it is the handle that the host has already), error */
+	KILLICK_ITEM_OPENED,
+	KILLICK_ITEM_ENDED, /* of the other _start functions: report (NULL on failure), error */
 };
 
 /* The arguments that a callback would have got. Members that the kind does not have are NULL.
@@ -624,7 +668,8 @@ struct killick_item {
  * session has events when its options have handlers, whose on_event and on_ask are NULL. Blocking
  * functions work as in the other modes; but a host with one thread that waits in killick_do cannot
  * answer the asks of the server meanwhile. killick_free drops the items that were not fetched. */
-KILLICK_API int killick_next(struct killick *k, long timeout_ms, struct killick_item **out);
+KILLICK_API int killick_next(struct killick *k, long timeout_ms, struct killick_item **out,
+			     struct killick_error *e);
 KILLICK_API void killick_item_free(struct killick_item *i); /* NULL is fine */
 
 /* --- results --- */
@@ -650,19 +695,19 @@ KILLICK_API void killick_result_free(struct killick_result *r); /* NULL is fine 
  * NULL if there is none. */
 KILLICK_API const char *killick_json_find(const char *json, size_t len, const char *path,
 					  size_t *out_len);
-/* A string value, decoded, NUL-terminated, to be given to free(); NULL if the value is not a
- * string, or if there is no memory for it. */
+/* A string value, decoded, NUL-terminated, to be given to killick_text_free; NULL if the value is
+ * not a string, or if there is no memory for it. */
 KILLICK_API char *killick_json_string(const char *json, size_t len, const char *path);
 
 /* --- tool names for models --- */
 
 /* Find the server and the tool of a qualified name. A qualified name is `server__tool`, made of
  * [A-Za-z0-9_], at most 128 bytes, unique in the session. Both out strings are to be given to
- * free(). KILLICK_ERR_NO_SERVER if no tool has this name. The names of a session are known once its
- * tools were listed. At most 10000 tools of a server have a qualified name, and only tools whose
- * own name has at most 1024 bytes. */
+ * killick_text_free. KILLICK_ERR_NO_SERVER if no tool has this name. The names of a session are
+ * known once its tools were listed. At most 10000 tools of a server have a qualified name, and only
+ * tools whose own name has at most 1024 bytes. */
 KILLICK_API int killick_tool_find(struct killick_session *s, const char *qualified,
-				  char **out_server, char **out_tool);
+				  char **out_server, char **out_tool, struct killick_error *e);
 
 /* --- asks: requests from servers --- */
 
@@ -670,11 +715,14 @@ KILLICK_API const char *killick_ask_server(const struct killick_ask *a);
 /* "sampling/createMessage", "elicitation/create", "roots/list" */
 KILLICK_API const char *killick_ask_method(const struct killick_ask *a);
 KILLICK_API const char *killick_ask_params(const struct killick_ask *a, size_t *out_len);
-/* Answer with the JSON text of a result (an object; otherwise the ask is declined and the function
- * returns KILLICK_ERR_USAGE), or decline with a reason. Both functions free the ask. When the
- * request that the ask belongs to is over, nothing is sent. */
-KILLICK_API int killick_answer(struct killick_ask *a, const char *result_json);
-KILLICK_API int killick_decline(struct killick_ask *a, const char *reason);
+/* Answer with the JSON text of a result (an object; otherwise the library answers as for an ask
+ * that is not in `answers`, and the function returns KILLICK_ERR_USAGE), or decline with a reason:
+ * an elicitation gets {"action":"decline"}, the decision of a person, other asks an error. If no
+ * person has decided, answer an elicitation with {"action":"cancel"}. Both functions free the ask.
+ * When the request that the ask belongs to is over, nothing is sent. */
+KILLICK_API int killick_answer(struct killick_ask *a, const char *result_json,
+			       struct killick_error *e);
+KILLICK_API int killick_decline(struct killick_ask *a, const char *reason, struct killick_error *e);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "killick/killick.h"
+#include "api/pull.h"
 #include "base/json.h"
 #include "mcp/client.h"
 #include "session/ask.h"
@@ -26,7 +27,7 @@ const char *killick_ask_params(const struct killick_ask *a, size_t *out_len)
 	return a ? a->params : "";
 }
 
-int killick_answer(struct killick_ask *a, const char *result_json)
+int killick_answer(struct killick_ask *a, const char *result_json, struct killick_error *e)
 {
 	size_t len = result_json ? strlen(result_json) : 0;
 	struct json_fault fault;
@@ -35,15 +36,17 @@ int killick_answer(struct killick_ask *a, const char *result_json)
 	int r;
 
 	if (!a)
-		return KILLICK_ERR_USAGE;
+		return error_set(e, KILLICK_ERR_USAGE, "a is NULL: give the ask");
 	k = a->session->k;
-	r = runtime_enter(k, NULL);
+	r = runtime_enter(k, e);
 	if (r < 0)
 		return r;
 	if (len == 0 || json_check(result_json, len, 0, &json, &fault) < 0 ||
 	    json_type(json) != JSON_OBJECT) {
-		ask_decline(a, "the client has no valid answer");
-		r = KILLICK_ERR_USAGE;
+		ask_dismiss(a, "the client has no valid answer");
+		r = error_set(e, KILLICK_ERR_USAGE,
+			      "result_json is not the text of a JSON object; the server was told "
+			      "that there is no answer");
 	} else {
 		if (a->lease)
 			client_answer(a->lease->server->client, a->id, json.at, json.len);
@@ -53,14 +56,33 @@ int killick_answer(struct killick_ask *a, const char *result_json)
 	return r;
 }
 
-int killick_decline(struct killick_ask *a, const char *reason)
+/* decided: by the host; else nobody has answered. */
+static int ask_refuse(struct killick_ask *a, bool decided, const char *reason,
+		      struct killick_error *e)
 {
-	struct killick *k = a ? a->session->k : NULL;
-	int r = a ? runtime_enter(k, NULL) : KILLICK_ERR_USAGE;
+	struct killick *k;
+	int r;
 
+	if (!a)
+		return error_set(e, KILLICK_ERR_USAGE, "a is NULL: give the ask");
+	k = a->session->k;
+	r = runtime_enter(k, e);
 	if (r < 0)
 		return r;
-	ask_decline(a, reason ? reason : "declined");
+	if (decided)
+		ask_decline(a, reason);
+	else
+		ask_dismiss(a, reason);
 	runtime_leave(k);
 	return 0;
+}
+
+int killick_decline(struct killick_ask *a, const char *reason, struct killick_error *e)
+{
+	return ask_refuse(a, true, reason ? reason : "declined", e);
+}
+
+void pull_drop_ask(struct killick_ask *a)
+{
+	ask_refuse(a, false, "the host did not fetch the request", NULL);
 }

@@ -7,64 +7,101 @@
 #include "api/sized.h"
 #include "base/json.h"
 #include "session/call.h"
+#include "session/result.h"
 #include "session/session.h"
 
-#define OP_COUNT (KILLICK_RAW + 1)
-#define NEEDS_NAME                                                                                 \
-	(1u << KILLICK_CALL | 1u << KILLICK_READ | 1u << KILLICK_PROMPT |                          \
-	 1u << KILLICK_LOG_LEVEL | 1u << KILLICK_SUBSCRIBE | 1u << KILLICK_UNSUBSCRIBE |           \
-	 1u << KILLICK_RAW)
+/* What the `name` of a request is; NULL: the operation needs none. */
+static const char *const name_kinds[] = {
+	[KILLICK_CALL] = "a tool",
+	[KILLICK_READ] = "a resource: its uri",
+	[KILLICK_PROMPT] = "a prompt",
+	[KILLICK_LOG_LEVEL] = "a log level",
+	[KILLICK_SUBSCRIBE] = "a resource: its uri",
+	[KILLICK_UNSUBSCRIBE] = "a resource: its uri",
+	[KILLICK_RAW] = "a method",
+};
+_Static_assert(sizeof(name_kinds) / sizeof(*name_kinds) == KILLICK_RAW + 1, "RAW is the last");
 
-/* Copy the request of the host to *rq and check it. The host may have been compiled with another
- * version of killick.h. The args are checked only here, without the lock. Returns 0 or
- * KILLICK_ERR_USAGE. */
-static int request_check(const struct killick_session *s, const struct killick_request *given,
-			 struct killick_request *rq, struct json *out_args)
+/* Read a member of a request that is the text of a JSON object; NULL: JSON_NONE. */
+static int request_read_object(const char *member, const char *text, struct json *out,
+			       struct killick_error *e)
 {
-	static const struct sized_name name = { "killick_request", "KILLICK_REQUEST" };
 	struct json_fault fault;
 
-	if (!s || !given || sized_read(rq, sizeof(*rq), given, &name, NULL) < 0)
+	*out = JSON_NONE;
+	if (!text)
+		return 0;
+	if (json_check(text, strlen(text), 0, out, &fault) < 0)
+		return error_set(e, KILLICK_ERR_USAGE, "%s is not JSON: %s, at byte %zu", member,
+				 fault.reason, fault.offset + 1);
+	if (json_type(*out) != JSON_OBJECT)
+		return error_set(e, KILLICK_ERR_USAGE, "%s is JSON, but not an object", member);
+	return 0;
+}
+
+/* Copy the request of the host to *rq and check it. The host may have been compiled with another
+ * version of killick.h. The args and the meta are checked only here, without the lock. Returns 0 or
+ * KILLICK_ERR_USAGE. */
+static int request_check(const struct killick_session *s, const struct killick_request *given,
+			 struct killick_request *rq, struct json *out_args, struct json *out_meta,
+			 struct killick_error *e)
+{
+	static const struct sized_name name = { "killick_request", "KILLICK_REQUEST" };
+
+	if (!s || !given)
+		return error_set(e, KILLICK_ERR_USAGE, "%s is NULL: give the %s", s ? "rq" : "s",
+				 s ? "request" : "session");
+	if (sized_read(rq, sizeof(*rq), given, &name, e) < 0)
 		return KILLICK_ERR_USAGE;
-	if ((unsigned)rq->op >= OP_COUNT || rq->timeout_ms < -1)
-		return KILLICK_ERR_USAGE;
+	if ((unsigned)rq->op > KILLICK_RAW)
+		return error_set(e, KILLICK_ERR_USAGE, "op is %d, which is no value of killick_op",
+				 (int)rq->op);
+	if (rq->timeout_ms < -1)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "timeout_ms is %ld: give 0, -1 or a number of milliseconds",
+				 rq->timeout_ms);
 	if (s->k->pulls && (rq->on_done || rq->on_progress))
-		return KILLICK_ERR_USAGE;
-	if ((NEEDS_NAME >> rq->op & 1) && !rq->name)
-		return KILLICK_ERR_USAGE;
+		return error_set(e, KILLICK_ERR_USAGE, PULL_NO_CALLBACKS);
+	if (name_kinds[rq->op] && !rq->name)
+		return error_set(e, KILLICK_ERR_USAGE, "name is NULL: this request needs %s",
+				 name_kinds[rq->op]);
 	if (rq->op == KILLICK_RAW && !method_is_free(rq->name))
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "'%.100s' is not a valid method, or is reserved for the library",
+				 rq->name);
+	if (rq->op == KILLICK_COMPLETE && !rq->args)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "args is NULL: give the params of completion/complete");
+	if (request_read_object("args", rq->args, out_args, e))
 		return KILLICK_ERR_USAGE;
-	*out_args = JSON_NONE;
-	if (rq->args && (json_check(rq->args, strlen(rq->args), 0, out_args, &fault) < 0 ||
-			 json_type(*out_args) != JSON_OBJECT))
-		return KILLICK_ERR_USAGE;
-	return rq->op == KILLICK_COMPLETE && !rq->args ? KILLICK_ERR_USAGE : 0;
+	return request_read_object("meta", rq->meta, out_meta, e);
 }
 
 int killick_start(struct killick_session *s, const struct killick_request *given,
-		  struct killick_call **out)
+		  struct killick_call **out, struct killick_error *e)
 {
-	struct killick_request rq;
+	struct killick_request rq = { .size = 0 };
 	struct killick_call *c;
-	struct json args;
-	int r = request_check(s, given, &rq, &args);
+	struct json args = JSON_NONE, meta = JSON_NONE;
+	int r = request_check(s, given, &rq, &args, &meta, e);
 
 	if (r == 0 && s->k->pulls) {
 		rq.on_done = pull_on_done;
 		rq.on_progress = rq.wants_progress ? pull_on_progress : NULL;
 	}
 	if (r == 0 && !out && !rq.on_done)
-		r = KILLICK_ERR_USAGE;
+		r = error_set(e, KILLICK_ERR_USAGE,
+			      "out and on_done are NULL: nobody would get the result");
 	if (r == 0)
-		r = runtime_enter(s->k, NULL);
-	if (r < 0)
+		r = runtime_enter(s->k, e);
+	if (r)
 		return r;
-	r = runtime_want(s->k, rq.on_done || rq.on_progress, NULL);
+	r = runtime_want(s->k, rq.on_done || rq.on_progress, e);
 	if (r < 0) {
 		runtime_leave(s->k);
 		return r;
 	}
-	c = call_new(s, &rq, args);
+	c = call_new(s, &rq, args, meta);
 	c->held = out != NULL;
 	if (out)
 		*out = c;
@@ -105,27 +142,30 @@ static int call_give_result(struct killick_result *r, struct killick_result **ou
 	return code;
 }
 
+/* The request was not made: the result has the reason. */
+static int call_give_error(const struct killick_error *e, struct killick_result **out)
+{
+	if (out)
+		*out = result_new(&(struct result_spec){ .code = e->code, .error = e->text });
+	return e->code;
+}
+
 int killick_do(struct killick_session *s, const struct killick_request *given,
 	       struct killick_result **out)
 {
-	struct killick_request rq;
+	struct killick_request rq = { .size = 0 };
 	struct killick_call *c;
 	struct killick_result *result;
-	struct json args;
-	int r = request_check(s, given, &rq, &args);
+	struct killick_error e;
+	struct json args = JSON_NONE, meta = JSON_NONE;
 
-	if (out)
-		*out = NULL;
-	if (r == 0)
-		r = runtime_enter_blocking(s->k, NULL);
-	if (r < 0)
-		return r;
-	r = runtime_want(s->k, rq.on_progress, NULL);
-	if (r < 0) {
+	if (request_check(s, given, &rq, &args, &meta, &e) || runtime_enter_blocking(s->k, &e) < 0)
+		return call_give_error(&e, out);
+	if (runtime_want(s->k, rq.on_progress, &e) < 0) {
 		runtime_leave(s->k);
-		return r;
+		return call_give_error(&e, out);
 	}
-	c = call_new(s, &rq, args);
+	c = call_new(s, &rq, args, meta);
 	c->rq.on_done = NULL;
 	c->held = true;
 	call_begin(c);
@@ -139,20 +179,22 @@ int killick_do(struct killick_session *s, const struct killick_request *given,
 int killick_wait(struct killick_call *c, struct killick_result **out)
 {
 	struct killick_result *result;
+	struct killick_error e;
 	struct killick *k;
-	int r;
 
-	if (out)
-		*out = NULL;
-	if (!c)
-		return KILLICK_ERR_USAGE;
+	if (!c) {
+		error_set(&e, KILLICK_ERR_USAGE, "c is NULL: give the call");
+		return call_give_error(&e, out);
+	}
 	k = c->session->k;
-	r = runtime_enter_blocking(k, NULL);
-	if (r < 0)
-		return r;
+	if (runtime_enter_blocking(k, &e) < 0)
+		return call_give_error(&e, out);
 	if (c->rq.on_done || c->waited || c->waiter) {
+		error_set(&e, KILLICK_ERR_USAGE,
+			  c->rq.on_done ? "the result of this call goes to on_done, or is an item"
+					: "another killick_wait has, or gets, the result");
 		runtime_leave(k);
-		return KILLICK_ERR_USAGE;
+		return call_give_error(&e, out);
 	}
 	result = call_await(c);
 	runtime_leave(k);

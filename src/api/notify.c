@@ -16,7 +16,8 @@ static int notify_check(const struct killick_session *s, const char *method, con
 	struct json_fault fault;
 
 	if (!s || !method)
-		return error_set(e, KILLICK_ERR_USAGE, "no session, or no method");
+		return error_set(e, KILLICK_ERR_USAGE, "%s is NULL: give the %s",
+				 s ? "method" : "s", s ? "method" : "session");
 	if (!method_is_free(method))
 		return error_set(e, KILLICK_ERR_USAGE,
 				 "'%.100s' is not a valid method, or is reserved for the library",
@@ -68,7 +69,9 @@ int killick_notify(struct killick_session *s, const char *server, const char *me
 	if (r < 0)
 		return r;
 	l = route_server(s, server, e);
-	if (s->state != SESSION_OPEN)
+	if (s->state == SESSION_OPENING)
+		r = error_set(e, KILLICK_ERR_USAGE, "the session is not open yet");
+	else if (s->state != SESSION_OPEN)
 		r = error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
 	else if (!l)
 		r = KILLICK_ERR_NO_SERVER;
@@ -78,10 +81,13 @@ int killick_notify(struct killick_session *s, const char *server, const char *me
 	return r;
 }
 
-int killick_roots_changed(struct killick_session *s)
+int killick_roots_changed(struct killick_session *s, struct killick_error *e)
 {
-	int told = 0, r = s ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+	int r, told = 0;
 
+	if (!s)
+		return error_set(e, KILLICK_ERR_USAGE, "s is NULL: give the session");
+	r = runtime_enter(s->k, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < s->count; i++)

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/pack.h"
-#include "session/runtime.h"
+#include "session/session.h"
 
 /* An item and copies of the arguments of the callback, in one block of memory. The texts follow the
  * struct. */
@@ -69,7 +69,7 @@ void pull_on_ask(void *ctx, struct killick_ask *ask)
 	if (p)
 		p->item.ask = ask;
 	else
-		killick_decline(ask, "the host did not fetch the request");
+		pull_drop_ask(ask);
 }
 
 void pull_on_progress(void *ctx, const struct killick_progress *progress)
@@ -107,7 +107,7 @@ void pull_on_opened(void *ctx, struct killick_session *s, const struct killick_e
 	if (p) {
 		p->item.session = s;
 		pulled_error(p, e);
-	} else {
+	} else if (s && !s->early) {
 		killick_session_free(s);
 	}
 }
@@ -150,9 +150,9 @@ static bool pull_has_item(void *ctx)
 
 /* Wait for an item. Returns 1 if an item came, which another thread may have taken already; 0 after
  * the timeout; else a code. */
-static int pull_wait(struct killick *k, int64_t until_us)
+static int pull_wait(struct killick *k, int64_t until_us, struct killick_error *e)
 {
-	int r = runtime_enter_blocking(k, NULL);
+	int r = runtime_enter_blocking(k, e);
 
 	if (r < 0)
 		return r;
@@ -161,27 +161,35 @@ static int pull_wait(struct killick *k, int64_t until_us)
 	else
 		r = 1;
 	if (r == 1 && !outbox_is_waiting(&k->outbox))
-		r = KILLICK_ERR_CLOSED;
+		r = error_set(e, KILLICK_ERR_CLOSED, "the runtime is closed, and no item is left");
 	runtime_leave(k);
 	return r;
 }
 
-int killick_next(struct killick *k, long timeout_ms, struct killick_item **out)
+int killick_next(struct killick *k, long timeout_ms, struct killick_item **out,
+		 struct killick_error *e)
 {
 	int64_t until_us = INT64_MAX, now_us = loop_now_us();
 	int r = 1;
 
-	if (!k || !out || !k->pulls || timeout_ms < -1)
-		return KILLICK_ERR_USAGE;
+	if (!k || !out)
+		return error_set(e, KILLICK_ERR_USAGE, "k and out must not be NULL");
+	if (!k->pulls)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "the runtime was not opened with KILLICK_DISPATCH_PULL");
+	if (timeout_ms < -1)
+		return error_set(e, KILLICK_ERR_USAGE,
+				 "timeout_ms is %ld: give 0, -1 or a number of milliseconds",
+				 timeout_ms);
 	if (timeout_ms >= 0 && timeout_ms < (INT64_MAX - now_us) / 1000)
 		until_us = now_us + timeout_ms * 1000LL;
 	*out = NULL;
 	do {
 		if (!origin_is_here(&k->origin))
-			return KILLICK_ERR_FORKED;
+			return error_set(e, KILLICK_ERR_FORKED, "%s", RUNTIME_FORKED);
 		*out = pull_one(k);
 		if (!*out)
-			r = pull_wait(k, until_us);
+			r = pull_wait(k, until_us, e);
 	} while (!*out && r == 1);
 	return r;
 }

@@ -1,5 +1,4 @@
 /* report.c - functions of killick.h: the report of a close or a refresh. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +6,6 @@
 #include "base/auto.h"
 #include "base/emit.h"
 #include "os/status.h"
-
-/* Write three digits behind the decimal point. printf with %f would use the locale of the host. */
-static void emit_ms(struct emit *j, const char *key, double ms)
-{
-	long long us = (long long)(ms * 1000);
-	char text[40];
-	int n = snprintf(text, sizeof(text), "%lld.%03lld", us / 1000, us % 1000);
-
-	emit_raw(j, key, text, (size_t)n);
-}
 
 static void emit_exit(struct emit *j, const struct killick_ending *e)
 {

@@ -15,6 +15,7 @@
 
 #define STARTING_MAX  16
 #define SITES_US      1000000 /* how long killick_free waits for given-up sites to end */
+#define CATALOGUE_US  1000000 /* for the last changes; its folder may hang */
 #define CALLBACK_US   5000000 /* how long killick_free waits for a callback that runs */
 #define MESSAGE_LIMIT (64u << 20)
 #define MESSAGE_MAX   (BUF_ANY_SIZE / 8) /* some buffers hold several messages */
@@ -106,16 +107,16 @@ int killick_fd(const struct killick *k)
 	return k && POLLER_NESTS ? loop_host_fd(k->loop) : -1;
 }
 
-int killick_dispatch(struct killick *k)
+int killick_dispatch(struct killick *k, struct killick_error *e)
 {
 	int ran;
 
 	if (!k || k->outbox.fd < 0 || k->pulls)
-		return KILLICK_ERR_USAGE;
-	if (!origin_is_here(&k->origin))
-		return KILLICK_ERR_FORKED;
-	ran = outbox_run(&k->outbox);
-	return ran < 0 ? KILLICK_ERR_FORKED : ran;
+		return error_set(e, KILLICK_ERR_USAGE,
+				 k ? "the runtime was not opened with KILLICK_DISPATCH_HOST"
+				   : "k is NULL: give the runtime");
+	ran = origin_is_here(&k->origin) ? outbox_run(&k->outbox) : -1;
+	return ran < 0 ? error_set(e, KILLICK_ERR_FORKED, "%s", RUNTIME_FORKED) : ran;
 }
 
 /* With the lock: begin to close every session. */
@@ -163,13 +164,16 @@ static bool has_no_site(void *ctx)
 	return ring_is_empty(&((struct killick *)ctx)->sites);
 }
 
-int killick_close(struct killick *k, struct killick_report **out_report)
+int killick_close(struct killick *k, struct killick_report **out_report, struct killick_error *e)
 {
 	struct endings none = { .count = 0 };
 	int64_t began_us = loop_now_us();
 	bool first;
-	int r = k ? runtime_enter_blocking(k, NULL) : KILLICK_ERR_USAGE;
+	int r;
 
+	if (!k)
+		return error_set(e, KILLICK_ERR_USAGE, "k is NULL: give the runtime");
+	r = runtime_enter_blocking(k, e);
 	if (r < 0)
 		return r;
 	first = k->state == RUNTIME_OPEN;
@@ -205,7 +209,11 @@ static void runtime_free(void *ctx)
 	RING_EACH(r, &k->sessions)
 		session_free(CONTAINER_OF(r, struct killick_session, in_runtime));
 	pool_done(k);
+	catalogue_flush(&k->catalogue);
+	loop_wait(k->loop, catalogue_is_saved, &k->catalogue, loop_now_us() + CATALOGUE_US);
 	catalogue_done(&k->catalogue); /* before the loop, which has its timer */
+	if (k->workers)
+		workers_free(k->workers);
 	runtime_save(k);
 	loop_unlock(k->loop);
 	loop_close(k->loop);
@@ -238,7 +246,7 @@ void killick_free(struct killick *k)
 
 	/* In a callback killick_close fails, because it would wait for the end of this callback.
 	 * The host must not call killick_free there; the memory is leaked then. */
-	if (!k || killick_close(k, NULL) < 0)
+	if (!k || killick_close(k, NULL, NULL) < 0)
 		return;
 	while (k->outbox.fd >= 0 && outbox_run(&k->outbox) > 0)
 		;

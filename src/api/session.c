@@ -15,10 +15,6 @@
 #define NEWS_US        1000000 /* time for the handlers to get earlier events */
 #define HANDLER_US     1000000 /* time for a running handler to return */
 
-#define PULL_TEXT                                                                                  \
-	"a runtime with KILLICK_DISPATCH_PULL takes no callbacks: leave them NULL, and use "       \
-	"killick_next"
-
 /* --- open --- */
 
 static bool api_session_is_label(const char *text)
@@ -72,7 +68,7 @@ static int pull_handlers(struct session_spec *spec, struct killick_error *e)
 	struct killick_handlers *h = &spec->handlers;
 
 	if (h->on_event || h->on_ask)
-		return error_set(e, KILLICK_ERR_USAGE, PULL_TEXT);
+		return error_set(e, KILLICK_ERR_USAGE, PULL_NO_CALLBACKS);
 	if (!spec->o.handlers)
 		return 0;
 	h->on_event = pull_on_event;
@@ -91,7 +87,8 @@ static int enter_open(struct killick *k, const struct killick_session_options *o
 	int r;
 
 	if (!k || !options)
-		return error_set(e, KILLICK_ERR_USAGE, "no runtime, or no options");
+		return error_set(e, KILLICK_ERR_USAGE, "%s is NULL: give the %s",
+				 k ? "options" : "k", k ? "options" : "runtime");
 	if (read_options(out_spec, options, e) < 0)
 		return KILLICK_ERR_USAGE;
 	given = !blocking || out_spec->handlers.on_event || out_spec->handlers.on_ask;
@@ -157,7 +154,8 @@ int killick_session_open(struct killick *k, const struct killick_session_options
 }
 
 int killick_session_open_start(struct killick *k, const struct killick_session_options *options,
-			       killick_opened_fn done, void *ctx, struct killick_error *e)
+			       killick_opened_fn done, void *ctx, struct killick_session **out,
+			       struct killick_error *e)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
 	struct session_spec spec = { .sink = NULL };
@@ -165,7 +163,7 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 	int r;
 
 	if (k && k->pulls && done)
-		return error_set(e, KILLICK_ERR_USAGE, PULL_TEXT);
+		return error_set(e, KILLICK_ERR_USAGE, PULL_NO_CALLBACKS);
 	if (k && k->pulls)
 		done = pull_on_opened;
 	if (!done)
@@ -177,6 +175,10 @@ int killick_session_open_start(struct killick *k, const struct killick_session_o
 	j = session_begin(k, &spec, &c);
 	j->on_opened = done;
 	j->ctx = ctx;
+	if (out) {
+		j->session->held = j->session->early = true;
+		*out = j->session;
+	}
 	runtime_attend(k);
 	runtime_leave(k);
 	return 0;
@@ -188,7 +190,7 @@ static int read_config(struct killick_session *s, const char *config, const char
 		       struct config *out, struct killick_error *e)
 {
 	if (!s)
-		return error_set(e, KILLICK_ERR_USAGE, "no session");
+		return error_set(e, KILLICK_ERR_USAGE, "s is NULL: give the session");
 	return session_read_config(&(struct config_from){ .text = config,
 							  .file = config_file,
 							  .only = s->only,
@@ -241,7 +243,7 @@ int killick_session_refresh_start(struct killick_session *s, const char *config,
 	int r = read_config(s, config, config_file, &c, e);
 
 	if (r == 0 && s->k->pulls && done)
-		r = error_set(e, KILLICK_ERR_USAGE, PULL_TEXT);
+		r = error_set(e, KILLICK_ERR_USAGE, PULL_NO_CALLBACKS);
 	if (r == 0)
 		r = runtime_enter(s->k, e);
 	if (r < 0)
@@ -271,23 +273,32 @@ static bool is_told_all(void *ctx)
 /* Stop the calls of the session's handlers. If the callback thread calls the handlers, they get all
  * earlier events first, for at most NEWS_US. A handler that blocks delays the close for at most
  * HANDLER_US; then KILLICK_ERR_TIMEOUT says that the handler still runs. */
-static int session_silence(struct killick_session *s)
+static int session_silence(struct killick_session *s, struct killick_error *e)
 {
 	struct killick *k = s->k;
 
 	if (k->outbox.fd < 0 && s->news > 0 && !s->muted)
 		runtime_wait_for_callbacks(k, is_told_all, s, loop_now_us() + NEWS_US);
 	s->muted = true;
-	return runtime_quiet(k, s, loop_now_us() + HANDLER_US) ? 0 : KILLICK_ERR_TIMEOUT;
+	if (runtime_quiet(k, s, loop_now_us() + HANDLER_US))
+		return 0;
+	return error_set(e, KILLICK_ERR_TIMEOUT,
+			 "the session is closed, but a handler of the session still runs; close "
+			 "the session again to wait for the handler");
 }
 
-int killick_session_close(struct killick_session *s, struct killick_report **out_report)
+int killick_session_close(struct killick_session *s, struct killick_report **out_report,
+			  struct killick_error *e)
 {
-	struct killick *k = s ? s->k : NULL;
+	struct killick *k;
 	struct outcome o;
 	struct job *j;
-	int r = s ? runtime_enter_blocking(k, NULL) : KILLICK_ERR_USAGE;
+	int r;
 
+	if (!s)
+		return error_set(e, KILLICK_ERR_USAGE, "s is NULL: give the session");
+	k = s->k;
+	r = runtime_enter_blocking(k, e);
 	if (r < 0)
 		return r;
 	session_pin(s);
@@ -295,7 +306,7 @@ int killick_session_close(struct killick_session *s, struct killick_report **out
 	job_tell(j, &o);
 	session_close(s, j);
 	waiter_wait(k, &o.waiter);
-	r = session_silence(s);
+	r = session_silence(s, e);
 	if (out_report)
 		*out_report = o.report;
 	else
@@ -306,16 +317,22 @@ int killick_session_close(struct killick_session *s, struct killick_report **out
 	return r;
 }
 
-int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx)
+int killick_session_close_start(struct killick_session *s, killick_ended_fn done, void *ctx,
+				struct killick_error *e)
 {
 	struct job *j;
-	int r = s && !(s->k->pulls && done) ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+	int r;
 
+	if (!s)
+		return error_set(e, KILLICK_ERR_USAGE, "s is NULL: give the session");
+	if (s->k->pulls && done)
+		return error_set(e, KILLICK_ERR_USAGE, PULL_NO_CALLBACKS);
+	r = runtime_enter(s->k, e);
 	if (r < 0)
 		return r;
 	if (s->k->pulls)
 		done = pull_on_ended;
-	r = runtime_want(s->k, done, NULL);
+	r = runtime_want(s->k, done, e);
 	if (r == 0) {
 		j = job_new(s, JOB_CLOSE);
 		j->on_ended = done;

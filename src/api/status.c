@@ -70,20 +70,28 @@ static void pack_server(struct pack *p, const struct lease *l, struct killick_se
 		.environment = pack_text(p, cs->recipe.environment),
 		.code = lease_code(l),
 		.settled = l->settled,
+		.calls = l->tally.calls,
+		.errors = l->tally.errors,
+		.p50_ms = sv ? tally_quantile(&sv->tally, 0.5) : 0,
+		.p99_ms = sv ? tally_quantile(&sv->tally, 0.99) : 0,
 	};
 	pack_facts(p, sv, out);
 	pack_error(p, l, out);
 	pack_tail(p, sv, out);
 }
 
-int killick_status(struct killick_session *s, struct killick_status **out)
+int killick_session_status(struct killick_session *s, struct killick_status **out,
+			   struct killick_error *e)
 {
 	struct killick_server_status *list, unused;
 	const struct killick_server_status **index;
 	struct pack p = { .base = NULL };
 	struct killick_status *st;
-	int r = s && out ? runtime_enter(s->k, NULL) : KILLICK_ERR_USAGE;
+	int r;
 
+	if (!s || !out)
+		return error_set(e, KILLICK_ERR_USAGE, "s and out must not be NULL");
+	r = runtime_enter(s->k, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < s->count; i++)
@@ -135,6 +143,10 @@ static void emit_server(struct emit *j, const struct killick_server_status *sv)
 	emit_int(j, "in_flight", sv->in_flight);
 	emit_int(j, "bytes_in", (long long)sv->bytes_in);
 	emit_int(j, "bytes_out", (long long)sv->bytes_out);
+	emit_int(j, "calls", (long long)sv->calls);
+	emit_int(j, "errors", (long long)sv->errors);
+	emit_ms(j, "p50_ms", sv->p50_ms);
+	emit_ms(j, "p99_ms", sv->p99_ms);
 	emit_str(j, "error", sv->error);
 	if (sv->code)
 		emit_str(j, "code", killick_code_name(sv->code));

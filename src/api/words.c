@@ -1,9 +1,37 @@
-/* words.c - functions of killick.h: the words for codes and states, and the version. */
+/* words.c - functions of killick.h: the words for codes and states, the version, the log, and the
+ * end of a text. */
+#include <stdlib.h>
+
 #include "killick/killick.h"
+#include "base/mem.h"
+#include "base/trace.h"
 
 const char *killick_version(void)
 {
 	return KILLICK_VERSION;
+}
+
+static struct {
+	killick_log_fn fn;
+	void *ctx;
+} logger;
+
+static void log_last_line(const char *line)
+{
+	logger.fn(logger.ctx, line);
+}
+
+void killick_set_logger(killick_log_fn fn, void *ctx)
+{
+	logger.fn = fn;
+	logger.ctx = ctx;
+	mem_tell = fn ? log_last_line : NULL;
+	trace_send_to(fn, ctx);
+}
+
+void killick_text_free(char *text)
+{
+	free(text);
 }
 
 const char *killick_code_name(int code)

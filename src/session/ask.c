@@ -13,7 +13,7 @@
 #include "session/session.h"
 #include "session/sink.h"
 
-#define ASKS_MAX 64 /* open asks of one lease; further asks are declined */
+#define ASKS_MAX 64 /* open asks of one lease; further asks are dismissed */
 
 static void ask_free(struct killick_ask *a)
 {
@@ -36,6 +36,13 @@ void ask_decline(struct killick_ask *a, const char *reason)
 {
 	if (a->lease)
 		client_decline(a->lease->server->client, a->id, reason);
+	ask_over(a);
+}
+
+void ask_dismiss(struct killick_ask *a, const char *reason)
+{
+	if (a->lease)
+		client_dismiss(a->lease->server->client, a->id, reason);
 	ask_over(a);
 }
 
@@ -64,7 +71,7 @@ static void ask_delivered(struct outbox_item *i)
 	if (a->over)
 		ask_free(a);
 	else if (!a->told)
-		ask_decline(a, "the session does not answer requests any more");
+		ask_dismiss(a, "the session does not answer requests any more");
 }
 
 static unsigned kind_of(const char *method)
@@ -131,7 +138,7 @@ bool ask_put(struct lease *l, uint64_t id, const char *method, struct json param
 
 void asks_orphan(struct lease *l)
 {
-	/* If other leases keep the server, decline the asks, so that the server does not wait for
+	/* If other leases keep the server, dismiss the asks, so that the server does not wait for
 	 * an answer. Asks that belong to a call of this lease ended together with the call. */
 	struct client *client = l->server->holders > 0 ? l->server->client : NULL;
 
@@ -142,7 +149,7 @@ void asks_orphan(struct lease *l)
 		a->lease = NULL;
 		ring_remove(&a->in_lease);
 		if (client)
-			client_decline(client, a->id, "the session was closed");
+			client_dismiss(client, a->id, "the session was closed");
 	}
 }
 

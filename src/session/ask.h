@@ -3,7 +3,7 @@
  * The host owns an ask from on_ask until the host answers or declines it, also when the server ends
  * meanwhile; in this case the answer is dropped.
  *
- * Life: ask_put -> on_ask -> ask_over or ask_decline, which free the ask.
+ * Life: ask_put -> on_ask -> ask_over, ask_decline or ask_dismiss, which free the ask.
  * Threads: with the loop's lock.
  */
 #pragma once
@@ -37,4 +37,6 @@ void asks_free(struct killick_session *s);
 
 /* The ask is answered: free it. */
 void ask_over(struct killick_ask *a);
+/* The host has decided against it, or there is no answer: see client_dismiss. */
 void ask_decline(struct killick_ask *a, const char *reason);
+void ask_dismiss(struct killick_ask *a, const char *reason);

@@ -4,10 +4,16 @@
 #include <assert.h>
 #include <string.h>
 
+#include "os/fd.h"
+#include "os/poller.h"
+#include "os/process.h"
+#include "session/look.h"
 #include "session/parked.h"
 #include "session/pool.h"
 #include "session/server.h"
 #include "session/session.h"
+
+#define SHOWN_MAX 200 /* both keepers of 250 servers are the limit of Linux: process_again */
 
 /* A server that a lease wants. */
 struct attach_wish {
@@ -26,13 +32,17 @@ static struct attach_wish attach_wish_of(const struct lease *l)
 	struct attach_wish w = {
 		.k = s->k, .cs = cs, .hub = s->sink != NULL, .features = s->features
 	};
-	struct share_key key = { .recipe = &cs->recipe };
+	struct look_result look;
 
 	if (!w.hub)
 		return w;
-	share_key_look(&key);
-	w.program = key.program;
-	catalogue_stamp(&cs->recipe, w.stamp);
+	w.program = cs->program;
+	memcpy(w.stamp, cs->stamp, sizeof(w.stamp));
+	if (cs->looked)
+		return w;
+	look_now(&cs->recipe, &look);
+	w.program = look.program;
+	memcpy(w.stamp, look.stamp, sizeof(w.stamp));
 	return w;
 }
 
@@ -120,7 +130,6 @@ void server_identify(struct server *sv)
 {
 	sv->spec.answers = sv->answers;
 	catalogue_key(sv->fingerprint, sv->era, sv->answers, sv->key);
-	catalogue_stamp(&sv->recipe, sv->stamp);
 }
 
 static void attach_set_verdict(struct server *sv, const struct attach_wish *w,
@@ -132,6 +141,7 @@ static void attach_set_verdict(struct server *sv, const struct attach_wish *w,
 	sv->shared = v->answer == SHARE_YES;
 	sv->answers = sv->shared ? share_features(w->features) : w->features;
 	server_identify(sv);
+	memcpy(sv->stamp, w->stamp, sizeof(sv->stamp));
 	e = catalogue_get(&sv->k->catalogue, sv->key, sv->stamp);
 	sv->asked = sv->gate.asks |= e && e->asked;
 }
@@ -142,6 +152,7 @@ static struct server *attach_new(const struct lease *l, const struct attach_wish
 	struct server *sv = server_new(s->k, w->cs, s->grace_ms, s->features, s->label);
 	struct share_verdict v;
 
+	sv->file_owner = s->file_owner;
 	if (!w->hub)
 		return sv;
 	v = attach_judge(w);
@@ -153,13 +164,60 @@ static struct server *attach_new(const struct lease *l, const struct attach_wish
 	return sv;
 }
 
+/* The keepers of the server watch whether the end of an owner is handled. A server elsewhere is
+ * held by its executor. */
+static void attach_show_owners(struct lease *l, struct server *sv)
+{
+	struct killick_session *s = l->session;
+
+	for (unsigned i = 0; i < SESSION_OWNERS && !sv->site; i++) {
+		int own = -1;
+
+		if (s->owners[i] && !sv->recipe.users) {
+			int poller = poller_open();
+
+			sv->recipe.users = poller > 0 ? poller : 0;
+		}
+		if (!s->owners[i] || !sv->recipe.users)
+			continue;
+		if (s->shown[i] >= SHOWN_MAX)
+			own = process_again(s->owners[i]);
+		s->shown[i] += own < 0;
+		l->owners[i] = own < 0 ? s->owners[i] : own;
+		poller_add(sv->recipe.users, l->owners[i], POLLER_IN,
+			   (uint64_t)s->number * SESSION_OWNERS + i);
+	}
+}
+
+void attach_hide_owners(struct lease *l, struct server *sv)
+{
+	struct killick_session *s = l->session;
+
+	for (unsigned i = 0; i < SESSION_OWNERS; i++) {
+		if (!l->owners[i])
+			continue;
+		poller_remove(sv->recipe.users, l->owners[i]);
+		if (l->owners[i] == s->owners[i])
+			s->shown[i]--;
+		else
+			fd_close(l->owners[i]);
+		l->owners[i] = 0;
+	}
+}
+
 static void attach_join(struct lease *l, struct server *sv)
 {
 	assert(l->state == LEASE_HELD);
+	attach_show_owners(l, sv);
 	l->server = sv;
 	sv->holders++;
 	sv->active++;
 	ring_add(&sv->leases, &l->on_server);
+	server_look_full(sv);
+	if (sv->holders > 1) {
+		sv->mixed = true;
+		server_error_unquote(sv);
+	}
 }
 
 void attach_lease(struct lease *l)
@@ -218,6 +276,7 @@ static void attach_move(struct lease *l, struct server *to)
 
 	assert(from->state == KILLICK_IDLE && from->starts == 0 && from->holders == 1);
 	ring_remove(&l->on_server);
+	attach_hide_owners(l, from);
 	from->holders--;
 	from->active--;
 	attach_join(l, to);

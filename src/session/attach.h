@@ -5,7 +5,8 @@
  * first list of tools. Sessions that come meanwhile do not all start a copy: their servers wait
  * (`awaits`) for the verdict of the first one; then each lease joins the first server or its own
  * server starts.
- * Threads: with the loop's lock.  Blocking: looks at the files of the program, for the hub only.
+ * Threads: with the loop's lock.  Blocking: looks at the files of the program, for the hub only and
+ * if the reader of the config has not (config_server.looked).
  */
 #pragma once
 
@@ -27,6 +28,9 @@ void attach_decided(struct server *sv);
  * failed, every waiting server starts. Otherwise one waiting server starts, and the others wait for
  * its verdict. */
 void attach_release(struct server *sv, bool failed);
+
+/* The lease has left the server, or is about to: its session has handled the end of its owners. */
+void attach_hide_owners(struct lease *l, struct server *sv);
 
 /* The catalogue entry of the server of the lease; NULL: none. Borrowed: valid until the handler of
  * the loop returns. */

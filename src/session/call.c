@@ -109,10 +109,18 @@ static const char *call_explain(const struct part *p, const struct client_result
 
 	if (call_code_of(p, r) == KILLICK_ERR_LOST)
 		return p->lease->server->error.text;
+	if (r->over && r->code == KILLICK_ERR_EXITED && p->lease->server->blamed) {
+		server_error_of_call(p->lease, p->call->tool, text, size);
+		return text;
+	}
 	if (r->over || (r->code == KILLICK_ERR_CANCELLED && !p->call->cancelled))
 		return reason;
-	snprintf(text, size, "server '%s': %s%s", lease_name(p->lease), reason,
-		 by_default ? "; raise toolTimeoutSec if it needs longer" : "");
+	if (r->code == KILLICK_ERR_TIMEOUT && p->lease->server->lost)
+		snprintf(text, size, "%s; the request timed out before the connection was resumed",
+			 p->lease->server->error.text);
+	else
+		snprintf(text, size, "server '%s': %s%s", lease_name(p->lease), reason,
+			 by_default ? "; raise toolTimeoutSec if it needs longer" : "");
 	return text;
 }
 
@@ -195,6 +203,19 @@ static void finish_all(struct killick_call *c)
 	}
 }
 
+static void call_tally(const struct part *p, bool ok)
+{
+	struct lease *l = p->lease;
+
+	tally_add(&l->server->tally, &l->tally,
+		  &(struct tally_note){ .session = l->session->number,
+					.label = l->session->label,
+					.name = "", /* only the hub shows the last calls */
+					.began_us = p->began_us,
+					.ended_us = loop_now_us(),
+					.ok = ok });
+}
+
 static void call_on_done(struct client_call *op, const struct client_result *r)
 {
 	struct part *p = CONTAINER_OF(op, struct part, op);
@@ -203,7 +224,12 @@ static void call_on_done(struct client_call *op, const struct client_result *r)
 	struct killick_result *result = translate(p, r);
 
 	assert(c->parts_left > 0 && !p->result);
+	call_tally(p, r->code == KILLICK_OK);
 	p->lease = NULL;
+	if (r->code == KILLICK_OK || r->code == KILLICK_ERR_ANSWER)
+		lease_note_answer(l);
+	else if (r->over && l->server->blamed)
+		lease_note_crash(l, c->tool);
 	if (r->code < 0)
 		replay_refused(l, op);
 	lease_count(l, -1);
@@ -225,14 +251,19 @@ static void call_on_done(struct client_call *op, const struct client_result *r)
 static void begin_part(struct killick_call *c, struct part *p, struct lease *l, int64_t timeout_ms)
 {
 	assert(server_has_client(l->server) && l->state == LEASE_HELD);
+	if (c->rq.op == KILLICK_CALL || c->rq.op == KILLICK_RAW)
+		snprintf(c->tool, sizeof(c->tool), "%s", c->rq.name);
 	p->drops = l->server->tools.drops;
+	p->began_us = loop_now_us();
 	p->op = (struct client_call){
 		.op = c->rq.op,
 		.name = c->rq.name,
 		.args = c->args,
+		.meta = c->meta,
 		.owner = l,
 		.timeout_ms = timeout_ms,
 		.progress_extends = c->rq.progress_extends,
+		.waits = lease_waits_for_resume(l, c->rq.op, c->rq.name),
 		.on_progress = c->rq.on_progress ? event_progress : NULL,
 		.on_done = call_on_done,
 	};
@@ -296,6 +327,7 @@ static void park(struct killick_call *c, struct lease *l)
 	for (int pass = 0; pass < 2; pass++) {
 		const char *name = c->rq.name ? pack_text(&p, c->rq.name) : NULL;
 		const char *args = c->args.at ? pack_bytes(&p, c->args.at, c->args.len) : NULL;
+		const char *meta = c->meta.at ? pack_bytes(&p, c->meta.at, c->meta.len) : NULL;
 
 		if (pass == 0) {
 			c->own = mem_grow(NULL, p.used + 1, 1);
@@ -303,6 +335,7 @@ static void park(struct killick_call *c, struct lease *l)
 		} else {
 			c->rq.name = name;
 			c->args.at = args;
+			c->meta.at = meta;
 		}
 	}
 	c->timeout_ms = timeout_of(c, l);
@@ -416,8 +449,10 @@ void call_begin(struct killick_call *c)
 	struct lease *l;
 
 	assert(c->held || c->rq.on_done); /* so nothing in here frees the call */
-	c->rq.server = c->rq.args = NULL;
-	if (c->session->state != SESSION_OPEN) {
+	c->rq.server = c->rq.args = c->rq.meta = NULL;
+	if (c->session->state == SESSION_OPENING) {
+		finish_with(c, KILLICK_ERR_USAGE, server, "the session is not open yet");
+	} else if (c->session->state != SESSION_OPEN) {
 		finish_with(c, KILLICK_ERR_CLOSED, server, "the session is closed");
 	} else if (c->rq.op == KILLICK_TOOLS && !server) {
 		begin_all(c);
@@ -429,17 +464,22 @@ void call_begin(struct killick_call *c)
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the caller holds the call, see above */
 	if (!c->own) { /* the strings belong to the caller */
 		c->rq.name = NULL;
-		c->args = JSON_NONE;
+		c->args = c->meta = JSON_NONE;
 	}
 }
 
 struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
-			      struct json args)
+			      struct json args, struct json meta)
 {
 	struct killick_call *c = spare_take(&s->k->calls, sizeof(*c));
 
 	*c = (struct killick_call){
-		.session = s, .rq = *rq, .args = args, .parts = &c->one, .part_count = 1
+		.session = s,
+		.rq = *rq,
+		.args = args,
+		.meta = meta,
+		.parts = &c->one,
+		.part_count = 1,
 	};
 	session_pin(s);
 	ring_add(&s->calls, &c->in_session);

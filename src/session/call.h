@@ -15,6 +15,7 @@
 #include "session/outbox.h"
 #include "session/parked.h"
 #include "session/result.h"
+#include "session/tally.h"
 #include "base/ring.h"
 
 struct lease;
@@ -27,6 +28,7 @@ struct part {                  /* of a call, for one server */
 	struct lease *lease;           /* NULL: the part is over */
 	struct killick_result *result; /* if the call has several parts */
 	uint64_t drops;                /* of the server's toolcache when this part began */
+	int64_t began_us;
 };
 
 struct killick_call {
@@ -36,8 +38,8 @@ struct killick_call {
 	struct parked parked;
 	struct loop_timer timer;   /* while the call is parked */
 	struct killick_request rq; /* its strings are valid while the call begins or is parked */
-	struct json args;
-	char *own; /* the block with the strings of rq and args while the call is parked */
+	struct json args, meta;
+	char *own; /* the block with the strings of rq, args and meta while the call is parked */
 	int64_t timeout_ms;
 	struct part one, *parts;       /* parts: &one, or a block of several */
 	size_t part_count, parts_left; /* left: parts without an answer */
@@ -45,11 +47,12 @@ struct killick_call {
 	struct waiter *waiter;
 	unsigned progress; /* progress reports in the outbox */
 	bool held, over, told, waited, cancelled;
+	char tool[TALLY_NAME]; /* the tool, or the method of a raw request, cut; "": another one */
 };
 
-/* Make a call for a request of the host; args must have been checked. */
+/* Make a call for a request of the host; args and meta must have been checked. */
 struct killick_call *call_new(struct killick_session *s, const struct killick_request *rq,
-			      struct json args);
+			      struct json args, struct json meta);
 /* Pass the call to its server, or to all servers. */
 void call_begin(struct killick_call *c);
 void call_free(struct killick_call *c);
@@ -83,8 +86,8 @@ int tools_of_one(struct lease *l, struct json list, struct buf *out);
 /* A tool with a longer name gets no qualified name, because all names are kept in memory. The
  * protocol allows 128. */
 #define TOOL_NAME_MAX 1024
-/* Append the items of a list of one server, with qualified names; items without a qualified name are
- * left out. *first: no item was written yet. 0 or -EMSGSIZE. */
+/* Append the items of a list of one server, with qualified names; items without a qualified name
+ * are left out. *first: no item was written yet. 0 or -EMSGSIZE. */
 int tools_add_items(struct buf *out, const struct names *names, const char *server,
 		    struct json items, bool *first);
 /* Write the lists of several servers to *out as one list, with qualified names. */

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
-#include "base/sha256.h"
-#include "config/expand.h"
-#include "os/env.h"
-#include "os/metadata.h"
+#include "base/strings.h"
 #include "os/time.h"
 #include "session/catalogue_file.h"
 
@@ -64,6 +62,87 @@ static struct catalogue_entry *catalogue_entry_of(struct ring *r)
 	return CONTAINER_OF(r, struct catalogue_entry, in_order);
 }
 
+/* --- writing --- */
+
+struct catalogue_write {
+	struct work work;
+	struct catalogue *catalogue; /* used by the loop alone */
+	char *folder;
+	char key[CATALOGUE_KEY_SIZE];
+	struct buf text;
+};
+
+static void catalogue_on_save(struct loop_timer *t);
+
+/* The folder does not answer. */
+static void catalogue_give_up(struct catalogue *c)
+{
+	c->in_files = false;
+	loop_timer_stop(c->loop, &c->save);
+}
+
+static void catalogue_write_run(struct work *w)
+{
+	const struct catalogue_write *cw = CONTAINER_OF(w, struct catalogue_write, work);
+
+	catalogue_file_write(cw->folder, cw->key, &cw->text);
+}
+
+static void catalogue_write_drop(struct work *w)
+{
+	struct catalogue_write *cw = CONTAINER_OF(w, struct catalogue_write, work);
+
+	buf_done(&cw->text);
+	free(cw->folder);
+	free(cw);
+}
+
+static void catalogue_write_done(struct work *w)
+{
+	struct catalogue *c = CONTAINER_OF(w, struct catalogue_write, work)->catalogue;
+
+	c->writing = NULL;
+	catalogue_write_drop(w);
+	if (c->in_files)
+		loop_timer_set(c->loop, &c->save, 0, catalogue_on_save);
+}
+
+static void catalogue_write_late(struct work *w)
+{
+	struct catalogue *c = CONTAINER_OF(w, struct catalogue_write, work)->catalogue;
+
+	c->writing = NULL;
+	catalogue_give_up(c);
+}
+
+/* Write the file of the entry, by a thread if there are threads. */
+static void catalogue_write(struct catalogue *c, struct catalogue_entry *e)
+{
+	struct catalogue_write *cw = mem_grow(NULL, 1, sizeof(*cw));
+
+	*cw = (struct catalogue_write){ .catalogue = c,
+					.folder = mem_dup(c->folder),
+					.text = BUF_INIT(CATALOGUE_FILE_MAX) };
+	cw->work = (struct work){ .run = catalogue_write_run,
+				  .done = catalogue_write_done,
+				  .drop = catalogue_write_drop,
+				  .late = catalogue_write_late,
+				  .about = cw->folder };
+	memcpy(cw->key, e->key, sizeof(cw->key));
+	e->dirty = false;
+	if (catalogue_file_text(e, &cw->text) < 0) {
+		catalogue_write_drop(&cw->work);
+	} else if (!c->workers) {
+		catalogue_write_run(&cw->work);
+		catalogue_write_drop(&cw->work);
+	} else if (workers_try(c->workers, &cw->work)) {
+		catalogue_write_drop(&cw->work);
+		catalogue_give_up(c);
+	} else {
+		c->writing = cw;
+	}
+}
+
 static void catalogue_on_save(struct loop_timer *t)
 {
 	struct catalogue *c = CONTAINER_OF(t, struct catalogue, save);
@@ -74,9 +153,9 @@ static void catalogue_on_save(struct loop_timer *t)
 
 		if (!e->dirty)
 			continue;
-		e->dirty = false;
-		catalogue_file_write(c->folder, e);
-		loop_timer_set(c->loop, &c->save, 0, catalogue_on_save);
+		catalogue_write(c, e);
+		if (c->in_files && !c->writing)
+			loop_timer_set(c->loop, &c->save, 0, catalogue_on_save);
 		return;
 	}
 }
@@ -92,12 +171,12 @@ static void catalogue_changed(struct catalogue *c, struct catalogue_entry *e)
 
 		if (oldest == e) /* the newest one stays */
 			break;
-		if (oldest->dirty && c->in_files)
-			catalogue_file_write(c->folder, oldest);
+		if (oldest->dirty && c->in_files && !c->workers)
+			catalogue_write(c, oldest);
 		catalogue_remove(c, oldest);
 	}
 	e->dirty = c->in_files;
-	if (c->in_files && !c->save.slot)
+	if (c->in_files && !c->save.slot && !c->writing)
 		loop_timer_set(c->loop, &c->save, CATALOGUE_SAVE_MS, catalogue_on_save);
 }
 
@@ -131,29 +210,159 @@ void catalogue_init(struct catalogue *c, const char *cache_dir)
 	ring_init(&c->entries);
 }
 
-void catalogue_use_files(struct catalogue *c, struct loop *loop)
+void catalogue_use_files(struct catalogue *c, struct loop *loop, struct workers *workers)
 {
-	if (c->in_files || !c->folder)
+	if (c->loop || !c->folder)
 		return;
 	c->in_files = true;
 	c->loop = loop;
-	catalogue_file_prepare(c->folder);
+	c->workers = workers;
+	if (!workers)
+		catalogue_file_prepare(c->folder);
+}
+
+void catalogue_flush(struct catalogue *c)
+{
+	if (c->in_files && c->workers && !c->writing)
+		loop_timer_set(c->loop, &c->save, 0, catalogue_on_save);
+}
+
+bool catalogue_is_saved(void *catalogue)
+{
+	const struct catalogue *c = catalogue;
+
+	return !c->in_files || !c->workers || (!c->writing && !c->save.slot);
 }
 
 void catalogue_done(struct catalogue *c)
 {
 	if (c->in_files)
 		loop_timer_stop(c->loop, &c->save);
+	if (c->writing) /* the folder may hang */
+		workers_abandon(&c->writing->work);
+	c->writing = NULL;
 	while (c->count > 0) {
 		struct catalogue_entry *e = catalogue_entry_of(ring_first(&c->entries));
 
-		if (e->dirty && c->in_files)
-			catalogue_file_write(c->folder, e);
+		if (e->dirty && c->in_files && !c->workers)
+			catalogue_write(c, e);
 		catalogue_remove(c, e);
 	}
 	free(c->folder);
 	c->folder = NULL;
 	c->in_files = false;
+}
+
+/* --- reading by a thread --- */
+
+struct catalogue_fetch {
+	struct work work;
+	struct catalogue *catalogue; /* used by the loop alone */
+	char *folder, **fingerprints;
+	bool prepare;
+	struct ring found; /* struct catalogue_entry */
+	void (*done)(void *ctx);
+	void *ctx;
+};
+
+static void catalogue_fetch_run(struct work *w)
+{
+	struct catalogue_fetch *f = CONTAINER_OF(w, struct catalogue_fetch, work);
+
+	if (f->prepare)
+		catalogue_file_prepare(f->folder);
+	catalogue_file_read_all(f->folder, f->fingerprints, &f->found);
+}
+
+static void catalogue_fetch_drop(struct work *w)
+{
+	struct catalogue_fetch *f = CONTAINER_OF(w, struct catalogue_fetch, work);
+
+	for (struct ring *r; (r = ring_first(&f->found)) != NULL;) {
+		ring_remove(r);
+		catalogue_entry_free(catalogue_entry_of(r));
+	}
+	strings_free(f->fingerprints);
+	free(f->folder);
+	free(f);
+}
+
+static void catalogue_fetch_done(struct work *w)
+{
+	struct catalogue_fetch *f = CONTAINER_OF(w, struct catalogue_fetch, work);
+
+	RING_EACH(r, &f->found) {
+		struct catalogue_entry *e = catalogue_entry_of(r);
+
+		if (catalogue_find(f->catalogue, e->key))
+			continue;
+		ring_remove(r);
+		catalogue_add(f->catalogue, e);
+	}
+	f->done(f->ctx);
+	catalogue_fetch_drop(w);
+}
+
+static void catalogue_fetch_late(struct work *w)
+{
+	struct catalogue_fetch *f = CONTAINER_OF(w, struct catalogue_fetch, work);
+
+	catalogue_give_up(f->catalogue);
+	f->done(f->ctx);
+}
+
+static bool catalogue_has(const struct catalogue *c, const char *fingerprint)
+{
+	size_t len = strlen(fingerprint);
+
+	RING_EACH(r, &c->entries) {
+		const char *key = catalogue_entry_of(r)->key;
+
+		if (strncmp(key, fingerprint, len) == 0 && key[len] == '-')
+			return true;
+	}
+	return false;
+}
+
+struct catalogue_fetch *catalogue_fetch(struct catalogue *c, const struct config *config,
+					void (*done)(void *ctx), void *ctx)
+{
+	char **wanted = mem_grow(NULL, config->count + 1, sizeof(*wanted));
+	struct catalogue_fetch *f;
+	size_t count = 0;
+
+	for (size_t i = 0; c->workers && c->in_files && i < config->count; i++)
+		if (!catalogue_has(c, config->servers[i].fingerprint))
+			wanted[count++] = mem_dup(config->servers[i].fingerprint);
+	wanted[count] = NULL;
+	if (count == 0) {
+		strings_free(wanted);
+		return NULL;
+	}
+	f = mem_grow(NULL, 1, sizeof(*f));
+	*f = (struct catalogue_fetch){ .catalogue = c,
+				       .folder = mem_dup(c->folder),
+				       .fingerprints = wanted,
+				       .prepare = !c->prepared,
+				       .done = done,
+				       .ctx = ctx };
+	ring_init(&f->found);
+	f->work = (struct work){ .run = catalogue_fetch_run,
+				 .done = catalogue_fetch_done,
+				 .drop = catalogue_fetch_drop,
+				 .late = catalogue_fetch_late,
+				 .about = f->folder };
+	c->prepared = true;
+	if (!workers_try(c->workers, &f->work))
+		return f;
+	catalogue_fetch_drop(&f->work);
+	catalogue_give_up(c);
+	return NULL;
+}
+
+void catalogue_fetch_cancel(struct catalogue_fetch *f)
+{
+	workers_abandon(&f->work);
 }
 
 void catalogue_key(const char *fingerprint, enum config_era era, unsigned features,
@@ -166,53 +375,11 @@ void catalogue_key(const char *fingerprint, enum config_era era, unsigned featur
 	snprintf(out, CATALOGUE_KEY_SIZE, "%s-%c%x", fingerprint, letters[era], features & 0xff);
 }
 
-static void catalogue_hash_file(struct sha256 *h, const char *file)
-{
-	struct metadata m = { .size = 0 };
-	unsigned long long words[4];
-
-	metadata_of(file, &m);
-	words[0] = m.device;
-	words[1] = m.inode;
-	words[2] = (unsigned long long)m.size;
-	words[3] = (unsigned long long)m.modified_ms;
-	sha256_add(h, words, sizeof(words));
-}
-
-void catalogue_stamp(const struct recipe *r, char out[CATALOGUE_STAMP_SIZE])
-{
-	char file[4096];
-	struct metadata m;
-	struct sha256 h;
-
-	*out = '\0';
-	if (r->environment || !r->argv[0])
-		return;
-	sha256_init(&h);
-	if (strchr(r->argv[0], '/'))
-		catalogue_hash_file(&h, r->argv[0]);
-	else if (env_find_program(expand_lookup(r->envp, "PATH", 4), r->argv[0], file,
-				  sizeof(file)))
-		catalogue_hash_file(&h, file);
-	for (char *const *arg = r->argv + 1; *arg; arg++) {
-		bool relative = **arg != '/' && r->cwd;
-		int len = snprintf(file, sizeof(file), "%s%s%s", relative ? r->cwd : "",
-				   relative ? "/" : "", *arg);
-
-		if (**arg == '-' || len < 0 || (size_t)len >= sizeof(file) ||
-		    metadata_of(file, &m) < 0 || !m.file)
-			continue;
-		catalogue_hash_file(&h, file);
-		break;
-	}
-	sha256_hex(&h, out);
-}
-
 const struct catalogue_entry *catalogue_get(struct catalogue *c, const char *key, const char *stamp)
 {
 	struct catalogue_entry *e = catalogue_find(c, key);
 
-	if (!e && c->in_files) {
+	if (!e && c->in_files && !c->workers) {
 		e = catalogue_file_read(c->folder, key);
 		if (e)
 			catalogue_add(c, e);

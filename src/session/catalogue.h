@@ -5,13 +5,17 @@
  * CATALOGUE_MAX entries and CATALOGUE_BYTES in all, and the least recently used one is dropped
  * first. After catalogue_use_files each entry is also a file in a folder of the cache directory, so
  * that the next hub knows the entry. An entry is dropped when a file of the server's program has
- * changed (catalogue_stamp), a list when the server says that the list has changed. A server that
+ * changed (the stamp, look.h), a list when the server says that the list has changed. A server that
  * was installed by npx or in a container may change without such a sign. So an entry is old after
  * CATALOGUE_AGE_MS, and the next session starts the server.
  *
- * Life: catalogue_init -> catalogue_use_files -> catalogue_get, _put ... -> catalogue_done.
- * Threads: with the loop's lock.  Blocking: catalogue_get reads a small file, and a timer of the
- * loop writes changed entries; only programs of killick use files.
+ * The folder may be on a file system that hangs. So the threads of the hub read the files of a
+ * config before its session begins (catalogue_fetch), and write changed entries; a folder that does
+ * not answer is not used any more. Without threads catalogue_get reads the file.
+ *
+ * Life: catalogue_init -> catalogue_use_files -> catalogue_fetch, _get, _put ... -> catalogue_done.
+ * Threads: with the loop's lock.  Blocking: without threads catalogue_get, catalogue_done and a
+ * timer of the loop use files; only programs of killick use files.
  */
 #pragma once
 
@@ -21,6 +25,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/ring.h"
+#include "base/workers.h"
 #include "config/config.h"
 #include "mcp/client.h"
 
@@ -55,27 +60,40 @@ struct catalogue_entry { /* borrowed: valid until the handler of the loop return
 	size_t bytes;
 };
 
+struct catalogue_write;
+
 struct catalogue {
 	struct ring entries; /* the most recently used last */
 	size_t count, bytes;
 	char *folder;  /* NULL: there is no cache directory */
 	bool in_files; /* the folder is used */
 	struct loop *loop;
+	struct workers *workers;         /* NULL: the loop itself uses the files */
+	bool prepared;                   /* the folder was made by a thread, or will be */
+	struct catalogue_write *writing; /* by a thread; NULL: none */
 	struct loop_timer save;
 };
 
 void catalogue_init(struct catalogue *c, const char *cache_dir);
-/* Read and write files from now on. Removes the oldest files if there are too many. */
-void catalogue_use_files(struct catalogue *c, struct loop *loop);
-/* Write what is not written yet, and free everything. May be called twice. */
+/* Read and write files from now on, by these workers; NULL: without threads. Removes the oldest
+ * files if there are too many. A second call does nothing. */
+void catalogue_use_files(struct catalogue *c, struct loop *loop, struct workers *workers);
+/* With workers: begin to write what is not written yet; catalogue_is_saved is for loop_wait. */
+void catalogue_flush(struct catalogue *c);
+bool catalogue_is_saved(void *catalogue);
+/* Free everything. Without workers: write what is not written yet. Before workers_free. May be
+ * called twice. */
 void catalogue_done(struct catalogue *c);
+
+/* With workers: have a thread read the entries of the servers of a config that are not in memory.
+ * done is called from the loop, also when the folder hangs. NULL: there is nothing to read, and
+ * done is not called. */
+struct catalogue_fetch *catalogue_fetch(struct catalogue *c, const struct config *config,
+					void (*done)(void *ctx), void *ctx);
+void catalogue_fetch_cancel(struct catalogue_fetch *f); /* done is not called */
 
 void catalogue_key(const char *fingerprint, enum config_era era, unsigned features,
 		   char out[CATALOGUE_KEY_SIZE]);
-/* The state of the files that the recipe starts: the program, and the first argument that is a
- * file. It changes when one of the files is replaced or written. "": the server runs elsewhere. */
-void catalogue_stamp(const struct recipe *r, char out[CATALOGUE_STAMP_SIZE]);
-
 /* The entry of a server; NULL: not known, or its files have changed. */
 const struct catalogue_entry *catalogue_get(struct catalogue *c, const char *key,
 					    const char *stamp);

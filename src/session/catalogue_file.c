@@ -16,8 +16,7 @@
 #include "os/metadata.h"
 #include "os/spawn.h"
 
-#define CATALOGUE_FILE_MAX (CATALOGUE_KINDS * (size_t)CATALOGUE_LIST_MAX + (4u << 20))
-#define CATALOGUE_FORM     1 /* of the file; other forms are ignored */
+#define CATALOGUE_FORM 1 /* of the file; other forms are ignored */
 
 static const char *const catalogue_list_names[] = {
 	[CATALOGUE_TOOLS] = "tools",
@@ -79,10 +78,12 @@ void catalogue_file_prepare(const char *folder)
 	strings_free(names);
 }
 
-static int catalogue_file_text(const struct catalogue_entry *e, struct buf *out)
+int catalogue_file_text(const struct catalogue_entry *e, struct buf *out)
 {
 	struct emit j = EMIT_INIT(out);
 
+	if (!e->protocol)
+		return -EINVAL;
 	emit_open(&j, NULL, '{');
 	emit_int(&j, "form", CATALOGUE_FORM);
 	emit_str(&j, "key", e->key);
@@ -112,21 +113,18 @@ static bool catalogue_file_write_all(int fd, const struct buf *text)
 	return true;
 }
 
-void catalogue_file_write(const char *folder, const struct catalogue_entry *e)
+void catalogue_file_write(const char *folder, const char *key, const struct buf *text)
 {
-	AUTO(buf_done) struct buf text = BUF_INIT(CATALOGUE_FILE_MAX);
 	AUTO(buf_done) struct buf name = BUF_INIT(BUF_ANY_SIZE), part = BUF_INIT(BUF_ANY_SIZE);
 	bool written;
 	int fd;
 
-	if (!e->protocol || catalogue_file_text(e, &text) < 0)
-		return;
-	buf_addf(&name, "%s/%s", folder, e->key);
+	buf_addf(&name, "%s/%s", folder, key);
 	buf_addf(&part, "%s.%d", name.data, spawn_own_pid());
 	fd = file_open(part.data, FILE_PRIVATE);
 	if (fd < 0)
 		return;
-	written = catalogue_file_write_all(fd, &text);
+	written = catalogue_file_write_all(fd, text);
 	fd_close(fd);
 	if (!written || file_rename(part.data, name.data) < 0)
 		file_remove(part.data);
@@ -209,4 +207,25 @@ struct catalogue_entry *catalogue_file_read(const char *folder, const char *key)
 		return e;
 	catalogue_entry_free(e);
 	return NULL;
+}
+
+void catalogue_file_read_all(const char *folder, char *const *fingerprints, struct ring *out)
+{
+	char **names = file_names(folder);
+
+	for (size_t i = 0; names && names[i]; i++) {
+		char *minus = strchr(names[i], '-');
+		struct catalogue_entry *e;
+		bool wanted;
+
+		if (!minus || strchr(minus, '.')) /* a file that is being written */
+			continue;
+		*minus = '\0';
+		wanted = strings_have(fingerprints, names[i]);
+		*minus = '-';
+		e = wanted ? catalogue_file_read(folder, names[i]) : NULL;
+		if (e)
+			ring_add(out, &e->in_order);
+	}
+	strings_free(names);
 }

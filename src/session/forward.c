@@ -131,11 +131,19 @@ static const char *forward_explain(const struct forward *f, const struct client_
 
 	if (code == KILLICK_ERR_LOST)
 		return f->lease->server->error.text;
+	if (r->over && code == KILLICK_ERR_EXITED && f->lease->server->blamed) {
+		server_error_of_call(f->lease, f->tool, text, size);
+		return text;
+	}
 	if (r->over || code == KILLICK_ERR_CLOSED)
 		return r->text;
-	snprintf(text, size, "server '%s': %s%s", lease_name(f->lease),
-		 r->text ? r->text : killick_code_name(code),
-		 by_default ? "; raise toolTimeoutSec if it needs longer" : "");
+	if (code == KILLICK_ERR_TIMEOUT && f->lease->server->lost)
+		snprintf(text, size, "%s; the request timed out before the connection was resumed",
+			 f->lease->server->error.text);
+	else
+		snprintf(text, size, "server '%s': %s%s", lease_name(f->lease),
+			 r->text ? r->text : killick_code_name(code),
+			 by_default ? "; raise toolTimeoutSec if it needs longer" : "");
 	return text;
 }
 
@@ -201,6 +209,10 @@ static void forward_on_done(struct client_call *op, const struct client_result *
 		d.text = forward_explain(f, r, d.code, text, sizeof(text));
 	}
 	forward_tally(f, d.code == KILLICK_OK);
+	if (d.line)
+		lease_note_answer(l);
+	else if (r->over && l->server->blamed)
+		lease_note_crash(l, f->tool);
 	if (r->code < 0)
 		replay_refused(l, op);
 	if (f->cancelled)
@@ -237,6 +249,7 @@ static int64_t forward_left_ms(const struct forward *f)
 static void forward_send(struct forward *f, const char *op_name)
 {
 	struct lease *l = f->lease;
+	struct gate *gate = &l->server->gate;
 	int64_t left_ms = forward_left_ms(f);
 
 	if (f->timer.slot)
@@ -249,6 +262,7 @@ static void forward_send(struct forward *f, const char *op_name)
 		.owner = l,
 		.timeout_ms = left_ms,
 		.progress_extends = !f->is_op,
+		.waits = f->waits,
 		.on_done = forward_on_done,
 	};
 	f->drops = l->server->tools.drops;
@@ -256,13 +270,46 @@ static void forward_send(struct forward *f, const char *op_name)
 	client_call(l->server->client, &f->op);
 	if (!f->began_us) /* client_call has read the clock for its deadline */
 		f->began_us = left_ms >= 0 ? loop_last_reading(f->loop) : loop_read_clock(f->loop);
+	memcpy(gate->tool, f->tool, sizeof(gate->tool));
+	gate->sent_us = loop_last_reading(f->loop);
 }
+
+/* How long the forward may still wait behind the forward that was sent last; -1: any time. */
+static int64_t forward_turn_ms(const struct forward *f)
+{
+	const struct gate *gate = &f->lease->server->gate;
+	int64_t from_us = gate->sent_us > f->began_us ? gate->sent_us : f->began_us;
+	int64_t left_ms = GATE_WAIT_MS - (loop_read_clock(f->loop) - from_us) / 1000;
+
+	if (f->state != FORWARD_QUEUED || !gate->asks)
+		return -1;
+	return left_ms > 0 ? left_ms : 0;
+}
+
+static void forward_set_deadline(struct forward *f);
 
 static void forward_on_deadline(struct loop_timer *t)
 {
 	struct forward *f = CONTAINER_OF(t, struct forward, timer);
-	char text[300];
+	const struct gate *gate = &f->lease->server->gate;
+	int64_t now_us = loop_read_clock(f->loop), turn_ms = forward_turn_ms(f);
+	char text[400];
 
+	if (f->limit_ms < 0 || now_us - f->began_us < f->limit_ms * 1000) {
+		if (turn_ms != 0) {
+			forward_set_deadline(f);
+			return;
+		}
+		snprintf(text, sizeof(text),
+			 "server '%s' gets one call at a time, because it asks its clients, and "
+			 "call '%s' has run for %lld s; wait for the end of that call, or set "
+			 "\"share\" to \"never\" or maxInstances to a larger number in the config "
+			 "of the server",
+			 lease_name(f->lease), gate->tool,
+			 (long long)((now_us - gate->sent_us) / 1000000));
+		forward_fail(f, KILLICK_ERR_BUSY, text);
+		return;
+	}
 	if (f->state == FORWARD_PARKED)
 		snprintf(text, sizeof(text),
 			 "server '%s' did not run, and was not started again within %lld ms",
@@ -273,6 +320,17 @@ static void forward_on_deadline(struct loop_timer *t)
 			 "this session wait in the queue",
 			 lease_name(f->lease), (long long)f->limit_ms, f->lease->gate.queued);
 	forward_fail(f, KILLICK_ERR_TIMEOUT, text);
+}
+
+/* The forward waits: fail it at its own deadline, or when it has waited too long for its turn. */
+static void forward_set_deadline(struct forward *f)
+{
+	int64_t turn_ms = forward_turn_ms(f), left_ms = forward_left_ms(f);
+
+	if (turn_ms >= 0 && (left_ms < 0 || turn_ms < left_ms))
+		left_ms = turn_ms;
+	if (left_ms >= 0)
+		loop_timer_set(f->loop, &f->timer, left_ms, forward_on_deadline);
 }
 
 /* Is there room for a copy of the request? One client must not take the memory of the hub. */
@@ -294,8 +352,7 @@ static void forward_keep(struct forward *f, const char *op_name)
 	}
 	if (!f->began_us)
 		f->began_us = loop_read_clock(f->loop);
-	if (f->limit_ms >= 0 && !f->timer.slot)
-		loop_timer_set(f->loop, &f->timer, forward_left_ms(f), forward_on_deadline);
+	forward_set_deadline(f);
 }
 
 static void forward_go(struct gate_entry *e)
@@ -332,8 +389,8 @@ static bool forward_pass(struct forward *f, const char *op_name)
 					.fail = forward_fail_entry };
 	if (!forward_may_keep(f) || !gate_wait(&f->entry))
 		return false;
-	forward_keep(f, op_name);
 	f->state = FORWARD_QUEUED;
+	forward_keep(f, op_name);
 	return true;
 }
 
@@ -372,8 +429,8 @@ static void forward_park(struct forward *f, const char *op_name)
 				     .begin = forward_unpark,
 				     .fail = forward_fail_parked };
 	ring_add(&f->lease->server->parked, &f->parked.node);
-	forward_keep(f, op_name);
 	f->state = FORWARD_PARKED;
+	forward_keep(f, op_name);
 }
 
 /* The list of tools may be known. True: the forward ends from the loop. */
@@ -439,6 +496,23 @@ static void forward_label(struct forward *f, struct json text)
 	f->tool[len] = '\0';
 }
 
+/* The op of a request that is passed on as it is; KILLICK_RAW: it may have any effect. */
+static enum killick_op forward_kind_of(const struct message *m)
+{
+	static const struct {
+		const char *method;
+		enum killick_op op;
+	} known[] = { { "tools/call", KILLICK_CALL },
+		      { "resources/read", KILLICK_READ },
+		      { "prompts/get", KILLICK_PROMPT },
+		      { "completion/complete", KILLICK_COMPLETE } };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (json_is(m->method, known[i].method))
+			return known[i].op;
+	return KILLICK_RAW;
+}
+
 void forward_begin(struct forward *f)
 {
 	const struct config_server *cs = lease_config(f->lease);
@@ -458,12 +532,13 @@ void forward_begin(struct forward *f)
 	if (r < 0) {
 		forward_refuse(
 			f, KILLICK_ERR_USAGE,
-			"a member occurs twice in the request, so that the server could read "
-			"another request than this program");
+			"a member occurs twice in the request, or twice but for upper and lower "
+			"case, so that the server could read another request than this program");
 		return;
 	}
-	if (calls_tool && (cs->enabled_tools || cs->disabled_tools))
+	if (calls_tool && (cs->enabled_tools || cs->disabled_tools || cs->place))
 		json_string(name, &tool);
+	f->waits = lease_waits_for_resume(f->lease, forward_kind_of(f->m), tool);
 	forward_start(f, tool, NULL);
 	f->m = NULL;
 	f->name = NULL;
@@ -486,6 +561,7 @@ void forward_begin_op(struct forward *f, enum killick_op op, const char *name)
 	f->loop = f->lease->session->k->loop;
 	f->is_op = true;
 	f->kind = op;
+	f->waits = lease_waits_for_resume(f->lease, op, NULL);
 	snprintf(f->tool, sizeof(f->tool), "%s", names[op]);
 	forward_start(f, NULL, name);
 }

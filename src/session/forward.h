@@ -58,6 +58,7 @@ struct forward {
 	enum forward_state state;
 	bool is_op; /* forward_begin_op */
 	bool cancelled;
+	bool waits;           /* lease_waits_for_resume */
 	enum killick_op kind; /* of an op, */
 	char *op_name;        /* and its name, while it waits */
 	struct client_call op;

@@ -61,8 +61,12 @@ static bool gate_has_room(const struct lease *l)
 static void gate_count(struct lease *l, int change)
 {
 	assert(change > 0 || (l->gate.in_flight > 0 && l->server->gate.in_flight > 0));
+	if (change < 0 || (!l->gate.in_flight && !l->gate.queued))
+		l->gate.held_us = server_held_us(l->server);
 	l->gate.in_flight += (unsigned)change;
 	l->server->gate.in_flight += (unsigned)change;
+	if (l->full || l->server->paused)
+		server_look_full(l->server);
 }
 
 bool gate_enter(struct lease *l)
@@ -104,6 +108,8 @@ bool gate_wait(struct gate_entry *e)
 
 	if (l->gate.queued >= GATE_QUEUE_MAX)
 		return false;
+	if (!l->gate.in_flight && !l->gate.queued)
+		l->gate.held_us = server_held_us(l->server);
 	ring_add(&l->gate.queue, &e->node);
 	if (l->gate.queued++ == 0)
 		ring_add(&l->server->gate.turns, &l->gate.in_turns);

@@ -8,7 +8,8 @@
  * request, a server that several sessions share gets one forward at a time, so that the next
  * request belongs to a known session. A session whose client is of the modern era has one forward
  * at a time there, because the client gets a question in the answer to the call that caused it. The
- * runtime remembers such servers by their fingerprint.
+ * runtime remembers such servers by their fingerprint. A forward that waits behind one other
+ * forward for GATE_WAIT_MS fails, so that a call that hangs does not block the other sessions.
  *
  * As long as nothing waits, a forward costs two counters and no memory.
  * Threads: with the loop's lock.  Blocking: never.
@@ -20,23 +21,33 @@
 
 #include "base/loop.h"
 #include "base/ring.h"
+#include "session/tally.h"
 
 #define GATE_LEASE_MAX  32
 #define GATE_SERVER_MAX 256
 #define GATE_QUEUE_MAX  1024
+#define GATE_WAIT_MS    10000 /* behind one forward, in a server that gets one at a time */
 
 struct killick;
 struct lease;
 struct server;
 
+struct server_pauses {  /* the times in which output is not read: see server_look_full */
+	unsigned count; /* servers that are paused now */
+	int64_t since_us, sum_us;
+};
+
 struct gate { /* of a server */
 	unsigned in_flight, queued;
 	bool asks;             /* the server has made requests of its own */
+	char tool[TALLY_NAME]; /* of the forward that was sent last, */
+	int64_t sent_us;       /* and when */
 	struct ring turns;     /* struct gate_lease: leases that have a queue, the next one first */
 	struct loop_timer run; /* see gate_leave_later */
 };
 struct gate_lease {
 	unsigned in_flight, queued;
+	int64_t held_us; /* server_held_us when the wait for the next answer began */
 	struct ring queue, in_turns;
 };
 

@@ -307,6 +307,21 @@ const char *names_of(const struct names *n, const char *server, const char *tool
 	return name && name->qualified[0] ? name->qualified : NULL;
 }
 
+void names_set_repeatable(struct names *n, const char *server, const char *tool)
+{
+	struct name *name = names_get(n, names_key(n, server, tool), server, tool);
+
+	if (name)
+		name->repeatable = true;
+}
+
+bool names_is_repeatable(const struct names *n, const char *server, const char *tool)
+{
+	const struct name *name = names_get(n, names_key(n, server, tool), server, tool);
+
+	return name && name->repeatable;
+}
+
 const struct name *names_find(const struct names *n, const char *qualified)
 {
 	size_t low = 0, high = n->settled;

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/hash.h"
@@ -25,6 +26,7 @@
 struct name {
 	struct hash_node in_table;
 	char *server, *tool;              /* the real names */
+	bool repeatable;                  /* the tool says that it may be called again */
 	char qualified[NAME_MAX_LEN + 1]; /* "" until settled */
 };
 struct names {
@@ -43,6 +45,9 @@ struct names {
 
 /* Add a tool. Returns 0, or 1 for an exact duplicate, which is ignored. */
 int names_add(struct names *n, const char *server, const char *tool);
+/* Does the tool only read, or is it idempotent, by its annotations in the list? */
+void names_set_repeatable(struct names *n, const char *server, const char *tool);
+bool names_is_repeatable(const struct names *n, const char *server, const char *tool);
 /* Forget all tools of a server. `server` must not be a string of the list itself. */
 void names_remove(struct names *n, const char *server);
 /* Make the qualified names. */

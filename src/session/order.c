@@ -64,6 +64,7 @@ static void order_idle(struct server *sv, struct server_order *o)
 	}
 	ring_add(&sv->orders, &o->in_server);
 	server_forgive(sv);
+	server_forgive_sessions(sv);
 	if (server_use(sv, &e) < 0)
 		order_finish(sv, o, &e);
 }

@@ -21,7 +21,8 @@
 #define BLOCKED_MS     250 /* how often a server that waits for a limit is looked at */
 #define BACKOFF_MIN_MS 250
 #define BACKOFF_MAX_MS 30000
-#define FAILURES_MAX   5
+#define PAUSE_MIN_MS   1000
+#define PAUSE_MAX_MS   60000
 #define STEADY_US      (10 * 1000000LL) /* ready for so long: reset the failures */
 #define STABLE_US      (60 * 1000000LL) /* ready for so long: reset the back-off */
 
@@ -99,11 +100,42 @@ void pool_done(struct killick *k)
 
 /* --- failures and back-off --- */
 
+static int64_t pool_ms_until(int64_t due_us)
+{
+	int64_t now_us = loop_now_us();
+
+	return due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+}
+
+unsigned pool_pause_ms(unsigned failures)
+{
+	unsigned ms = PAUSE_MIN_MS;
+
+	if (failures < FAILURES_MAX)
+		return 0;
+	for (; failures > FAILURES_MAX && ms < PAUSE_MAX_MS; failures--)
+		ms *= 2;
+	return ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+}
+
+/* Milliseconds until the next attempt is allowed. */
+static int64_t pool_pause_left(unsigned failures, int64_t failed_us)
+{
+	return failures < FAILURES_MAX
+		       ? 0
+		       : pool_ms_until(failed_us + pool_pause_ms(failures) * 1000LL);
+}
+
+bool server_failed_often(const struct server *sv)
+{
+	return sv->failures >= FAILURES_MAX;
+}
+
 int64_t server_backoff_ms(const struct server *sv)
 {
-	int64_t due_us = sv->started_us + sv->backoff_ms * 1000LL, now_us = loop_now_us();
-
-	return sv->starts && due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+	if (server_failed_often(sv))
+		return pool_pause_left(sv->failures, sv->failed_us);
+	return sv->starts ? pool_ms_until(sv->started_us + sv->backoff_ms * 1000LL) : 0;
 }
 
 void server_count_failure(struct server *sv)
@@ -114,13 +146,95 @@ void server_count_failure(struct server *sv)
 		sv->failures = 0;
 	if (ready_for_us >= STABLE_US)
 		sv->backoff_ms = 0;
+	if (sv->blamed) { /* the sessions that caused the failure wait, not the server */
+		if (sv->backoff_ms < BACKOFF_MIN_MS)
+			sv->backoff_ms = BACKOFF_MIN_MS;
+		return;
+	}
 	sv->backoff_ms = sv->backoff_ms ? 2 * sv->backoff_ms : BACKOFF_MIN_MS;
 	if (sv->backoff_ms > BACKOFF_MAX_MS)
 		sv->backoff_ms = BACKOFF_MAX_MS;
-	if (++sv->failures < FAILURES_MAX)
+	sv->failures++;
+	sv->failed_us = loop_now_us();
+	if (server_failed_often(sv))
+		server_error_often(sv);
+}
+
+/* Requests of the session that the server has; the library's own requests do not count. */
+static unsigned lease_open_calls(const struct lease *l)
+{
+	return l->session->sink ? l->gate.in_flight : l->in_flight;
+}
+
+void server_blame(struct server *sv)
+{
+	unsigned suspects = 0;
+	int64_t now_us = loop_now_us();
+
+	assert(sv->client && !sv->failed_client);
+	if (!sv->ready_us)
 		return;
-	sv->broken = true;
-	server_error_broken(sv);
+	sv->open_calls = 0;
+	RING_EACH(r, &sv->leases) {
+		struct lease *l = CONTAINER_OF(r, struct lease, on_server);
+		unsigned open = lease_open_calls(l);
+
+		sv->open_calls += open;
+		suspects += open > 0;
+	}
+	sv->blamed = suspects > 0;
+	RING_EACH(r, &sv->leases) {
+		struct lease *l = CONTAINER_OF(r, struct lease, on_server);
+		bool counts = lease_open_calls(l) > 0 && (suspects == 1 || !l->answered);
+
+		l->answered = false;
+		if (!counts)
+			continue;
+		if (l->crashes < FAILURES_MAX && now_us - l->crashed_us >= STEADY_US)
+			l->crashes = 0;
+		l->crashes++;
+		l->crashed_us = now_us;
+	}
+}
+
+void lease_note_answer(struct lease *l)
+{
+	l->answered = true;
+	if (l->crashes >= FAILURES_MAX) /* this was the trial */
+		l->crashes = 0;
+	l->server->failures = 0;
+}
+
+void lease_note_crash(struct lease *l, const char *tool)
+{
+	snprintf(l->crash_tool, sizeof(l->crash_tool), "%s", tool);
+}
+
+int lease_refuses(const struct lease *l, struct killick_error *e)
+{
+	int64_t left_ms = pool_pause_left(l->crashes, l->crashed_us);
+	const char *label = l->session->label;
+	char when[80] = "when its open call has ended", whose[100] = "this session";
+
+	if (l->crashes < FAILURES_MAX || (left_ms == 0 && l->in_flight == 0))
+		return 0;
+	if (left_ms > 0)
+		snprintf(when, sizeof(when), "in %lld s", (long long)(left_ms + 999) / 1000);
+	if (label)
+		snprintf(whose, sizeof(whose), "session '%.80s'", label);
+	return error_set(
+		e, KILLICK_ERR_EXITED,
+		"server '%s' ended %u times in a row during calls of %s, the last time "
+		"during call '%s'; one call is accepted %s%s%s%s",
+		lease_name(l), l->crashes, whose, *l->crash_tool ? l->crash_tool : "request", when,
+		l->session->k->watcher ? ", or after 'killick hub restart " : "",
+		l->session->k->watcher ? lease_name(l) : "", l->session->k->watcher ? "'" : "");
+}
+
+void server_forgive_sessions(struct server *sv)
+{
+	RING_EACH(r, &sv->leases)
+		CONTAINER_OF(r, struct lease, on_server)->crashes = 0;
 }
 
 void server_await_way(struct server *sv)
@@ -132,7 +246,7 @@ void server_await_way(struct server *sv)
 
 int server_refuses(const struct server *sv, struct killick_error *e)
 {
-	if (sv->broken)
+	if (sv->state == KILLICK_GONE && server_failed_often(sv) && server_backoff_ms(sv) > 0)
 		return error_set(e, sv->error.code, "%s", sv->error.text);
 	if (sv->restart == RESTART_NEVER && sv->tried && sv->state == KILLICK_GONE)
 		return error_set(e, sv->error.code, "%s (\"restart\" in its config is \"never\")",
@@ -142,7 +256,6 @@ int server_refuses(const struct server *sv, struct killick_error *e)
 
 void server_forgive(struct server *sv)
 {
-	sv->broken = false;
 	sv->failures = 0;
 	sv->backoff_ms = 0;
 	sv->tried = false;
@@ -232,6 +345,7 @@ void lease_adjust(struct lease *l, struct config_server *cs)
 	server_adjust(l->server, lease_config(l));
 	l->settled = l->server->state == KILLICK_READY;
 	server_forgive(l->server);
+	l->crashes = 0;
 	attach_start(l);
 }
 
@@ -294,9 +408,11 @@ static void lease_part(struct lease *l)
 		lease_over(l, NULL);
 		return;
 	}
+	attach_hide_owners(l, sv);
 	parked_fail(&sv->parked, l, KILLICK_ERR_CLOSED, left_text(l));
 	gate_fail(sv, l, KILLICK_ERR_CLOSED, left_text(l));
 	sv->holders--;
+	server_look_full(sv);
 	if (sv->holders == 0)
 		attach_release(sv, false);
 	if (sv->holders > 0 && sv->client && !sv->failed_client)
@@ -343,10 +459,21 @@ static void lose_parts(struct killick_call *c, const struct lease *l)
 
 	c->held = true;
 	for (size_t i = 0; i < count; i++)
-		if (parts[i].lease == l)
+		if (parts[i].lease == l && !parts[i].op.waits)
 			client_cancel(&parts[i].op);
 	c->held = held;
 	call_free_if_forgotten(c);
+}
+
+bool lease_waits_for_resume(const struct lease *l, enum killick_op op, const char *tool)
+{
+	const struct config_server *cs = lease_config(l);
+
+	if (!cs->place || cs->lost_calls != CONFIG_LOST_AUTO)
+		return cs->place && cs->lost_calls == CONFIG_LOST_WAIT;
+	if (op == KILLICK_CALL)
+		return tool && names_is_repeatable(&l->session->names, lease_name(l), tool);
+	return op != KILLICK_RAW;
 }
 
 void lease_lose(struct lease *l)
@@ -355,8 +482,9 @@ void lease_lose(struct lease *l)
 	if (l->session->sink) { /* its receivers may close the session */
 		struct server *sv = l->server;
 
-		client_cancel_all(sv->client, l);
-		gate_fail(sv, l, KILLICK_ERR_LOST, sv->error.text);
+		client_lose(sv->client, l);
+		if (lease_config(l)->lost_calls != CONFIG_LOST_WAIT) /* these were not sent yet */
+			gate_fail(sv, l, KILLICK_ERR_LOST, sv->error.text);
 		return;
 	}
 	RING_EACH(r, &l->session->calls)

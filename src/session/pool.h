@@ -40,6 +40,8 @@ struct pool {
 	int64_t measured_us; /* when the memory of the servers was read; 0: never */
 };
 
+#define FAILURES_MAX 5 /* in a row */
+
 enum lease_state { LEASE_HELD, LEASE_LEAVING, LEASE_LEFT, LEASE_OVER };
 extern const char *const lease_state_names[];
 
@@ -62,9 +64,19 @@ struct lease {
 	struct ring asks;
 	char *level;    /* the log level of the session; NULL: none. For replay.h */
 	char **watched; /* resources that the session subscribed to; NULL: none */
+	int owners[2];  /* of the session, as the keepers of the server watch them; 0: none */
 	struct gate_lease gate;
-	size_t kept; /* bytes of requests that wait: see forward.c */
+	size_t kept;  /* bytes of requests that wait: see forward.c */
+	bool full;    /* the reader of the answers does not keep up: see server_look_full */
+	bool stalled; /* and has read nothing for a moment */
+	bool slow;    /* and does not hold up other sessions any more */
 	struct tally_lease tally;
+	/* The server ended so often in a row during requests of this session; with FAILURES_MAX the
+	 * session is refused for a pause, see lease_refuses. */
+	unsigned crashes;
+	int64_t crashed_us;
+	bool answered; /* the server has answered the session since its last end */
+	char crash_tool[TALLY_NAME];
 	void *sink_data; /* of the session's sink, about this server; NULL at first */
 };
 
@@ -95,9 +107,24 @@ void lease_leave(struct lease *l, enum ending_why why, unsigned drain_ms, struct
 void lease_count(struct lease *l, int change);
 void lease_free(struct lease *l); /* the lease must be over */
 
+/* After FAILURES_MAX failures in a row an attempt is allowed after a pause; the pause doubles with
+ * each further failure. 0: no pause. */
+unsigned pool_pause_ms(unsigned failures);
+/* May the session use the server? After crashes in a row during its requests the session must
+ * pause; then it has one request at a time, until the server answers. KILLICK_OK, or an error. */
+int lease_refuses(const struct lease *l, struct killick_error *e);
+/* The server has answered a request of the session, with a result or an error. */
+void lease_note_answer(struct lease *l);
+/* The server ended during this request of the session: remember the name. */
+void lease_note_crash(struct lease *l, const char *tool);
+
 /* The server reports: it cannot be reached, so its calls of this lease end with KILLICK_ERR_LOST.
  */
 void lease_lose(struct lease *l);
+/* Does a request in flight wait for the resume when the connection to its executor is lost? The
+ * answer is not lost then. If the connection is not resumed, the server ends, and the request fails
+ * with the reason. tool: of KILLICK_CALL; NULL: not known. */
+bool lease_waits_for_resume(const struct lease *l, enum killick_op op, const char *tool);
 /* The server reports: it is ready, or failed. */
 void lease_settle(struct lease *l, bool failed);
 /* End the lease. e: how the server ended; NULL: there is no ending to report. */

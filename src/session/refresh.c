@@ -140,6 +140,8 @@ int session_refresh(struct killick_session *s, struct config *c, struct job **ou
 {
 	struct job *j;
 
+	if (s->state == SESSION_OPENING)
+		return error_set(e, KILLICK_ERR_USAGE, "the session is not open yet");
 	if (s->state != SESSION_OPEN)
 		return error_set(e, KILLICK_ERR_CLOSED, "the session is closed");
 	j = job_new(s, JOB_REFRESH);

@@ -2,16 +2,12 @@
 #include "session/relay.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "os/bytes.h"
-#include "os/fd.h"
-#include "os/file.h"
 #include "session/ask.h"
 #include "session/call.h"
 #include "session/event.h"
@@ -21,6 +17,7 @@
 #include "session/session.h"
 #include "session/sink.h"
 #include "session/site.h"
+#include "session/stderr_file.h"
 
 #define LINE_ROOM (16u << 10) /* for a line of stderr; a longer line is passed on in pieces */
 
@@ -158,21 +155,9 @@ void relay_ask_over(void *ctx, void *owner, uint64_t id)
 
 void relay_stderr_open(struct server *sv)
 {
-	char text[512];
-
-	assert(sv->stderr_fd < 0);
+	assert(!sv->stderr_open);
 	sv->stderr_part = (struct buf)BUF_INIT(LINE_ROOM);
-	if (!sv->stderr_file)
-		return;
-	sv->stderr_fd = file_open(sv->stderr_file, FILE_APPEND);
-	if (sv->stderr_fd >= 0) {
-		sv->stderr_id = own_of(sv->stderr_fd);
-		return;
-	}
-	snprintf(text, sizeof(text), "cannot append to '%s', the stderr of server '%s': %s",
-		 sv->stderr_file, sv->recipe.name, strerror(-sv->stderr_fd));
-	sv->stderr_fd = -1;
-	relay_warning(sv, text);
+	sv->stderr_open = stderr_file_open(sv);
 }
 
 static bool relay_is_heard(struct server *sv)
@@ -225,10 +210,7 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 
 	sv->bytes_stderr += len;
 	tail_add(&sv->tail, bytes, len);
-	/* Bytes that cannot be written at once are dropped. The file may be a pipe that no process
-	 * reads any more, and this thread, which may belong to the host, must not block. */
-	if (sv->stderr_fd >= 0 && own_is(&sv->stderr_id, sv->stderr_fd))
-		(void)fd_write(sv->stderr_fd, bytes, len);
+	stderr_file_add(sv->stderr_open, bytes, len);
 	if (len && sv->k->watcher)
 		sv->k->watcher->on_stderr(sv->k->watcher_ctx, sv, bytes, len);
 	if (len && relay_is_heard(sv))
@@ -237,9 +219,12 @@ void relay_stderr(void *ctx, const char *bytes, size_t len)
 
 void relay_stderr_close(struct server *sv)
 {
+	struct ring *first = ring_first(&sv->leases); /* the last lease waits for the end */
+
 	relay_tell_part(sv);
 	buf_done(&sv->stderr_part);
-	own_drop(&sv->stderr_id, &sv->stderr_fd);
+	stderr_file_close(sv->stderr_open, first ? LEASE_OF(first)->session : NULL);
+	sv->stderr_open = NULL;
 }
 
 /* --- a keeper that does not answer --- */

@@ -62,6 +62,8 @@ int route_use(struct lease *l, const char *tool, struct killick_error *e)
 				 "the config does not allow tool '%.100s' of server '%s': see its "
 				 "enabledTools and disabledTools",
 				 tool, cs->name);
+	if (lease_refuses(l, e) < 0)
+		return e->code;
 	return server_use(l->server, e);
 }
 

@@ -8,7 +8,8 @@
 
 #include "base/trace.h"
 
-#define SWEEP_US 10000000
+#define SWEEP_US     10000000
+#define FILE_THREADS 256 /* of which hung file systems may keep some */
 
 int error_set(struct killick_error *e, int code, const char *fmt, ...)
 {
@@ -27,9 +28,7 @@ int error_set(struct killick_error *e, int code, const char *fmt, ...)
 int runtime_enter(struct killick *k, struct killick_error *e)
 {
 	if (!origin_is_here(&k->origin))
-		return error_set(
-			e, KILLICK_ERR_FORKED,
-			"the handle belongs to the parent process; a forked child cannot use it");
+		return error_set(e, KILLICK_ERR_FORKED, "%s", RUNTIME_FORKED);
 	loop_lock(k->loop);
 	return 0;
 }
@@ -128,6 +127,13 @@ void runtime_save(struct killick *k)
 	eras_save(&k->eras, k->loop);
 	loop_lock(k->loop);
 	runtime_step_out(k);
+}
+
+struct workers *runtime_workers(struct killick *k)
+{
+	if (!k->workers && workers_new(k->loop, FILE_THREADS, &k->workers, NULL) < 0)
+		return NULL;
+	return k->workers;
 }
 
 static bool runtime_is_told(void *ctx)

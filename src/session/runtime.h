@@ -11,6 +11,7 @@
 #include "killick/killick.h"
 #include "base/loop.h"
 #include "base/spare.h"
+#include "base/workers.h"
 #include "os/origin.h"
 #include "session/catalogue.h"
 #include "session/era.h"
@@ -56,8 +57,10 @@ struct killick {
 	unsigned open_sessions; /* sessions that are not closed */
 	unsigned inside;        /* threads that wait in a function of the library */
 	struct endings endings; /* collected by killick_close */
+	struct workers *workers; /* runtime_workers; NULL: not needed yet */
 };
 
+#define RUNTIME_FORKED "the handle belongs to the parent process; a forked child cannot use it"
 /* Take the lock; KILLICK_ERR_FORKED and no lock when k belongs to another process. e may be NULL.
  */
 int runtime_enter(struct killick *k, struct killick_error *e);
@@ -85,6 +88,9 @@ void runtime_attend(struct killick *k);
  * something: write new eras to the cache file. File access may block, so the loop's thread does not
  * write. */
 void runtime_save(struct killick *k);
+
+/* With the lock: the threads that use files; NULL: there is no descriptor for them. */
+struct workers *runtime_workers(struct killick *k);
 
 struct waiter { /* of one thread, on its stack; zero: still waiting */
 	bool told;

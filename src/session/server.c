@@ -29,7 +29,8 @@
  * - stopping: the keeper was told to end the tree, and answers within its budget; if the keeper
  *   does not answer, the timer forces the end. Or the server closed its stdout or stdin: usually it
  *   is about to exit, and its exit status tells the reason, so we wait a moment before we end it
- *   (STOP_LINGER).
+ *   (STOP_LINGER). If its main process is gone then, we wait longer for the keeper's report
+ *   (STOP_EXITED): a crash must not look like a server that kept running.
  * - gone: proved. A failure is reported now: to open calls, to the leases, in the status. Then the
  *   server is freed (no lease is left), started again (a call waits, or its config says `now`) or
  *   left alone.
@@ -39,9 +40,12 @@
  * A failure is never reported before the proof. So "failed" also means that no process is left.
  *
  * Starting again: not before the back-off has passed since the last start. The back-off is doubled
- * each time until the server was ready for a minute. After five failures in a row without ten
- * seconds of being ready the server is left alone until a refresh (pool.c). A server that ends
- * while it is probed for its era probably ended because of the probe: it is started again at once,
+ * each time until the server was ready for a minute. After five failures in a row, without ten
+ * seconds of being ready and without an answer, requests fail at once until a pause has passed; the
+ * first request afterwards starts the server, and a further failure doubles the pause (pool.c). An
+ * end during requests is no failure of the server but of the sessions that made the requests: these
+ * sessions have the pause, and the others use the restarted server. A server that ends while it is
+ * probed for its era probably ended because of the probe: it is started again at once,
  * without a probe. A server that does not speak the remembered era is started again at once, with a
  * probe.
  */
@@ -53,6 +57,7 @@
 #include <string.h>
 
 #include "base/trace.h"
+#include "os/spawn.h"
 #include "session/ask.h"
 #include "session/attach.h"
 #include "session/parked.h"
@@ -67,7 +72,8 @@
 
 #define STATE(state, event) ((unsigned)(state) << 8 | (unsigned)(event))
 
-#define LINGER_MS 250   /* between EOF and the exit that usually follows EOF */
+#define LINGER_MS 500   /* between EOF and the exit that usually follows EOF */
+#define EXITED_MS 10000 /* between the exit and the report of a keeper on a busy machine */
 #define GUARD_MS  10000 /* added to the budget of the keeper */
 
 enum { NO_DEADLINE = -1, SAME_DEADLINE = -2 };
@@ -154,11 +160,11 @@ static void server_start(struct server *sv)
 	sv->ready_us = sv->stop_us = 0;
 	sv->wakes += sv->why == ENDING_REST;
 	sv->why = ENDING_NOT_YET;
-	sv->failed_client = sv->deaf = sv->lost = sv->shook = false;
+	sv->failed_client = sv->deaf = sv->lost = sv->blamed = false;
 	sv->has_ended = sv->over_limit = false;
+	sv->mixed = sv->holders > 1;
 	toolcache_drop(&sv->tools); /* kept while the server rested */
-	if (survey_is_wanted(sv))
-		server_identify(sv);
+	survey_prepare(sv);
 	sv->started_us = loop_now_us();
 	sv->starts++;
 	sv->tried = true;
@@ -189,13 +195,14 @@ static void server_ready(struct server *sv)
 	struct client_facts facts;
 
 	client_facts(sv->client, &facts);
-	sv->ready_us = loop_now_us();
 	sv->doubted = false;
+	server_error_clear(sv); /* of an earlier process */
 	if (sv->era == CONFIG_AUTO)
 		eras_put(&sv->k->eras, sv->fingerprint, facts.era);
 	server_go(sv, KILLICK_READY, NO_DEADLINE);
 	RING_EACH(r, &sv->leases)
 		lease_settle(CONTAINER_OF(r, struct lease, on_server), false);
+	server_look_full(sv);
 	survey_begin(sv);
 	rest_arm(sv);
 	orders_on_ready(sv);
@@ -224,6 +231,7 @@ static void server_halt(struct server *sv, enum ending_why why, enum link_stop h
 	else
 		loop_timer_set(sv->k->loop, &sv->timer, 2 * (int64_t)sv->recipe.grace_ms + GUARD_MS,
 			       on_time);
+	server_look_full(sv); /* a server whose output is not read cannot exit by itself */
 	link_stop(sv->link, how);
 }
 
@@ -262,8 +270,9 @@ static void server_linger(struct server *sv)
 	server_go(sv, KILLICK_STOPPING, LINGER_MS);
 }
 
-/* The connection to the executor is lost: end all open calls now. The server itself may keep
- * running; its link delivers the output of the server when the connection is back. */
+/* The connection to the executor is lost: end the open calls that do not wait for the resume
+ * (lease_waits_for_resume). The server itself may keep running; its link delivers the output of the
+ * server when the connection is back. */
 static void server_lost(struct server *sv)
 {
 	sv->lost = true;
@@ -283,6 +292,7 @@ static void server_back(struct server *sv)
 	server_error_clear(sv);
 	snprintf(text, sizeof(text), "server '%s': the connection is back", sv->recipe.name);
 	relay_warning(sv, text);
+	gate_run(sv); /* forwards that waited in the queue */
 }
 
 /* All leases have left: end the open calls now, then the tree. */
@@ -335,11 +345,27 @@ static void server_give_up(struct server *sv)
 	server_step(sv, EV_ENDED);
 }
 
+static bool server_has_exited(const struct server *sv)
+{
+	int keeper, pid;
+
+	return link_pids(sv->link, &keeper, &pid) && pid > 0 && spawn_is_gone(pid);
+}
+
 static void server_escalate(struct server *sv)
 {
 	switch (sv->stop) {
 	case STOP_LINGER:
+		if (server_has_exited(sv)) {
+			sv->stop = STOP_EXITED;
+			loop_timer_set(sv->k->loop, &sv->timer, EXITED_MS, on_time);
+			break;
+		}
+		/* fall through */
+	case STOP_EXITED:
 		server_error_closed(sv);
+		if (!sv->failed_client && !sv->link->disowned)
+			server_blame(sv);
 		fail_client(sv, sv->error.code, sv->error.text);
 		server_halt(sv, ENDING_EXIT, LINK_STOP_EOF);
 		break;
@@ -360,6 +386,8 @@ static void server_ordered_end(struct server *sv)
 {
 	server_error_clear(sv);
 	server_forgive(sv);
+	if (sv->why != ENDING_REST)
+		server_forgive_sessions(sv);
 	sv->rests += sv->why == ENDING_REST;
 	server_go(sv, sv->why == ENDING_REST ? KILLICK_RESTING : KILLICK_GONE, NO_DEADLINE);
 	attach_release(sv, false);
@@ -371,6 +399,10 @@ static void server_ordered_end(struct server *sv)
 /* The tree is gone: free its client and its link. */
 static void server_end(struct server *sv)
 {
+	bool by_itself = sv->ending.why == ENDING_EXIT || sv->ending.why == ENDING_CRASH;
+
+	if (by_itself && !sv->failed_client)
+		server_blame(sv);
 	fail_client(sv, sv->error.code, sv->error.text);
 	client_free(sv->client);
 	sv->client = NULL;
@@ -381,6 +413,7 @@ static void server_end(struct server *sv)
 		link_free(sv->link);
 	}
 	sv->link = NULL;
+	server_look_full(sv);
 	relay_stderr_close(sv);
 	RING_EACH(r, &sv->leases)
 		asks_orphan(CONTAINER_OF(r, struct lease, on_server));
@@ -424,11 +457,11 @@ static void server_gone(struct server *sv)
 	attach_release(sv, true);
 	orders_on_failure(sv);
 	if (no_way || server_refuses(sv, &e) < 0) {
-		if (sv->broken)
+		if (server_failed_often(sv))
 			relay_warning(sv, e.text);
 		parked_fail(&sv->parked, NULL, e.code, e.text);
 	}
-	if (!sv->broken && sv->active > 0 &&
+	if (!server_failed_often(sv) && sv->active > 0 &&
 	    (sv->restart == RESTART_NOW || !ring_is_empty(&sv->parked)))
 		server_want(sv);
 }
@@ -485,13 +518,14 @@ void server_step(struct server *sv, enum server_event ev)
 		break;
 	case STATE(KILLICK_STARTING, EV_STARTED):
 		server_go(sv, KILLICK_HANDSHAKING, SAME_DEADLINE);
-		if (sv->shook)
+		if (sv->ready_us)
 			server_ready(sv);
 		break;
 	case STATE(KILLICK_STARTING, EV_SHOOK): /* before the keeper has reported the pid */
-		sv->shook = true;
+		sv->ready_us = loop_now_us();   /* the client sends requests from now on */
 		break;
 	case STATE(KILLICK_HANDSHAKING, EV_SHOOK):
+		sv->ready_us = loop_now_us();
 		server_ready(sv);
 		break;
 	case STATE(KILLICK_STARTING, EV_REFUSED):

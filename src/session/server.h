@@ -34,7 +34,9 @@
 #include "base/tail.h"
 
 struct lease;
+struct look;
 struct site;
+struct stderr_file;
 struct survey;
 
 enum server_event {
@@ -56,6 +58,7 @@ enum server_event {
 /* In KILLICK_STOPPING: how far the end has come. */
 enum server_stop {
 	STOP_LINGER, /* stdin or stdout is closed: wait a moment for the server to exit by itself */
+	STOP_EXITED, /* the same, and its main process is gone: wait for the exit status */
 	STOP_ASKED,  /* link_stop was called */
 	STOP_FORCED, /* the tree did not end in time: link_stop was called with LINK_STOP_KILL */
 };
@@ -85,6 +88,7 @@ struct server {
 	bool asked;                   /* the server has sent a request of its own */
 	struct metadata program;      /* as in struct share_key */
 	char key[CATALOGUE_KEY_SIZE], stamp[CATALOGUE_STAMP_SIZE]; /* in the catalogue */
+	struct look *look; /* a thread finds out `stamp`, and then the survey begins; NULL: none */
 	struct server *awaits; /* not started before the verdict of this server is known; NULL: the
 				  server may start */
 	struct survey *survey[CATALOGUE_KINDS]; /* lists that are being read; NULL: none */
@@ -94,6 +98,7 @@ struct server {
 	int64_t idle_ms; /* 0: the tree is not checked for signs of life */
 	enum config_restart restart;
 	char *stderr_file;
+	long file_owner; /* in whose name files are used, see struct work */
 	bool logs_all;
 	unsigned long long max_memory; /* of all processes of servers like this; 0: no limit */
 	int64_t rest_ms;               /* the server rests after this time without use; 0: never */
@@ -104,15 +109,16 @@ struct server {
 	unsigned active;    /* leases that have not left and are not leaving */
 	struct ring parked; /* struct parked: requests that wait until the server runs */
 	struct gate gate;   /* forwards (forward.h) in flight and in the queue */
-	struct tally tally; /* of forwards */
+	struct tally tally; /* of calls and forwards */
 
 	/* while the server runs */
 	struct link *link;
+	bool paused; /* its output is not read: see server_look_full */
+	struct server_pauses pauses;
 	bool deaf; /* its stdin is closed */
 	bool lost; /* the connection to the executor is lost; `error` says why */
 	struct client *client;
 	struct client_spec spec;
-	bool shook;         /* the handshake succeeded before EV_STARTED */
 	bool failed_client; /* client_fail was called */
 	bool assumed;       /* the era was taken from the cache */
 	struct toolcache tools;
@@ -121,12 +127,12 @@ struct server {
 	int pid;
 	char level[16];
 	char link_id[LINK_ID_SIZE], tree[LINK_TREE_SIZE]; /* of the last link; for traces */
-	int64_t started_us, ready_us, stop_us;            /* 0: not yet */
+	int64_t started_us, stop_us;                      /* 0: not yet */
+	int64_t ready_us; /* the handshake succeeded, maybe before EV_STARTED; 0: not yet */
 	enum server_stop stop;
 	enum ending_why why; /* why we end the server; ENDING_NOT_YET: we do not end it */
-	int stderr_fd;       /* -1: none */
-	struct own stderr_id;
-	struct buf stderr_part; /* the incomplete last line */
+	struct stderr_file *stderr_open; /* NULL: none */
+	struct buf stderr_part;          /* the incomplete last line */
 
 	/* rest.c, order.c */
 	int64_t used_us; /* when the last request ended, or the server got ready */
@@ -142,10 +148,12 @@ struct server {
 
 	/* history */
 	unsigned rests, wakes;     /* wakes: starts after a rest */
-	unsigned starts, failures; /* failures: in a row */
+	unsigned starts, failures; /* failures: in a row, without those of `blamed` */
+	int64_t failed_us;         /* the last of `failures` */
 	unsigned backoff_ms;
-	bool tried;   /* the server was started; a refresh resets this */
-	bool broken;  /* the server failed too often; a refresh resets this */
+	bool blamed;         /* the last end is a failure of sessions whose requests were open, */
+	unsigned open_calls; /* so many */
+	bool tried;          /* the server was started; a refresh resets this */
 	bool again;   /* start again at once: the probe or a wrong era may have ended the server */
 	bool doubted; /* `again` was used; reset when the server is ready */
 	unsigned long long bytes_in, bytes_out; /* bytes_out: without the current link */
@@ -154,6 +162,7 @@ struct server {
 	size_t reason_at, quoted;   /* parts of error.text, as in killick_server_status */
 	struct ending ending;
 	bool has_ended; /* `ending` says how */
+	bool mixed;     /* several sessions have used the server since its start */
 	struct tail tail;
 };
 
@@ -178,6 +187,16 @@ bool server_has_client(const struct server *sv);
 bool server_has_list(const struct server *sv);
 /* A call could not be written: check whether the server's stdin is closed. */
 void server_check(struct server *sv);
+/* Back pressure. lease.full or lease.stalled, the leases of the server, or their requests have
+ * changed, or time has passed: the output of the server is read, unless answers to a full lease may
+ * come. A full lease is slow when its reader is stalled, or when pauses have held up an answer to
+ * another session for SERVER_HOLD_MS in total. While another session waits for an answer, the
+ * server is read although it has answers to a slow lease. */
+#define SERVER_HOLD_MS 5000
+void server_look_full(struct server *sv);
+/* For how long the pauses of the server, or of the connection to its executor, have lasted so far.
+ */
+int64_t server_held_us(struct server *sv);
 /* `holders` or `active` became 0. */
 void server_unleased(struct server *sv);
 /* The server waits in the queue because of a limit: the start fails after startup_ms, counted from
@@ -209,7 +228,7 @@ int64_t server_start_wait_ms(const struct server *sv);
  * cannot be checked. */
 bool server_is_alive(struct server *sv);
 
-/* attach.c: `answers` was set: set `key` and `stamp`. */
+/* attach.c: `answers` was set: set `key`. */
 void server_identify(struct server *sv);
 /* survey.c: the server has sent a request of its own. */
 void server_note_ask(struct server *sv);
@@ -220,17 +239,23 @@ void server_error_set(struct server *sv, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void server_error_of(struct server *sv, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Append the last lines of the server's stderr. */
+/* Append the last lines of the server's stderr, unless several sessions have used the server: the
+ * lines may have secrets of any of them. */
 void server_error_quote_stderr(struct server *sv);
+/* One more session uses the server: it gets no lines of stderr from before. */
+void server_error_unquote(struct server *sv);
 /* The server could not be started. Only the first line of `why` is shown. */
 void server_error_not_started(struct server *sv, const char *why);
 /* No sign of life for idle_ms; no handshake within startup_ms; failed too often in a row. */
 void server_error_quiet(struct server *sv);
 void server_error_slow(struct server *sv);
-void server_error_broken(struct server *sv);
+void server_error_often(struct server *sv);
+/* The error of a request of l that was open when the server ended: names the tool or method. */
+void server_error_of_call(const struct lease *l, const char *tool, char *out, size_t size);
 /* No room for the server within startup_ms. */
 void server_error_limit(struct server *sv, const char *limit);
-/* The server has closed its stdin or stdout and kept running. */
+/* The server has closed its stdin or stdout and kept running; or has exited (STOP_EXITED), and its
+ * keeper does not say how. */
 void server_error_closed(struct server *sv);
 
 /* report.c: the tree is gone; fills in `error`, `ending` and `again`. */
@@ -238,6 +263,12 @@ void server_note_end(struct server *sv, const struct link_end *end);
 
 /* pool.c: the server failed once more. */
 void server_count_failure(struct server *sv);
+/* Before the open requests fail: the server has ended by itself. If it was ready, this counts
+ * against the sessions with open requests; if there are several, only against those that the server
+ * has not answered since its last end. */
+void server_blame(struct server *sv);
+/* After FAILURES_MAX failures in a row a request starts the server only after a pause. */
+bool server_failed_often(const struct server *sv);
 /* The server was not started because the connection to its environment is lost. This is not counted
  * as a failure; the environment reconnects by itself. */
 void server_await_way(struct server *sv);
@@ -247,3 +278,5 @@ int server_refuses(const struct server *sv, struct killick_error *e);
 int64_t server_backoff_ms(const struct server *sv);
 /* Forget the failures, so that the server can be used again. */
 void server_forgive(struct server *sv);
+/* The same for the crashes that count against its sessions. */
+void server_forgive_sessions(struct server *sv);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "session/pool.h"
 #include "session/server.h"
+#include "session/session.h"
 
 #define LAST_LINES 3 /* lines of stderr that an error text repeats */
 
@@ -42,28 +44,53 @@ void server_error_quote_stderr(struct server *sv)
 {
 	char *text = sv->error.text;
 	size_t used = strlen(text);
-	char lines[256];
+	char lines[256], reason[160];
 
 	tail_last(&sv->tail, LAST_LINES, lines, sizeof(lines));
-	if (!*lines)
+	if (!*lines || sv->mixed)
 		return;
-	snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr ends with: %s", lines);
+	/* npm and others end with lines about their logs: the reason is above them */
+	tail_reason(&sv->tail, LAST_LINES, reason, sizeof(reason));
+	snprintf(text + used, sizeof(sv->error.text) - used, "; its stderr %s%s%sends with: %s",
+		 *reason ? "says: " : "", reason, *reason ? "; it " : "", lines);
 	sv->quoted = strlen(text) - used;
 }
 
-void server_error_broken(struct server *sv)
+void server_error_unquote(struct server *sv)
+{
+	sv->error.text[strlen(sv->error.text) - sv->quoted] = '\0';
+	sv->quoted = 0;
+}
+
+void server_error_often(struct server *sv)
 {
 	struct killick_error last = sv->error;
 	size_t own = strlen(last.text) - sv->quoted, used, len;
 
 	server_error_of(sv, KILLICK_ERR_START,
-			"failed %u times in a row and is not started again until the session is "
-			"refreshed; last error: ",
-			sv->failures);
+			"failed %u times in a row; the first request after a pause of %u s starts "
+			"it again; last error: ",
+			sv->failures, pool_pause_ms(sv->failures) / 1000);
 	used = strlen(sv->error.text);
 	snprintf(sv->error.text + used, sizeof(sv->error.text) - used, "%s", last.text);
 	len = strlen(sv->error.text);
 	sv->quoted = len > used + own ? len - used - own : 0;
+}
+
+void server_error_of_call(const struct lease *l, const char *tool, char *out, size_t size)
+{
+	const struct server *sv = l->server;
+	const char *text = sv->error.text, *label = l->session->label;
+	size_t own = strlen(text) - sv->quoted;
+	char calls[60] = "during call '", of[100] = "";
+
+	if (sv->open_calls > 1)
+		snprintf(calls, sizeof(calls), "with %u calls in flight, among them '",
+			 sv->open_calls);
+	if (label)
+		snprintf(of, sizeof(of), " of session '%.80s'", label);
+	snprintf(out, size, "%.*s %s%s'%s%s", (int)own, text, calls, *tool ? tool : "request", of,
+		 text + own);
 }
 
 void server_error_not_started(struct server *sv, const char *why)
@@ -103,6 +130,10 @@ void server_error_closed(struct server *sv)
 
 	if (sv->link->disowned)
 		server_error_set(sv, code, "server '%s': " LINK_DISOWNED, sv->recipe.name);
+	else if (sv->stop == STOP_EXITED)
+		server_error_of(sv, code,
+				"exited, and its keeper did not report how; the machine may be "
+				"overloaded");
 	else
 		server_error_of(sv, code, "closed its %s and kept running; it was ended",
 				sv->deaf ? "stdin" : "stdout");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "os/fd.h"
 #include "session/order.h"
 #include "session/pool.h"
 #include "session/rest.h"
@@ -29,7 +30,6 @@ struct server *server_new(struct killick *k, const struct config_server *cs, uns
 		.answers = answers,
 		.shared = cs->share == CONFIG_SHARE_IDENTICAL,
 		.word = cs->share,
-		.stderr_fd = -1,
 		.spec = { .name = k->client_name,
 			  .version = k->client_version,
 			  .answers = answers,
@@ -84,17 +84,15 @@ void server_adjust(struct server *sv, const struct config_server *cs)
 	sv->stderr_file = mem_dup(cs->stderr_file);
 	if (sv->state != KILLICK_READY)
 		return;
-	if (survey_is_wanted(sv) && !*sv->key) { /* nothing was kept of the server until now */
-		server_identify(sv);
-		survey_begin(sv);
-	}
+	if (!*sv->key) /* nothing was kept of the server until now */
+		survey_prepare(sv);
 	rest_arm(sv);
 }
 
 void server_free(struct server *sv)
 {
 	assert(sv->state == KILLICK_GONE && sv->holders == 0 && ring_is_empty(&sv->parked));
-	assert(!sv->link && !sv->client && sv->stderr_fd < 0);
+	assert(!sv->link && !sv->client && !sv->stderr_open);
 	RING_EACH(r, &sv->leases) {
 		struct lease *l = CONTAINER_OF(r, struct lease, on_server);
 		const struct ending never_ran = { .exit_code = -1,
@@ -105,6 +103,7 @@ void server_free(struct server *sv)
 	}
 	assert(ring_is_empty(&sv->leases));
 	orders_on_failure(sv);
+	survey_stop(sv);
 	loop_timer_stop(sv->k->loop, &sv->timer);
 	gate_done(&sv->gate, sv->k);
 	assert(!sv->rest.slot && ring_is_empty(&sv->orders));
@@ -114,6 +113,8 @@ void server_free(struct server *sv)
 	tail_done(&sv->tail);
 	if (sv->site)
 		site_leave(sv->site);
+	if (sv->recipe.users)
+		fd_close(sv->recipe.users);
 	recipe_done(&sv->recipe);
 	free(sv->stderr_file);
 	free(sv);

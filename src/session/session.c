@@ -20,6 +20,8 @@
 
 #define GRACE_MS 2000
 
+static const char cancelled_text[] = "the session was closed before it was open";
+
 /* --- jobs --- */
 
 struct job *job_new(struct killick_session *s, enum job_kind kind)
@@ -38,14 +40,25 @@ void job_free(struct job *j)
 	free(j);
 }
 
+/* The session opened; but has the host freed its handle meanwhile? */
+static void session_check_handle(struct job *j)
+{
+	loop_lock(j->session->k->loop);
+	if (!j->session->held && !j->error.code)
+		error_set(&j->error, KILLICK_ERR_CANCELLED, "%s", cancelled_text);
+	loop_unlock(j->session->k->loop);
+}
+
 static void session_job_run(struct outbox_item *i)
 {
 	struct job *j = CONTAINER_OF(i, struct job, item);
 
-	if (j->on_opened)
-		j->on_opened(j->ctx, j->error.code ? NULL : j->session, &j->error);
-	else
+	if (!j->on_opened) {
 		j->on_ended(j->ctx, j->report, &j->error);
+		return;
+	}
+	session_check_handle(j);
+	j->on_opened(j->ctx, j->error.code ? NULL : j->session, &j->error);
 }
 
 static void session_job_done(struct outbox_item *i)
@@ -297,7 +310,7 @@ static void finish_close(struct killick_session *s)
 {
 	struct killick *k = s->k;
 
-	if (!ring_is_empty(&s->leases))
+	if (!ring_is_empty(&s->leases) || s->writes > 0)
 		return;
 	session_go(s, SESSION_CLOSED, "no lease is left");
 	RING_EACH(r, &s->jobs) {
@@ -305,8 +318,10 @@ static void finish_close(struct killick_session *s)
 
 		assert(j->kind != JOB_REFRESH);
 		if (j->kind == JOB_OPEN && !j->error.code)
-			error_set(&j->error, KILLICK_ERR_CLOSED,
-				  "the session was closed before it was open");
+			error_set(&j->error,
+				  k->state == RUNTIME_OPEN ? KILLICK_ERR_CANCELLED
+							   : KILLICK_ERR_CLOSED,
+				  "%s", cancelled_text);
 		job_finish(j);
 	}
 	assert(k->open_sessions > 0);
@@ -391,16 +406,20 @@ static struct killick_session *session_new(struct killick *k, const struct sessi
 		.sink_ctx = spec->sink_ctx,
 		.lazy = spec->lazy,
 		.modern = spec->modern,
+		.owners = { spec->owners[0], spec->owners[1] },
+		.file_owner = spec->file_owner,
 		.features = features_of(spec),
 		.names = NAMES_INIT,
 	};
+	if (!s->file_owner)
+		s->file_owner = -(long)s->number; /* no pid */
 	ring_init(&s->leases);
 	ring_init(&s->jobs);
 	ring_init(&s->calls);
 	ring_init(&s->asks);
 	ring_add(&k->sessions, &s->in_runtime);
 	if (s->sink)
-		catalogue_use_files(&k->catalogue, k->loop);
+		catalogue_use_files(&k->catalogue, k->loop, NULL);
 	k->open_sessions++;
 	return s;
 }

@@ -28,6 +28,8 @@ extern const char *const session_state_names[];
 
 struct session_sink;
 
+#define SESSION_OWNERS 2
+
 struct killick_session {
 	struct killick *k;
 	unsigned number; /* for traces */
@@ -37,28 +39,33 @@ struct killick_session {
 	char *only;      /* NULL: all servers of the config */
 	char **user_env; /* of the program that the session is for; NULL: the host's */
 	char *user_cwd;  /* the same */
-	enum killick_wait wait;
+	enum killick_wait_for wait;
 	unsigned grace_ms, drain_ms;
 	unsigned startup_ms; /* 0: as the config says */
 	struct killick_handlers handlers;
 	const struct session_sink *sink; /* of the hub; NULL: a session of a host */
 	void *sink_ctx;
 	bool lazy;
-	bool modern;                   /* see session_spec */
-	unsigned features;             /* enum killick_answers: declared to servers */
-	unsigned max_servers;          /* servers that run at the same time; 0: no limit */
-	unsigned long long max_memory; /* bytes of their trees; 0: no limit */
+	bool modern;                    /* see session_spec */
+	int owners[SESSION_OWNERS];     /* see session_spec */
+	long file_owner;                /* see session_spec */
+	unsigned shown[SESSION_OWNERS]; /* servers whose keepers watch owners[i] */
+	unsigned features;              /* enum killick_answers: declared to servers */
+	unsigned max_servers;           /* servers that run at the same time; 0: no limit */
+	unsigned long long max_memory;  /* bytes of their trees; 0: no limit */
 
 	enum session_state state;
 	struct loop_timer turn; /* session_advance is due */
 	struct lease **table;   /* the servers of the session, in the config's order */
 	size_t count;
+	unsigned writes;    /* stderr files of its servers that are not written yet */
 	struct ring leases; /* all leases that are not over, also while a refresh replaces them */
 	struct ring jobs;   /* the first job is under way; closes come last */
 	struct names names;
 	struct ring calls, asks;
 
 	bool held;       /* the host has the handle */
+	bool early;      /* the host got the handle before the session was open */
 	bool muted;      /* its handlers are not called any more */
 	unsigned pins;   /* other users: calls, asks, items in the outbox, waiting threads */
 	unsigned news;   /* items for its handlers in the outbox */
@@ -118,6 +125,11 @@ struct session_spec {
 	void *sink_ctx;
 	bool lazy;   /* a server whose catalogue is known is started by its first use */
 	bool modern; /* the client is asked in answers to its requests: see gate.h */
+	/* Descriptors of the processes (os/process.h) for which this program holds the session;
+	 * 0: none. Borrowed until the session is closed. When one of them has ended, close the
+	 * session: the keepers of its servers watch whether this is done (keeper/linux/users.h). */
+	int owners[SESSION_OWNERS];
+	long file_owner; /* in whose name files are used, see struct work; 0: the session's */
 };
 /* Make a session and begin to open it; the job is done when the session is open. The servers are
  * moved out of the config. */

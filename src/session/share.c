@@ -9,8 +9,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/strings.h"
-#include "config/expand.h"
-#include "os/env.h"
 #include "session/share_words.h"
 
 #define SHARE_NAME_MAX 80 /* bytes of a name in a sentence */
@@ -161,25 +159,6 @@ unsigned share_features(unsigned features)
 }
 
 /* --- the key --- */
-
-void share_key_look(struct share_key *key)
-{
-	const struct recipe *r = key->recipe;
-	const char *program = r->argv[0];
-	char file[4096];
-
-	key->program = (struct metadata){ .size = 0 };
-	if (r->environment || !program)
-		return;
-	if (!strchr(program, '/')) {
-		if (!env_find_program(expand_lookup(r->envp, "PATH", 4), program, file,
-				      sizeof(file)))
-			return;
-		program = file;
-	}
-	if (metadata_of(program, &key->program) < 0)
-		key->program = (struct metadata){ .size = 0 };
-}
 
 static bool share_texts_differ(const char *a, const char *b)
 {

@@ -11,7 +11,7 @@
  *     as read-only or the server is known to keep no state, no name of a tool has a word for state,
  *     and the server has never sent a request of its own.
  *
- * Threads: any.  Blocking: share_key_look looks at files; the others never.
+ * Threads: any.  Blocking: never.
  */
 #pragma once
 
@@ -67,8 +67,6 @@ struct share_key {
 	enum config_stateful stateful;
 	bool logs_all;
 };
-/* Fill in key->program: look for argv[0] in the PATH of the recipe. */
-void share_key_look(struct share_key *key);
 /* Name the first difference: "environment variable TOKEN differs". Values of variables are not
  * shown. False: there is no difference, and out is "". */
 bool share_difference(const struct share_key *a, const struct share_key *b, char *out, size_t size);

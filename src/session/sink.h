@@ -25,7 +25,7 @@ struct session_sink {
 	/* Any other notification of the server that could be attributed to this lease (by a task,
 	 * by the only request in flight): method and params as written. */
 	void (*on_other)(void *ctx, struct lease *l, const char *method, struct json params);
-	/* The server asks. True: the sink answers later with client_answer or client_decline of
+	/* The server asks. True: the sink answers later with client_answer or client_dismiss of
 	 * l->server->client and this id. */
 	bool (*on_ask)(void *ctx, struct lease *l, uint64_t ask, const char *method,
 		       struct json params);

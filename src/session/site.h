@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/ring.h"
 #include "config/config.h"
+#include "session/gate.h"
 
 struct environment;
 struct killick;
@@ -28,6 +29,7 @@ struct site {
 	/* without users: the deferred free; while leaving: the give-up timeout */
 	struct loop_timer timer;
 	struct environment *env;
+	struct server_pauses pauses; /* of all servers of the site */
 	char fingerprint[FINGERPRINT_SIZE];
 };
 

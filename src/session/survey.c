@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "session/attach.h"
+#include "session/look.h"
 #include "session/pool.h"
 #include "session/relay.h"
 #include "session/runtime.h"
@@ -130,11 +131,38 @@ static void survey_ask(struct server *sv, enum catalogue_kind kind)
 	client_call(sv->client, &sy->op);
 }
 
+static void survey_on_look(void *ctx, const struct look_result *result, const char *late)
+{
+	struct server *sv = ctx;
+
+	sv->look = NULL;
+	if (!late)
+		memcpy(sv->stamp, result->stamp, sizeof(sv->stamp));
+	if (sv->state == KILLICK_READY)
+		survey_begin(sv);
+}
+
+void survey_prepare(struct server *sv)
+{
+	if (!survey_is_wanted(sv))
+		return;
+	server_identify(sv);
+	survey_stop(sv);
+	sv->look = look_begin(sv->k, &sv->recipe, sv->file_owner, survey_on_look, sv);
+}
+
+void survey_stop(struct server *sv)
+{
+	if (sv->look)
+		look_cancel(sv->look);
+	sv->look = NULL;
+}
+
 void survey_begin(struct server *sv)
 {
 	struct client_facts facts;
 
-	if (!survey_is_wanted(sv))
+	if (!survey_is_wanted(sv) || sv->look)
 		return;
 	client_facts(sv->client, &facts);
 	catalogue_put(&sv->k->catalogue, sv->key, sv->stamp, &facts);

@@ -17,7 +17,11 @@ struct server;
 
 /* Are facts or lists of this server stored? */
 bool survey_is_wanted(const struct server *sv);
-/* The server is ready. */
+/* The server starts, or facts about the running server are wanted from now on: find out what its
+ * program is (look.h). */
+void survey_prepare(struct server *sv);
+void survey_stop(struct server *sv); /* no result of survey_prepare is wanted any more */
+/* The server is ready. Does nothing before the result of survey_prepare is known. */
 void survey_begin(struct server *sv);
 /* The server reports an event: if a list changed, forget the list. */
 void survey_on_changed(struct server *sv, enum killick_event_kind kind);

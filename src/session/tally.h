@@ -1,4 +1,4 @@
-/* tally.h - counts the forwards of a server, their latency, and remembers the last ones.
+/* tally.h - counts the requests to a server, their latency, and remembers the last ones.
  *
  * The latency is counted in buckets, four per power of two, so the error of a quantile is at most
  * 19 %. Memory is constant. Life: zero -> tally_add ... Threads: with the loop's lock.

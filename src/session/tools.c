@@ -19,6 +19,17 @@
 #include "session/server.h"
 #include "session/session.h"
 
+/* Hints of the server, which it may leave out. Anything but `true` means: not known. */
+static bool tools_is_repeatable(struct json tool)
+{
+	struct json annotations = json_get(tool, "annotations");
+	bool reads = false, idempotent = false;
+
+	json_bool(json_get(annotations, "readOnlyHint"), &reads);
+	json_bool(json_get(annotations, "idempotentHint"), &idempotent);
+	return reads || idempotent;
+}
+
 /* Add the names of the tools of a server to the names of the session, unless the lease is leaving,
  * because a new server may have this name already. If out is not NULL, the tools that may be used
  * are written to it. *left_out is set to the number of all other tools. 0 or -EMSGSIZE. */
@@ -43,6 +54,8 @@ static int tools_learn(struct lease *l, struct json tools, struct buf *out, long
 			++*left_out;
 			continue;
 		}
+		if (names && tools_is_repeatable(it.value))
+			names_set_repeatable(names, lease_name(l), tool);
 		if (out && l->tools > 0)
 			r = buf_adds(out, ",");
 		if (out && r == 0)
