@@ -9,6 +9,16 @@
 #include "hub/hub_internal.h"
 #include "os/spawn.h"
 
+void caller_on_ping(void *ctx, const struct reply *r, struct json params)
+{
+	struct emit j;
+
+	(void)ctx;
+	(void)params;
+	if (reply_begin(r, &j))
+		reply_end(r, &j);
+}
+
 void caller_on_status(void *ctx, const struct reply *r, struct json params)
 {
 	struct caller *c = ctx;
@@ -52,7 +62,7 @@ static void caller_emit_list(struct emit *j, const char *key, const struct buf *
 
 static void caller_on_shutdowner_gone(void *ctx)
 {
-	wait_free(ctx);
+	hub_wait_free(ctx);
 }
 
 void caller_on_shutdown(void *ctx, const struct reply *r, struct json params)
@@ -60,7 +70,7 @@ void caller_on_shutdown(void *ctx, const struct reply *r, struct json params)
 	struct caller *c = ctx;
 
 	(void)params;
-	if (wait_new(NULL, &c->hub->shutdowns, r, caller_on_shutdowner_gone))
+	if (hub_wait_new(NULL, &c->hub->shutdowns, r, caller_on_shutdowner_gone))
 		hub_end(c->hub, "the hub was stopped");
 }
 
@@ -69,7 +79,7 @@ void caller_hub_closed(struct hub *h)
 	struct emit j;
 
 	for (struct ring *n; (n = ring_first(&h->shutdowns));) {
-		struct wait *w = CONTAINER_OF(n, struct wait, in_session);
+		struct hub_wait *w = CONTAINER_OF(n, struct hub_wait, in_session);
 		const struct reply *r = &w->answer->reply;
 
 		if (reply_begin(r, &j)) {
@@ -78,7 +88,7 @@ void caller_hub_closed(struct hub *h)
 			emit_bool(&j, "proved", !h->unproved);
 			reply_end(r, &j);
 		}
-		wait_free(w);
+		hub_wait_free(w);
 	}
 }
 
@@ -91,7 +101,7 @@ struct reload {
 };
 
 struct reload_part {
-	struct wait wait; /* of the session: holds its lease; answer is NULL */
+	struct hub_wait wait; /* of the session: holds its lease; answer is NULL */
 	struct reload *whole;
 };
 
@@ -151,20 +161,12 @@ static void reload_on_refreshed(void *ctx, struct killick_report *report,
 
 static void reload_session(struct reload *all, struct hub_session *s)
 {
-	struct reload_part *part;
-	struct config config;
-	struct err e = ERR_INIT;
+	struct reload_part *part = mem_grow(NULL, 1, sizeof(*part));
 
-	if (hub_source_load(s->hub, &s->source, &config, &e) < 0) {
-		reload_note(all, s, NULL, e.text); /* the session stays as it is */
-		return;
-	}
-	part = mem_grow(NULL, 1, sizeof(*part));
 	*part = (struct reload_part){ .wait = { .session = s }, .whole = all };
 	ring_add(&s->refreshes, &part->wait.in_session);
 	all->left++;
-	desk_refresh(s->desk, &config, reload_on_refreshed, &part->wait);
-	config_done(&config);
+	hub_session_refresh(s, &part->wait, &s->source, reload_on_refreshed);
 }
 
 void caller_on_reload(void *ctx, const struct reply *r, struct json params)

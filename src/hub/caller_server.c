@@ -5,6 +5,7 @@
 
 #include "base/tail.h"
 #include "hub/hub_internal.h"
+#include "keeper/conceal.h"
 #include "session/attach.h"
 #include "session/catalogue.h"
 #include "session/limits.h"
@@ -76,16 +77,6 @@ static void caller_emit_holders(struct hub *h, struct emit *j, const struct serv
 	emit_close(j);
 }
 
-/* Write three digits behind the decimal point. */
-static void caller_emit_ms(struct emit *j, const char *key, double ms)
-{
-	long long us = (long long)(ms * 1000);
-	char text[40];
-	int n = snprintf(text, sizeof(text), "%lld.%03lld", us / 1000, us % 1000);
-
-	emit_raw(j, key, text, (size_t)n);
-}
-
 /* The time since then; null: never. */
 static void caller_emit_since(struct emit *j, const char *key, int64_t then_us)
 {
@@ -116,8 +107,8 @@ static void caller_emit_counts(struct emit *j, const struct server *sv)
 	emit_int(j, "queued", sv->gate.queued);
 	emit_int(j, "calls", (long long)t->calls);
 	emit_int(j, "errors", (long long)t->errors);
-	caller_emit_ms(j, "p50Ms", tally_quantile(t, 0.5));
-	caller_emit_ms(j, "p99Ms", tally_quantile(t, 0.99));
+	emit_ms(j, "p50Ms", tally_quantile(t, 0.5));
+	emit_ms(j, "p99Ms", tally_quantile(t, 0.99));
 	caller_emit_since(j, "lastCallMs", t->last_us);
 }
 
@@ -134,7 +125,7 @@ void caller_emit_call(struct hub *h, struct emit *j, const struct tally_call *ca
 	}
 	emit_str(j, "session", id);
 	emit_str(j, "tool", call->name);
-	caller_emit_ms(j, "ms", call->ms);
+	emit_ms(j, "ms", call->ms);
 	emit_bool(j, "ok", call->ok);
 }
 
@@ -187,12 +178,18 @@ static void caller_emit_tree(struct emit *j, struct server *sv)
 
 	server_memory(sv, &memory, &processes);
 	emit_int(j, "pid", sv->link ? sv->pid : 0);
+	if (sv->link && sv->site) { /* not visible from this machine */
+		emit_null(j, "processes");
+		emit_null(j, "memory");
+		return;
+	}
 	emit_int(j, "processes", processes);
 	emit_int(j, "memory", (long long)memory);
 }
 
 static void caller_emit_server(struct hub *h, struct emit *j, struct server *sv, bool detail)
 {
+	struct line command; /* without secrets */
 	char id[16];
 
 	snprintf(id, sizeof(id), "v%u", sv->number);
@@ -211,7 +208,10 @@ static void caller_emit_server(struct hub *h, struct emit *j, struct server *sv,
 	caller_emit_since(j, "ageMs", sv->link ? sv->started_us : 0);
 	emit_int(j, "idleMs", server_idle_ms(sv));
 	emit_str(j, "environment", sv->recipe.environment);
-	caller_emit_command(j, sv->recipe.argv);
+	line_init(&command);
+	if (sv->recipe.argv)
+		conceal_command(&command, sv->recipe.argv);
+	emit_text(j, "command", command.text, command.len);
 	if (detail)
 		caller_emit_detail(h, j, sv);
 	emit_close(j);

@@ -9,6 +9,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "hub/desk_internal.h"
+#include "net/channel.h"
 #include "os/fd.h"
 #include "session/pool.h"
 #include "session/runtime.h"
@@ -112,6 +114,8 @@ static void desk_begin(struct desk *d)
 		.sink_ctx = d,
 		.lazy = true,
 		.modern = d->face && face_era(d->face) == ERA_MODERN,
+		.owners = { d->owners[0], d->owners[1] },
+		.file_owner = d->file_owner,
 	};
 	struct job *j;
 
@@ -135,11 +139,81 @@ static void desk_on_hello(void *ctx, const struct face_hello *h)
 	desk_begin(d);
 }
 
+/* --- back pressure --- */
+
+static void desk_tell_leases(struct desk *d)
+{
+	if (!d->session)
+		return;
+	RING_EACH(r, &d->session->leases) {
+		struct lease *l = CONTAINER_OF(r, struct lease, in_session);
+
+		l->full = d->holds > 0;
+		l->stalled = l->full && d->stalled;
+		l->slow &= l->full;
+		if (l->server)
+			server_look_full(l->server);
+	}
+}
+
+void desk_hold(struct desk *d, bool full)
+{
+	assert(full || d->holds > 0);
+	d->holds += full ? 1 : -1u;
+	d->stalled = d->stalled && d->holds > 0;
+	desk_tell_leases(d);
+}
+
+bool desk_stalls(struct desk *d, int64_t stalled_ms)
+{
+	d->stalled = stalled_ms >= DESK_STALLED_MS;
+	desk_tell_leases(d); /* other sessions may have begun to wait, or wait no longer */
+	return stalled_ms >= d->stall_ms;
+}
+
+void desk_stall_text(int64_t stalled_ms, char *out, size_t size)
+{
+	snprintf(out, size,
+		 "the client read nothing for %.1f s while more than %u MiB of answers waited for "
+		 "it",
+		 (double)stalled_ms / 1000, (CHANNEL_FULL / 2) >> 20);
+}
+
+static void desk_on_stall(struct loop_timer *t)
+{
+	struct desk *d = CONTAINER_OF(t, struct desk, stall);
+	int64_t stalled_ms = face_stalled_ms(d->face);
+	char why[160];
+
+	if (!desk_stalls(d, stalled_ms)) {
+		loop_timer_set(d->k->loop, t, DESK_LOOK_MS, desk_on_stall);
+		return;
+	}
+	desk_stall_text(stalled_ms, why, sizeof(why));
+	d->cut = true;
+	face_cut(d->face, why);
+}
+
+static void desk_on_full(void *ctx, bool full)
+{
+	struct desk *d = ctx;
+
+	if (full == d->full)
+		return;
+	d->full = full;
+	desk_hold(d, full);
+	if (full)
+		loop_timer_set(d->k->loop, &d->stall, 0, desk_on_stall);
+	else
+		loop_timer_stop(d->k->loop, &d->stall);
+}
+
 static void desk_on_face_closed(void *ctx, const char *why)
 {
 	struct desk *d = ctx;
 
 	d->face_over = true;
+	desk_on_full(d, false);
 	desk_close(d, why);
 	desk_poke(d);
 }
@@ -150,6 +224,7 @@ static const struct face_events desk_face_events = {
 	.on_cancelled = desk_on_cancelled,
 	.on_notification = desk_on_notification,
 	.on_watch = desk_on_watch,
+	.on_full = desk_on_full,
 	.on_closed = desk_on_face_closed,
 };
 
@@ -175,8 +250,11 @@ static struct desk *desk_new(const struct desk_spec *spec, const struct desk_eve
 		.config = *spec->config,
 		.tag = spec->tag && *spec->tag ? mem_dup(spec->tag) : NULL,
 		.answers = spec->answers,
-		.wait = spec->in < 0 ? (enum killick_wait)spec->wait : KILLICK_WAIT_SETTLED,
+		.wait = spec->in < 0 ? (enum killick_wait_for)spec->wait : KILLICK_WAIT_SETTLED,
 		.grace_ms = spec->grace_ms,
+		.owners = { spec->owners[0], spec->owners[1] },
+		.stall_ms = spec->stall_ms ? spec->stall_ms : DESK_STALL_MS,
+		.file_owner = spec->file_owner,
 		.prompts = NAMES_INIT,
 		.level = -1,
 		.scratch = BUF_INIT(BUF_ANY_SIZE),
@@ -354,6 +432,7 @@ void desk_free(struct desk *d)
 	assert(d->state == DESK_CLOSED && ring_is_empty(&d->errands) && ring_is_empty(&d->asks));
 	loop_timer_stop(d->k->loop, &d->turn);
 	loop_timer_stop(d->k->loop, &d->news);
+	loop_timer_stop(d->k->loop, &d->stall);
 	backends_free(d);
 	watches_drop(d, NULL);
 	names_done(&d->prompts);
@@ -391,6 +470,7 @@ static void desk_look(struct desk *d)
 	d->look = false;
 	for (struct lease *l = desk_each(d, &at); l; l = desk_each(d, &at))
 		offer_look(d, l);
+	desk_tell_leases(d); /* a refresh may have made new ones */
 	d->ev->on_change(d->ctx);
 }
 
@@ -437,6 +517,11 @@ void desk_on_state(void *ctx, struct lease *l)
 struct killick_session *desk_session(const struct desk *d)
 {
 	return d->session;
+}
+
+bool desk_was_cut(const struct desk *d)
+{
+	return d->cut;
 }
 
 unsigned desk_in_flight(const struct desk *d)

@@ -32,6 +32,19 @@ struct desk_events {
 	 * report belongs to the receiver; NULL: the session was never opened. */
 	void (*on_closed)(void *ctx, struct killick_report *report, const char *kept_json,
 			  const char *why);
+	/* Without a face: a server asks, and desk_answer answers. ask: unique in this desk. False:
+	 * nobody can answer now. NULL: never. */
+	bool (*on_ask)(void *ctx, uint64_t ask, const char *server, const char *method,
+		       struct json params);
+	/* The question is over without an answer. */
+	void (*on_ask_over)(void *ctx, uint64_t ask);
+	/* Without a face: a notification of MCP. server NULL: a list of the session has changed.
+	 * NULL: not wanted. */
+	void (*on_note)(void *ctx, const char *server, const char *method, struct json params);
+	/* Progress of a request of desk_request that has a progress token, which this is. request:
+	 * its ctx. NULL: never. */
+	void (*on_progress)(void *request, const char *server, struct json token,
+			    struct json params);
 	/* Something changed that `killick hub sessions`, `servers` or `top` shows. */
 	void (*on_change)(void *ctx);
 };
@@ -42,9 +55,26 @@ struct desk_spec {
 	const char *tag;       /* NULL: none */
 	int in, out;       /* of the client, owned by the desk from now on; -1: without a face */
 	unsigned answers;  /* without a face: enum killick_answers to declare */
-	unsigned wait;     /* without a face: enum killick_wait, what on_open waits for */
+	unsigned wait;     /* without a face: enum killick_wait_for, what on_open waits for */
 	unsigned grace_ms; /* 0: default */
+	int owners[2];     /* as in session_spec; borrowed until on_closed */
+	unsigned stall_ms; /* 0: DESK_STALL_MS */
+	long file_owner;   /* as in session_spec */
 };
+
+/* Back pressure. While a client or program has CHANNEL_FULL unread bytes, the servers of its
+ * session are not read (session/server.h), so that the memory of the hub is bounded and no answer
+ * is lost. A reader that reads is never cut, however slow it is. A reader that has read no byte for
+ * DESK_STALL_MS is cut: its session is closed.
+ *
+ * A reader that has read no byte for DESK_STALLED_MS, or that has held up an answer of a shared
+ * server to another session for SERVER_HOLD_MS, does not hold up other sessions any more until it
+ * has read half of its bytes: while another session waits for an answer of the server, the server
+ * is read on, and answers for a reader with more than FACE_UNSENT_MAX unread bytes become errors.
+ */
+#define DESK_STALLED_MS 1000
+#define DESK_STALL_MS   30000
+#define DESK_LOOK_MS    200 /* how often a full reader is looked at */
 
 int desk_open(const struct desk_spec *spec, const struct desk_events *ev, void *ctx,
 	      struct desk **out, struct err *e);
@@ -66,6 +96,21 @@ void desk_request(struct desk *d, const char *server, const char *method, struct
 		  int64_t timeout_ms, desk_answered_fn done, void *ctx);
 /* done is not called any more for requests with this ctx; the server gets a cancellation. */
 void desk_forget(struct desk *d, void *ctx);
+
+/* Answer a question of on_ask with a result, or with an error object; the other one is JSON_NONE.
+ * False: there is no such question (any more). */
+bool desk_answer(struct desk *d, uint64_t ask, struct json result, struct json error);
+/* Cancel the open questions: no process can answer them any more. */
+void desk_drop_asks(struct desk *d);
+/* A reader of the session's answers that is not the face of this desk is full, or no longer full;
+ * the calls are counted. */
+void desk_hold(struct desk *d, bool full);
+/* A full reader has read nothing for stalled_ms. Returns whether the reader is to be cut. */
+bool desk_stalls(struct desk *d, int64_t stalled_ms);
+/* Write why a reader is cut: for how long it read nothing. */
+void desk_stall_text(int64_t stalled_ms, char *out, size_t size);
+/* Was the client cut? Valid in on_closed. */
+bool desk_was_cut(const struct desk *d);
 
 /* Write the members of the desk's entry in session.list (killick-hub(7)). */
 void desk_emit(const struct desk *d, struct emit *j);

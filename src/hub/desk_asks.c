@@ -1,10 +1,11 @@
 /* desk_asks.c - requests of servers to the client: sampling, elicitation, roots.
  *
  * A modern client can be asked only in the answer to a request that the server works on. If the
- * client has no such request, or several, the server gets a decline; after its first question a
+ * client has no such request, or several, the question is dismissed; after its first question a
  * legacy server gets one request of a modern client at a time (session/gate.h). A legacy client can
  * be asked at any time; for this client the request only decides whether a cancellation withdraws
- * the question, too.
+ * the question, too. Without a face the program that made the session is asked (desk_events), in
+ * the same way.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -19,9 +20,11 @@
 struct desk_ask {
 	struct desk *desk;
 	struct ring in_desk;
-	struct backend *backend; /* of the server that asks */
-	uint64_t number;         /* of the server's client (mcp/client.h) */
-	uint64_t shown;          /* of the face; 0: the client is not asked yet */
+	struct backend *backend;     /* of the server that asks */
+	uint64_t number;             /* of the server's client (mcp/client.h) */
+	uint64_t shown;              /* of the face; 0: the client is not asked yet */
+	const struct errand *errand; /* without a face: the request of the program that the question
+					belongs to; NULL: not known, or the request is over */
 	/* of a question that came before the session was open */
 	char *method, *params;
 	size_t params_len;
@@ -42,6 +45,8 @@ static void desk_ask_drop(struct desk_ask *a)
 
 	if (a->shown && d->face && !d->face_over)
 		face_ask_drop(d->face, a->shown);
+	else if (a->shown && !d->face)
+		d->ev->on_ask_over(d->ctx, a->shown);
 	desk_ask_free(a);
 }
 
@@ -55,6 +60,18 @@ static struct client *desk_ask_client(const struct desk_ask *a)
 			return l->server ? l->server->client : NULL;
 	}
 	return NULL;
+}
+
+/* The name of the server that asks. */
+static const char *desk_ask_server(const struct desk_ask *a)
+{
+	RING_EACH(r, &a->desk->session->leases) {
+		const struct lease *l = CONTAINER_OF(r, struct lease, in_session);
+
+		if (l->sink_data == a->backend)
+			return lease_name(l);
+	}
+	return "";
 }
 
 static void desk_ask_on_answer(void *ctx, uint64_t shown, struct json result, struct json error)
@@ -72,24 +89,24 @@ static void desk_ask_on_answer(void *ctx, uint64_t shown, struct json result, st
 	else if (json_type(error) == JSON_OBJECT)
 		client_refuse(c, number, error);
 	else
-		client_decline(c, number, "the client did not answer");
+		client_dismiss(c, number, "the client did not answer");
 }
 
 static bool desk_ask_may_concern(const struct errand *e, const struct lease *l)
 {
-	return e->rq && e->f.lease == l && forward_is_sent(&e->f) &&
+	return (e->rq || e->done) && e->f.lease == l && forward_is_sent(&e->f) &&
 	       (e->kind == FACE_CALL || e->kind == FACE_PROMPT || e->kind == FACE_READ);
 }
 
 /* The request of the client that the question belongs to; NULL: none, or the server works on
  * several requests, and the end of one of them must not end the question of another. For a legacy
- * client also NULL if the question belongs to a task. */
-static struct face_request *desk_ask_request(const struct desk *d, const struct lease *l,
-					     struct json params)
+ * client and a program also NULL if the question belongs to a task. */
+static const struct errand *desk_ask_errand(const struct desk *d, const struct lease *l,
+					    struct json params)
 {
-	struct face_request *found = NULL;
+	const struct errand *found = NULL;
 
-	if (face_era(d->face) == ERA_LEGACY && tasks_related(params).at)
+	if ((!d->face || face_era(d->face) == ERA_LEGACY) && tasks_related(params).at)
 		return NULL;
 	RING_EACH(r, &d->errands) {
 		const struct errand *e = CONTAINER_OF(r, struct errand, in_desk);
@@ -98,7 +115,7 @@ static struct face_request *desk_ask_request(const struct desk *d, const struct 
 			continue;
 		if (found)
 			return NULL;
-		found = e->rq;
+		found = e;
 	}
 	return found;
 }
@@ -107,13 +124,18 @@ static bool desk_ask_show(struct desk_ask *a, const struct lease *l, const char 
 			  struct json params)
 {
 	struct desk *d = a->desk;
-	struct face_request *rq = desk_ask_request(d, l, params);
+	const struct errand *e = desk_ask_errand(d, l, params);
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 
 	if ((a->backend->can & OFFER_TASKS) && tasks_are_wrapped(d) &&
 	    tasks_wrap(a->backend, params, &text))
 		params = (struct json){ text.data, text.len };
-	a->shown = face_ask(d->face, rq, method, params, desk_ask_on_answer, a);
+	if (!d->face) {
+		a->shown = ++d->last_ask;
+		a->errand = e;
+		return d->ev->on_ask(d->ctx, a->shown, desk_ask_server(a), method, params);
+	}
+	a->shown = face_ask(d->face, e ? e->rq : NULL, method, params, desk_ask_on_answer, a);
 	return a->shown != 0;
 }
 
@@ -121,7 +143,7 @@ static bool desk_ask_show(struct desk_ask *a, const struct lease *l, const char 
  * own handshake: keep the question. */
 static bool desk_ask_keep(struct desk_ask *a, const char *method, struct json params)
 {
-	if (face_era(a->desk->face) == ERA_MODERN)
+	if (a->desk->face && face_era(a->desk->face) == ERA_MODERN)
 		return false;
 	a->method = mem_dup(method);
 	a->params = mem_try_text(params.at ? params.at : "{}", params.at ? params.len : 2);
@@ -135,7 +157,8 @@ bool desk_on_ask(void *ctx, struct lease *l, uint64_t ask, const char *method, s
 	struct desk_ask *a;
 	bool good;
 
-	if ((d->state != DESK_OPENING && d->state != DESK_OPEN) || !d->face || d->face_over)
+	if ((d->state != DESK_OPENING && d->state != DESK_OPEN) || d->face_over ||
+	    (!d->face && !d->ev->on_ask))
 		return false;
 	a = mem_grow(NULL, 1, sizeof(*a));
 	*a = (struct desk_ask){ .desk = d, .backend = backend_of(d, l), .number = ask };
@@ -159,7 +182,7 @@ void asks_show(struct desk *d)
 			continue;
 		desk_ask_free(a);
 		if (c)
-			client_decline(c, number, "the client cannot be asked");
+			client_dismiss(c, number, "the client cannot be asked");
 	}
 }
 
@@ -177,17 +200,54 @@ void desk_on_ask_over(void *ctx, struct lease *l, uint64_t ask)
 	}
 }
 
+/* Withdraw the question from the client, and tell the server that there is no answer. */
+static void desk_ask_dismiss(struct desk_ask *a, const char *why)
+{
+	struct client *c = a->desk->session ? desk_ask_client(a) : NULL;
+	uint64_t number = a->number;
+
+	desk_ask_drop(a);
+	if (c)
+		client_dismiss(c, number, why);
+}
+
 void asks_drop(struct desk *d, const struct backend *b)
 {
 	RING_EACH(r, &d->asks) {
 		struct desk_ask *a = CONTAINER_OF(r, struct desk_ask, in_desk);
-		struct client *c = d->session ? desk_ask_client(a) : NULL;
-		uint64_t number = a->number;
 
-		if (b && a->backend != b)
-			continue;
-		desk_ask_drop(a);
-		if (c)
-			client_decline(c, number, "the session was closed");
+		if (!b || a->backend == b)
+			desk_ask_dismiss(a, "the client cannot be asked any more");
 	}
+}
+
+void asks_leave(const struct errand *e, bool cancelled)
+{
+	RING_EACH(r, &e->desk->asks) {
+		struct desk_ask *a = CONTAINER_OF(r, struct desk_ask, in_desk);
+
+		if (a->errand != e)
+			continue;
+		a->errand = NULL;
+		if (cancelled)
+			desk_ask_dismiss(a, "the request was cancelled");
+	}
+}
+
+bool desk_answer(struct desk *d, uint64_t ask, struct json result, struct json error)
+{
+	RING_EACH(r, &d->asks) {
+		struct desk_ask *a = CONTAINER_OF(r, struct desk_ask, in_desk);
+
+		if (d->face || !a->shown || a->shown != ask)
+			continue;
+		desk_ask_on_answer(a, ask, result, error);
+		return true;
+	}
+	return false;
+}
+
+void desk_drop_asks(struct desk *d)
+{
+	asks_drop(d, NULL);
 }

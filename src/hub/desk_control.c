@@ -89,6 +89,7 @@ void desk_request(struct desk *d, const char *server, const char *method, struct
 		if (desk_methods[i].name)
 			e->name = json_get(e->own.params, desk_methods[i].name);
 	}
+	e->token = json_get(json_get(e->own.params, "_meta"), "progressToken");
 	desk_poke(d);
 }
 

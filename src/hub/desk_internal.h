@@ -71,8 +71,9 @@ struct desk {
 	enum desk_state state;
 	struct config config; /* until the session begins */
 	char *tag;            /* NULL: none */
-	enum killick_wait wait;
+	enum killick_wait_for wait;
 	unsigned answers, grace_ms;
+	int owners[2];                   /* see desk_spec */
 	struct face *face;               /* NULL: none */
 	bool face_over;                  /* on_closed of the face was called */
 	char *client;                    /* clientInfo as JSON; NULL: none */
@@ -86,6 +87,15 @@ struct desk {
 	char *kept;
 	struct killick_error error; /* why the session could not be opened */
 
+	/* back pressure */
+	unsigned holds;          /* readers that are full: the face, and callers of desk_hold */
+	bool full;               /* the face is one of them */
+	bool stalled;            /* a full reader has read nothing for DESK_STALLED_MS */
+	bool cut;                /* the face was closed because the client did not read */
+	unsigned stall_ms;       /* without a byte, after which a reader is cut */
+	long file_owner;         /* as in session_spec */
+	struct loop_timer stall; /* the client is looked at, while its face is full */
+
 	struct loop_timer turn; /* work that must not be done inside an event is due */
 	bool look;              /* the state of a server changed */
 	struct loop_timer news; /* lists have changed; tell the client */
@@ -95,6 +105,7 @@ struct desk {
 	struct ring errands;  /* struct errand */
 	struct ring waiting;  /* struct errand: they begin in the next turn */
 	struct ring asks;     /* struct desk_ask */
+	uint64_t last_ask;    /* without a face: the number of the last question */
 	struct ring watches;  /* struct watch: subscriptions, at most FACE_WATCHES_MAX */
 	unsigned watch_count;
 	struct names prompts; /* those of the tools are in the session */
@@ -160,7 +171,7 @@ struct errand {
 	/* of a request that is not the client's: its text, and the server that it names */
 	struct buf text;
 	struct message own;
-	struct json name;
+	struct json name, token; /* token: of progress, which a program wants; else JSON_NONE */
 	char *server;
 	const char *refused; /* why the method or its params cannot be sent; NULL: they can */
 	int64_t timeout_ms;
@@ -293,6 +304,9 @@ void desk_on_ask_over(void *ctx, struct lease *l, uint64_t ask);
 void asks_show(struct desk *d);
 /* Withdraw the questions of this server; NULL: of all servers. */
 void asks_drop(struct desk *d, const struct backend *b);
+/* A request of a program is over. If it was cancelled, its questions are withdrawn; else the program
+ * may still answer. */
+void asks_leave(const struct errand *e, bool cancelled);
 
 /* --- desk_notes.c --- */
 

@@ -1,5 +1,5 @@
-/* desk_notes.c - notifications of the servers to the client and of the client to the servers, and
- * log levels.
+/* desk_notes.c - notifications of the servers to the client (without a face: to the program, see
+ * desk_events) and of the client to the servers, and log levels.
  *
  * A legacy client chooses one level for its session: each server that has log messages gets the
  * level, now or when it next runs. A modern client names a level in each request: before the
@@ -32,6 +32,22 @@ static int notes_level_of(struct json name)
 	return -1;
 }
 
+/* Can a notification be sent to the client, or to the program? */
+static bool notes_are_heard(const struct desk *d)
+{
+	return d->state == DESK_OPEN && (d->face ? !d->face_over : d->ev->on_note != NULL);
+}
+
+/* l NULL: of all servers. */
+static void notes_send(struct desk *d, const struct lease *l, enum killick_event_kind kind,
+		       struct json params)
+{
+	if (d->face)
+		face_note(d->face, NULL, kind, params);
+	else
+		d->ev->on_note(d->ctx, l ? lease_name(l) : NULL, face_note_method(kind), params);
+}
+
 /* --- changes of lists --- */
 
 static void notes_on_time(struct loop_timer *t)
@@ -45,12 +61,12 @@ static void notes_on_time(struct loop_timer *t)
 	d->changed = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (changed & (1u << kinds[i]))
-			face_note(d->face, NULL, kinds[i], JSON_NONE);
+			notes_send(d, NULL, kinds[i], JSON_NONE);
 }
 
 static void notes_changed(struct desk *d, enum killick_event_kind kind)
 {
-	if (!d->face || d->face_over || d->state != DESK_OPEN)
+	if (!notes_are_heard(d))
 		return;
 	d->changed |= 1u << kind;
 	if (!d->news.slot)
@@ -89,10 +105,10 @@ static void notes_pass_log(struct desk *d, const struct lease *l, struct json pa
 {
 	int level = notes_level_of(json_get(params, "level"));
 
-	if (face_era(d->face) == ERA_MODERN)
+	if (d->face && face_era(d->face) == ERA_MODERN)
 		face_note(d->face, notes_request(d, l), KILLICK_EVENT_LOG, params);
 	else if (d->level < 0 || level < 0 || level >= d->level)
-		face_note(d->face, NULL, KILLICK_EVENT_LOG, params);
+		notes_send(d, l, KILLICK_EVENT_LOG, params);
 }
 
 void desk_on_note(void *ctx, struct lease *l, enum killick_event_kind kind, struct json params)
@@ -110,12 +126,12 @@ void desk_on_note(void *ctx, struct lease *l, enum killick_event_kind kind, stru
 		backend_list_set(&b->resources, JSON_NONE);
 		backend_list_set(&b->templates, JSON_NONE);
 	}
-	if (!d->face || d->face_over)
+	if (!notes_are_heard(d))
 		return;
 	if (kind == KILLICK_EVENT_LOG)
 		notes_pass_log(d, l, params);
 	else if (kind == KILLICK_EVENT_UPDATED)
-		face_note(d->face, NULL, kind, params);
+		notes_send(d, l, kind, params);
 	else
 		notes_changed(d, kind);
 }
@@ -126,11 +142,14 @@ void desk_on_other(void *ctx, struct lease *l, const char *method, struct json p
 	struct backend *b = backend_of(d, l);
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
 
-	if (d->state != DESK_OPEN || !d->face || d->face_over)
+	if (!notes_are_heard(d))
 		return;
 	if ((b->can & OFFER_TASKS) && tasks_are_wrapped(d) && tasks_wrap(b, params, &text))
 		params = (struct json){ text.data, text.len };
-	face_notify(d->face, method, params);
+	if (d->face)
+		face_notify(d->face, method, params);
+	else
+		d->ev->on_note(d->ctx, lease_name(l), method, params);
 }
 
 void notes_log(struct desk *d, enum notes_level level, const char *text)

@@ -66,6 +66,7 @@ static void errand_free(struct errand *e)
 		errand_tell_watched(e);
 	if (!e->silent)
 		d->in_flight--;
+	asks_leave(e, false);
 	ring_remove(&e->in_desk);
 	buf_done(&e->text);
 	free(e->server);
@@ -86,6 +87,7 @@ static void errand_stop(struct errand *e)
 void errand_drop(struct errand *e)
 {
 	errand_stop(e);
+	asks_leave(e, true);
 	errand_free(e);
 }
 
@@ -219,11 +221,17 @@ void errand_finish(struct errand *e, const struct forward_done *done)
 static void errand_on_done(struct forward *f, const struct forward_done *done)
 {
 	struct errand *e = CONTAINER_OF(f, struct errand, f);
+	bool has_server = f->lease->server != NULL;
 
 	f->lease = NULL;
 	if (e->more && done->code == KILLICK_ERR_ANSWER) {
 		e->tried++;
 		route_errand(e);
+		return;
+	}
+	/* a tool that the config does not allow is answered as an unknown tool */
+	if (done->code == KILLICK_ERR_NO_SERVER && e->kind == FACE_CALL && has_server) {
+		errand_fail(e, RPC_BAD_PARAMS, "%s", done->text);
 		return;
 	}
 	errand_finish(e, done);
@@ -235,6 +243,8 @@ static void errand_on_progress(struct forward *f, struct json params)
 
 	if (e->rq)
 		face_progress(e->rq, params);
+	else if (e->desk->ev->on_progress)
+		e->desk->ev->on_progress(e->ctx, lease_name(f->lease), e->token, params);
 }
 
 /* --- to the server --- */
@@ -244,6 +254,7 @@ void errand_send_message(struct errand *e, struct lease *l, const struct message
 {
 	struct desk *d = e->desk;
 	struct backend *b = backend_of(d, l);
+	struct json token = e->rq ? e->rq->token : e->token;
 
 	e->backend = b->can & OFFER_TASKS ? b : NULL;
 	if (e->rq && e->rq->level >= 0)
@@ -254,7 +265,7 @@ void errand_send_message(struct errand *e, struct lease *l, const struct message
 		.name = name,
 		.era = e->rq ? e->rq->era : ERA_LEGACY,
 		.timeout_ms = e->timeout_ms,
-		.on_progress = e->rq && e->rq->token.at ? errand_on_progress : NULL,
+		.on_progress = token.at ? errand_on_progress : NULL,
 		.on_done = errand_on_done,
 	};
 	forward_begin(&e->f);

@@ -12,12 +12,13 @@
 #include "hub/hub_internal.h"
 #include "os/interrupt.h"
 #include "os/poller.h"
+#include "os/process.h"
 #include "os/spawn.h"
 #include "session/limits.h"
 #include "session/runtime.h"
 #include "session/server.h"
 
-#define SEND_MAX    (64u << 20) /* unsent bytes of one connection */
+#define SEND_MAX    BUF_ANY_SIZE /* of a connection: caller.c makes the senders wait */
 #define CONNECTIONS 4096
 /* Of connections that have sent no request. */
 enum { SEATS_START = 512, SEATS_RATE = 30, SEATS_FULL = 1024 };
@@ -115,7 +116,10 @@ int hub_open(const struct hub_spec *spec, struct hub **out, struct err *e)
 			   .loop = k->loop,
 			   .started_us = loop_now_us(),
 			   .ended = BUF_INIT(BUF_ANY_SIZE),
-			   .requests.fd = -1 };
+			   .requests.fd = -1,
+			   .orphans.fd = -1 };
+	if (!h->o.stall_ms)
+		h->o.stall_ms = DESK_STALL_MS;
 	ring_init(&h->callers);
 	ring_init(&h->sessions);
 	ring_init(&h->shutdowns);
@@ -123,6 +127,8 @@ int hub_open(const struct hub_spec *spec, struct hub **out, struct err *e)
 	k->watcher = &hub_watcher;
 	k->watcher_ctx = h;
 	limits_set(k, spec->max_servers, spec->max_memory);
+	if (spec->cache_dir)
+		catalogue_use_files(&k->catalogue, k->loop, runtime_workers(k));
 	hub_check_idle(h);
 	loop_unlock(h->loop);
 	*out = h;
@@ -171,8 +177,13 @@ int hub_serve(struct hub *h, int in, int out, struct err *e)
 
 	loop_lock(h->loop);
 	r = channel_over_fds(h->loop, in, out, SEND_MAX, NULL, NULL, &c, e);
-	if (r == 0)
+	if (r == 0) {
+		int process = process_open(process_parent());
+
 		caller_new(h, c, true);
+		if (process >= 0)
+			channel_follow(c, process);
+	}
 	loop_unlock(h->loop);
 	return r;
 }
@@ -182,15 +193,25 @@ static bool hub_is_over(void *ctx)
 	return ((struct hub *)ctx)->over;
 }
 
-void hub_run(struct hub *h, int requests)
+static void hub_on_orphans(struct loop_watch *w, uint32_t events)
+{
+	(void)events;
+	spawn_reap_orphans(w->fd);
+}
+
+void hub_run(struct hub *h, int requests, int orphans)
 {
 	loop_lock(h->loop);
 	loop_own_process(h->loop);
 	if (requests >= 0)
 		loop_watch(h->loop, &h->requests, requests, POLLER_IN, hub_on_request);
+	if (orphans >= 0)
+		loop_watch(h->loop, &h->orphans, orphans, POLLER_IN, hub_on_orphans);
 	loop_wait(h->loop, hub_is_over, h, INT64_MAX);
 	if (h->requests.fd >= 0)
 		loop_watch_stop(h->loop, &h->requests);
+	if (h->orphans.fd >= 0)
+		loop_watch_stop(h->loop, &h->orphans);
 	loop_unlock(h->loop);
 }
 
@@ -201,6 +222,7 @@ void hub_free(struct hub *h)
 	loop_lock(h->loop);
 	assert(ring_is_empty(&h->sessions) && ring_is_empty(&h->callers));
 	loop_timer_stop(h->loop, &h->idle);
+	loop_timer_stop(h->loop, &h->quiet);
 	if (h->listener)
 		listener_close(h->listener);
 	k->watcher = NULL;

@@ -17,20 +17,26 @@
 #include "base/mem.h"
 #include "hub/hub_internal.h"
 #include "os/fd.h"
+#include "os/poller.h"
+#include "os/process.h"
+#include "os/shrink.h"
 #include "session/attach.h"
 #include "session/catalogue.h"
 #include "session/pool.h"
+#include "session/runtime.h"
 #include "session/server.h"
 #include "session/session.h"
 
+#define QUIET_MS 1000 /* after the end of a session */
+
 /* --- answers that are due --- */
 
-struct wait *wait_new(struct hub_session *s, struct ring *list, const struct reply *r,
-		      void (*on_gone)(void *ctx))
+struct hub_wait *hub_wait_new(struct hub_session *s, struct ring *list, const struct reply *r,
+			      void (*on_gone)(void *ctx))
 {
-	struct wait *w = mem_grow(NULL, 1, sizeof(*w));
+	struct hub_wait *w = mem_grow(NULL, 1, sizeof(*w));
 
-	*w = (struct wait){ .session = s };
+	*w = (struct hub_wait){ .session = s };
 	w->answer = answer_new(r, on_gone, w);
 	if (!w->answer) {
 		free(w);
@@ -40,8 +46,17 @@ struct wait *wait_new(struct hub_session *s, struct ring *list, const struct rep
 	return w;
 }
 
-void wait_free(struct wait *w)
+void hub_wait_hold(struct hub_wait *w, bool full)
 {
+	if (w->held == full)
+		return;
+	w->held = full;
+	desk_hold(w->session->desk, full);
+}
+
+void hub_wait_free(struct hub_wait *w)
+{
+	hub_wait_hold(w, false);
 	ring_remove(&w->in_session);
 	if (w->answer)
 		answer_free(w->answer);
@@ -150,6 +165,61 @@ void hub_session_touch(struct hub_session *s)
 		loop_timer_set(s->hub->loop, &s->lease, s->lease_ms, hub_session_on_lease);
 }
 
+/* --- the processes that own the session --- */
+
+static void hub_session_on_maker(struct loop_watch *w, uint32_t events)
+{
+	struct hub_session *s = CONTAINER_OF(w, struct hub_session, maker);
+
+	(void)events;
+	loop_watch_stop(s->hub->loop, w);
+	hub_session_close(s,
+			  s->attached ? "killick connect has ended"
+				      : "the process that made the session has ended",
+			  false);
+}
+
+static void hub_session_on_client(struct loop_watch *w, uint32_t events)
+{
+	struct hub_session *s = CONTAINER_OF(w, struct hub_session, client);
+
+	(void)events;
+	loop_watch_stop(s->hub->loop, w);
+	hub_session_close(s, "the client has ended", false);
+}
+
+/* Watch the process; the session owns fd from now on. -errno: fd is no descriptor, or cannot be
+ * watched. */
+static int hub_session_watch(struct hub_session *s, struct loop_watch *w, int fd,
+			     void (*on_end)(struct loop_watch *w, uint32_t events))
+{
+	int r = fd < 0 ? fd : loop_watch(s->hub->loop, w, fd, POLLER_IN, on_end);
+
+	if (r == 0)
+		s->owners[w == &s->client] = fd;
+	else if (fd >= 0)
+		fd_close(fd);
+	return r;
+}
+
+/* The connection is not enough: children of these processes may have copies of it. A process that
+ * the hub cannot see (-ENOSYS), or that has ended meanwhile (-ESRCH), is not watched: the end of
+ * the connection is noticed in any case. */
+static int hub_session_watch_owners(struct hub_session *s, const struct caller *c, struct err *e)
+{
+	int process = channel_process(c->channel), r = 0;
+
+	if (process >= 0)
+		r = hub_session_watch(s, &s->maker, process_again(process), hub_session_on_maker);
+	if (r >= 0 && s->attached && c->pid)
+		r = hub_session_watch(s, &s->client, process_open_parent((int)c->pid),
+				      hub_session_on_client);
+	if (r >= 0 || r == -ENOSYS || r == -ESRCH)
+		return 0;
+	return err_set(e, HUB_FAILED, "cannot wait for the end of the caller: %s%s", strerror(-r),
+		       err_next(r));
+}
+
 /* --- the end --- */
 
 void hub_session_close(struct hub_session *s, const char *why, bool asked)
@@ -168,7 +238,7 @@ static void hub_session_answer_closers(struct hub_session *s)
 	struct emit j;
 
 	for (struct ring *n; (n = ring_first(&s->closers));) {
-		struct wait *w = CONTAINER_OF(n, struct wait, in_session);
+		struct hub_wait *w = CONTAINER_OF(n, struct hub_wait, in_session);
 
 		if (w->answer && reply_begin(&w->answer->reply, &j)) {
 			char id[16];
@@ -179,7 +249,7 @@ static void hub_session_answer_closers(struct hub_session *s)
 			emit_raw(&j, "kept", s->kept, strlen(s->kept));
 			reply_end(&w->answer->reply, &j);
 		}
-		wait_free(w);
+		hub_wait_free(w);
 	}
 }
 
@@ -187,6 +257,11 @@ static void hub_session_free(struct hub_session *s)
 {
 	loop_timer_stop(s->hub->loop, &s->lease);
 	loop_timer_stop(s->hub->loop, &s->end);
+	loop_watch_stop(s->hub->loop, &s->maker);
+	loop_watch_stop(s->hub->loop, &s->client);
+	for (int i = 0; i < 2; i++)
+		if (s->owners[i])
+			fd_close(s->owners[i]);
 	ring_remove(&s->in_hub);
 	ring_remove(&s->in_caller);
 	if (s->opening)
@@ -198,11 +273,29 @@ static void hub_session_free(struct hub_session *s)
 	free(s);
 }
 
+/* Many sessions may have ended together. */
+static void hub_session_on_quiet(struct loop_timer *t)
+{
+	(void)t;
+	shrink_memory();
+}
+
 static void hub_session_over(struct loop_timer *t)
 {
 	struct hub_session *s = CONTAINER_OF(t, struct hub_session, end);
+	struct killick_error closed;
 	struct hub *h = s->hub;
 
+	error_set(&closed, KILLICK_ERR_CLOSED,
+		  "the session was closed before the refresh was done");
+	RING_EACH(r, &s->refreshes) {
+		struct hub_wait *w = CONTAINER_OF(r, struct hub_wait, in_session);
+
+		if (!w->load)
+			continue;
+		hub_load_cancel(w->load);
+		w->refreshed(w, NULL, &closed);
+	}
 	/* the desk has answered its requests, and the session its refreshes, before they closed */
 	assert(ring_is_empty(&s->calls) && ring_is_empty(&s->refreshes));
 	desk_free(s->desk);
@@ -218,6 +311,7 @@ static void hub_session_over(struct loop_timer *t)
 	if (s->attached && s->caller)
 		caller_tell_over(s->caller, s);
 	hub_session_free(s);
+	loop_timer_set(h->loop, &h->quiet, QUIET_MS, hub_session_on_quiet);
 	hub_settle(h);
 }
 
@@ -272,10 +366,106 @@ static void hub_session_on_closed(void *ctx, struct killick_report *report, cons
 
 	if (!*s->why && why)
 		snprintf(s->why, sizeof(s->why), "%s", why);
+	s->asked = s->asked || desk_was_cut(s->desk); /* the client did not leave */
 	s->closing = true;
 	s->report = report;
 	s->kept = mem_dup(kept ? kept : "[]");
 	loop_timer_set(s->hub->loop, &s->end, 0, hub_session_over);
+}
+
+/* A caller that does not read gets no further questions and notifications: their number has no
+ * limit. */
+static bool hub_session_may_tell(const struct caller *c)
+{
+	return !c->ended && channel_unsent(c->channel) <= CALLER_UNREAD_MAX;
+}
+
+static bool hub_session_on_ask(void *ctx, uint64_t ask, const char *server, const char *method,
+			       struct json params)
+{
+	struct hub_session *s = ctx;
+	struct emit j;
+
+	if (!s->asked_at)
+		return false;
+	caller_count(s->asked_at, s, params.len);
+	if (!hub_session_may_tell(s->asked_at) ||
+	    rpc_begin(&s->asked_at->rpc, NULL, "session.question", &j) < 0)
+		return false;
+	hub_session_emit_names(&j, s);
+	emit_int(&j, "question", (long long)ask);
+	emit_str(&j, "server", server);
+	emit_str(&j, "method", method);
+	if (params.at)
+		emit_json(&j, "params", params.at, params.len);
+	else
+		emit_raw(&j, "params", "{}", 2);
+	return rpc_send(&s->asked_at->rpc, NULL, &j) >= 0;
+}
+
+static void hub_session_on_ask_over(void *ctx, uint64_t ask)
+{
+	struct hub_session *s = ctx;
+	struct emit j;
+
+	if (!s->asked_at || !hub_session_may_tell(s->asked_at) ||
+	    rpc_begin(&s->asked_at->rpc, NULL, "session.withdrawn", &j) < 0)
+		return;
+	hub_session_emit_names(&j, s);
+	emit_int(&j, "question", (long long)ask);
+	rpc_send(&s->asked_at->rpc, NULL, &j);
+}
+
+/* Begin session.notification, up to its params. False: the caller cannot get it. While the caller
+ * does not read, the servers that work for it are held; notifications of others are dropped in the
+ * end. */
+static bool hub_session_begin_note(struct hub_session *s, struct caller *c, const char *server,
+				   const char *method, struct emit *j)
+{
+	if (!hub_session_may_tell(c) || rpc_begin(&c->rpc, NULL, "session.notification", j) < 0)
+		return false;
+	hub_session_emit_names(j, s);
+	if (server)
+		emit_str(j, "server", server);
+	emit_str(j, "method", method);
+	return true;
+}
+
+static void hub_session_on_note(void *ctx, const char *server, const char *method,
+				struct json params)
+{
+	struct hub_session *s = ctx;
+	struct emit j;
+
+	if (!s->notified || !s->asked_at)
+		return;
+	caller_count(s->asked_at, s, params.len);
+	if (!hub_session_begin_note(s, s->asked_at, server, method, &j))
+		return;
+	if (params.at)
+		emit_json(&j, "params", params.at, params.len);
+	else
+		emit_raw(&j, "params", "{}", 2);
+	rpc_send(&s->asked_at->rpc, NULL, &j);
+}
+
+/* The connection that made the request gets its progress, under the token of the request. */
+static void hub_session_on_progress(void *request, const char *server, struct json token,
+				    struct json params)
+{
+	struct hub_wait *w = request;
+	struct caller *c = w->answer->reply.rpc->is.ctx;
+	struct json_iter it = json_iter(params);
+	struct emit j;
+
+	caller_count(c, w->session, params.len);
+	if (!hub_session_begin_note(w->session, c, server, "notifications/progress", &j))
+		return;
+	emit_open(&j, "params", '{');
+	while (json_each(&it))
+		emit_member(&j, it.key, json_is(it.key, "progressToken") ? token : it.value);
+	emit_close(&j);
+	rpc_send(&c->rpc, NULL, &j);
 }
 
 static void hub_session_on_change(void *ctx)
@@ -295,10 +485,11 @@ static void hub_session_on_opener_gone(void *ctx)
 	hub_session_close(s, "its creation was cancelled", true);
 }
 
-struct answer *hub_session_await(struct hub_session *s, const struct reply *r)
+void hub_session_await(struct hub_session *s, struct answer *a)
 {
-	s->opening = answer_new(r, hub_session_on_opener_gone, s);
-	return s->opening;
+	s->opening = a;
+	a->on_gone = hub_session_on_opener_gone;
+	a->ctx = s;
 }
 
 static int hub_session_open_desk(struct hub_session *s, const struct hub_session_spec *spec,
@@ -306,25 +497,23 @@ static int hub_session_open_desk(struct hub_session *s, const struct hub_session
 {
 	static const struct desk_events events = { .on_open = hub_session_on_open,
 						   .on_closed = hub_session_on_closed,
+						   .on_ask = hub_session_on_ask,
+						   .on_ask_over = hub_session_on_ask_over,
+						   .on_note = hub_session_on_note,
+						   .on_progress = hub_session_on_progress,
 						   .on_change = hub_session_on_change };
-	struct config config;
 	struct desk_spec d = { .k = s->hub->k,
-			       .config = &config,
+			       .config = spec->config,
 			       .tag = s->tag,
 			       .in = spec->in,
 			       .out = spec->out,
 			       .answers = spec->answers,
-			       .wait = spec->wait };
-	int r = hub_source_load(s->hub, &s->source, &config, e);
+			       .wait = spec->wait,
+			       .owners = { s->owners[0], s->owners[1] },
+			       .stall_ms = s->hub->o.stall_ms,
+			       .file_owner = s->maker_pid };
 
-	if (r < 0) {
-		fd_drop(&d.in);
-		fd_drop(&d.out);
-		return r;
-	}
-	r = desk_open(&d, &events, s, &s->desk, e);
-	config_done(&config);
-	return r;
+	return desk_open(&d, &events, s, &s->desk, e);
 }
 
 int hub_session_open(struct hub *h, struct hub_session_spec *spec, struct hub_session **out,
@@ -340,11 +529,23 @@ int hub_session_open(struct hub *h, struct hub_session_spec *spec, struct hub_se
 				   .pid = spec->pid,
 				   .lease_ms = spec->lease_ms,
 				   .attached = spec->in >= 0,
+				   .tree = *caller_tree(spec->caller),
+				   .maker_pid = spec->caller->pid,
+				   .asked_at = spec->in < 0 ? spec->caller : NULL,
+				   .notified = spec->notified,
+				   .maker.fd = -1,
+				   .client.fd = -1,
 				   .began_us = loop_now_us() };
 	ring_init(&s->closers);
 	ring_init(&s->calls);
 	ring_init(&s->refreshes);
-	r = hub_session_open_desk(s, spec, e);
+	r = hub_session_watch_owners(s, spec->caller, e);
+	if (r == 0) {
+		r = hub_session_open_desk(s, spec, e);
+	} else {
+		fd_drop(&spec->in);
+		fd_drop(&spec->out);
+	}
 	if (r < 0) {
 		hub_session_free(s);
 		return r;
@@ -360,6 +561,30 @@ int hub_session_open(struct hub *h, struct hub_session_spec *spec, struct hub_se
 		s->pid);
 	*out = s;
 	return 0;
+}
+
+/* --- refresh --- */
+
+static void hub_session_on_loaded(void *ctx, struct config *config, const struct err *e)
+{
+	struct hub_wait *w = ctx;
+	struct killick_error why;
+
+	w->load = NULL;
+	if (!e) {
+		desk_refresh(w->session->desk, config, w->refreshed, w);
+		return;
+	}
+	error_set(&why, e->code == HUB_SOURCE_SERVER ? KILLICK_ERR_NO_SERVER : KILLICK_ERR_CONFIG,
+		  "%s", e->text);
+	w->refreshed(w, NULL, &why);
+}
+
+void hub_session_refresh(struct hub_session *s, struct hub_wait *w, const struct hub_source *source,
+			 desk_refreshed_fn done)
+{
+	w->refreshed = done;
+	w->load = hub_load_begin(s->hub, source, hub_session_on_loaded, w);
 }
 
 /* --- lookup --- */

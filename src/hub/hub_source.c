@@ -13,6 +13,7 @@
 
 enum {
 	SOURCE_CONFIG,
+	SOURCE_DIGEST,
 	SOURCE_SERVERS,
 	SOURCE_ENVIRONMENTS,
 	SOURCE_COMMAND,
@@ -28,6 +29,7 @@ enum {
 void hub_source_done(struct hub_source *s)
 {
 	free(s->file);
+	free(s->digest);
 	free(s->text);
 	strings_free(s->command);
 	free(s->name);
@@ -122,6 +124,7 @@ static int hub_source_file(struct hub *h, const struct caller_param *p, struct h
 		return err_set(e, RPC_BAD_PARAMS, "'config' must be a path");
 	}
 	s->file = hub_source_path(path, s->cwd);
+	json_string(p[SOURCE_DIGEST].value, &s->digest);
 	free(path);
 	return 0;
 }
@@ -129,16 +132,17 @@ static int hub_source_file(struct hub *h, const struct caller_param *p, struct h
 int hub_source_read(struct hub *h, struct json params, struct hub_source *out, struct err *e)
 {
 	struct caller_param p[SOURCE_MEMBERS] = {
-		[SOURCE_CONFIG] = { "config", JSON_STRING },
-		[SOURCE_SERVERS] = { "mcpServers", JSON_OBJECT },
-		[SOURCE_ENVIRONMENTS] = { "environments", JSON_OBJECT },
-		[SOURCE_COMMAND] = { "command", JSON_ARRAY },
-		[SOURCE_NAME] = { "name", JSON_STRING },
-		[SOURCE_SHARE] = { "share", JSON_STRING },
-		[SOURCE_IDLE] = { "idleMs", JSON_NUMBER },
-		[SOURCE_ONLY] = { "only", JSON_ARRAY },
-		[SOURCE_ENVIRON] = { "environ", JSON_OBJECT },
-		[SOURCE_CWD] = { "cwd", JSON_STRING },
+		[SOURCE_CONFIG] = { .name = "config", .type = JSON_STRING },
+		[SOURCE_DIGEST] = { .name = "configDigest", .type = JSON_STRING },
+		[SOURCE_SERVERS] = { .name = "mcpServers", .type = JSON_OBJECT },
+		[SOURCE_ENVIRONMENTS] = { .name = "environments", .type = JSON_OBJECT },
+		[SOURCE_COMMAND] = { .name = "command", .type = JSON_ARRAY },
+		[SOURCE_NAME] = { .name = "name", .type = JSON_STRING },
+		[SOURCE_SHARE] = { .name = "share", .type = JSON_STRING },
+		[SOURCE_IDLE] = { .name = "idleMs", .type = JSON_NUMBER },
+		[SOURCE_ONLY] = { .name = "only", .type = JSON_ARRAY },
+		[SOURCE_ENVIRON] = { .name = "environ", .type = JSON_OBJECT },
+		[SOURCE_CWD] = { .name = "cwd", .type = JSON_STRING },
 	};
 	struct hub_source s = { .file = NULL };
 	int r = caller_params(params, p, SOURCE_MEMBERS, e);
@@ -259,32 +263,33 @@ static void hub_source_unwrap(struct config *c)
 	}
 }
 
-static int hub_source_load_any(const struct hub_source *s, const struct config_source *from,
-			       struct config *out, struct err *e)
+int hub_source_parse(const struct hub_source *s, char *const *variables, struct config *out,
+		     struct err *e)
 {
+	const struct config_source from = {
+		.file = s->file, .digest = s->digest, .environ_ = variables, .cwd = s->cwd
+	};
+	int r;
+
 	if (s->command)
-		return hub_source_load_command(s, from->environ_, out, e);
-	return s->file ? config_load(from, out, e)
-		       : config_parse(s->text, strlen(s->text), from, out, e);
+		r = hub_source_load_command(s, variables, out, e);
+	else
+		r = s->file ? config_load(&from, out, e)
+			    : config_parse(s->text, strlen(s->text), &from, out, e);
+	if (r < 0)
+		e->code = HUB_SOURCE_CONFIG;
+	return r;
 }
 
-int hub_source_load(const struct hub *h, const struct hub_source *s, struct config *out,
-		    struct err *e)
+int hub_source_narrow(const struct hub_source *s, struct config *c, struct err *e)
 {
-	const struct config_source from = { .file = s->file,
-					    .environ_ = s->environ_ ? s->environ_ : h->o.environ_,
-					    .cwd = s->cwd };
-	int r = hub_source_load_any(s, &from, out, e);
+	int r;
 
-	if (r < 0) {
-		e->code = HUB_SOURCE_CONFIG;
-		return r;
-	}
-	hub_source_unwrap(out);
-	r = s->only ? config_select(out, s->only, e) : 0;
-	if (r < 0) {
+	hub_source_unwrap(c);
+	for (size_t i = 0; i < c->count && s->alone; i++)
+		c->servers[i].share = CONFIG_SHARE_NEVER;
+	r = s->only ? config_select(c, s->only, e) : 0;
+	if (r < 0)
 		e->code = HUB_SOURCE_SERVER;
-		config_done(out);
-	}
 	return r;
 }
