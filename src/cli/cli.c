@@ -1,5 +1,6 @@
 /* cli.c - see cli.h */
 #include "cli.h"
+#include "keeper/conceal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -204,4 +205,17 @@ char **cli_environment(void)
 	env_done(&all);
 	all = env_read();
 	return all.list;
+}
+
+bool cli_show_secrets;
+
+void cli_conceal(char *text, size_t size)
+{
+	struct line l;
+
+	if (cli_show_secrets)
+		return;
+	line_init(&l);
+	conceal_text(&l, text);
+	snprintf(text, size, "%s", l.text);
 }

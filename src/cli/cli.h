@@ -36,13 +36,14 @@ int verb_hub(int argc, char **argv);
 int verb_connect(int argc, char **argv);
 int verb_wrap(int argc, char **argv);
 int verb_unwrap(int argc, char **argv);
+int verb_trust(int argc, char **argv);
 int verb_run(int argc, char **argv);      /* with --on, and for container engines */
 int verb_complete(int argc, char **argv); /* for the completion of shells */
 int verb_container_end(int argc, char **argv);
 
 /* The texts of `killick VERB --help`. */
 extern const char ps_help[], top_help[], reap_help[], doctor_help[], demo_help[], zoo_help[],
-	wrap_help[], unwrap_help[];
+	wrap_help[], unwrap_help[], trust_help[];
 extern const char tools_help[], resources_help[], prompts_help[], call_help[], read_help[],
 	ping_help[], status_help[], inspect_help[], exec_server_help[], run_on_help[],
 	complete_help[], container_end_help[], hub_help[], connect_help[];
@@ -86,12 +87,18 @@ int cli_finish(const char *verb, int status);
  * tree, or in bin when installed. False: not found; link_keeper_path searches further. */
 bool cli_find_keeper(char *out, size_t size);
 
+/* --show-secrets: print commands with the secrets in them. */
+extern bool cli_show_secrets;
+/* Hide the secrets in a command that is one text, unless cli_show_secrets. */
+void cli_conceal(char *text, size_t size);
+
 /* argv[0] of this program: the path of the `killick` that executed it, or any other name */
 extern const char *cli_program;
 
 /* Returns the config file: `given`, else $KILLICK_CONFIG, else one of the usual files in the
- * working directory. NULL: not found. */
-const char *cli_find_config(const char *given);
+ * working directory. NULL: not found. *out_project: the file is one of a project, which may not be
+ * used before trust_allows (trust.h); false for a file in the home directory. */
+const char *cli_find_config(const char *given, bool *out_project);
 
 /* Find the directory for files that can be made again: eras of servers, names of tools. False:
  * there is no home directory. */

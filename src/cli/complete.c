@@ -36,6 +36,14 @@ static void complete_servers(const struct config *c)
 			puts(c->servers[i].name);
 }
 
+/* A tool is a word of its own on the command line: a name that begins with a dash would be an
+ * option there, and a server chose the name. */
+static void complete_tool(const char *name)
+{
+	if (*name != '-')
+		puts(name);
+}
+
 /* Print the names that `killick tools` prints: plain with one server, else qualified. */
 static void complete_tools(const struct config *c, const char *file, const char *only)
 {
@@ -53,13 +61,13 @@ static void complete_tools(const struct config *c, const char *file, const char 
 		if (!cs || cs->disabled || (only && strcmp(only, server) != 0))
 			continue;
 		if (only || on == 1)
-			puts(tool);
+			complete_tool(tool);
 		else
 			names_add(&names, server, tool);
 	}
 	names_settle(&names);
 	for (size_t i = 0; i < names.count; i++)
-		puts(names.list[i]->qualified);
+		complete_tool(names.list[i]->qualified);
 	names_done(&names);
 }
 
@@ -80,6 +88,7 @@ int verb_complete(int argc, char **argv)
 	if (words.count != 1 ||
 	    (strcmp(words.list[0], "servers") != 0 && strcmp(words.list[0], "tools") != 0))
 		return cli_usage("complete", "write 'servers' or 'tools'");
+	t.names_only = true;
 	if (!talk_config_find(&t) || !talk_config_read(&t, &c))
 		c.count = 0;
 	else if (strcmp(words.list[0], "servers") == 0)

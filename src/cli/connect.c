@@ -20,10 +20,12 @@
 #include "os/ownstdio.h"
 #include "os/process.h"
 #include "os/time.h"
+#include "trust.h"
 
 #define VERB      "connect"
 #define NAMES_MAX 64
 #define ATTACH_MS 30000
+#define WAKE_MS   2000  /* for a hub to answer; then it is continued, in case it is stopped */
 #define RETRY_MS  10000 /* an unused hub may exit just when a client connects */
 #define PAUSE_MS  20    /* between two attempts */
 
@@ -40,7 +42,7 @@ const char connect_help[] =
 	"starts the hub.\n"
 	"\n"
 	"  --config FILE    the servers; else $KILLICK_CONFIG, .mcp.json, mcp.json or\n"
-	"                   .vscode/mcp.json in this directory\n"
+	"                   .vscode/mcp.json in this directory, after 'killick trust'\n"
 	"  --server NAME    use only this server of the config; may be repeated\n"
 	"  --session TAG    a name for the session, shown by 'killick hub sessions'\n"
 	"\n"
@@ -67,6 +69,7 @@ struct connect {
 	unsigned count;
 	char **command; /* of the only server; NULL: a config */
 	char path[2 * PATH_MAX], cwd[PATH_MAX];
+	char digest[SHA256_HEX_SIZE]; /* of the file of a project; "": any bytes */
 };
 
 static int connect_read_name(const char *text, void *to)
@@ -79,10 +82,29 @@ static int connect_read_name(const char *text, void *to)
 	return 0;
 }
 
+/* May the file of a project be used? stdin belongs to the client, so nobody can be asked. The hub
+ * reads the file and refuses bytes with another digest. */
+static bool connect_allows(struct connect *c, const char *file)
+{
+	struct client_file f = { .client = clients_of_path(file), .path = (char *)file };
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(configfile_done) struct configfile cf;
+
+	configfile_open(&cf, &f);
+	if (*cf.fault) {
+		cli_say(VERB, "%s", cf.fault);
+		return false;
+	}
+	trust_text(&cf, &text);
+	trust_digest(&cf, c->digest);
+	return trust_allows(VERB, &cf, &text, false);
+}
+
 /* Find the config, as an absolute path: the hub has another directory. 0 or an exit status. */
 static int connect_find_config(struct connect *c)
 {
-	const char *file = c->command ? NULL : cli_find_config(c->config);
+	bool project = false;
+	const char *file = c->command ? NULL : cli_find_config(c->config, &project);
 	int r;
 
 	if ((c->share || c->idle_ms) && !c->command)
@@ -111,6 +133,8 @@ static int connect_find_config(struct connect *c)
 		cli_say(VERB, "cannot read config '%s': %s", file, strerror(-r));
 		return EXIT_CONFIG;
 	}
+	if (project && !connect_allows(c, file))
+		return EXIT_CONFIG;
 	if (path_kind(file) == PATH_RELATIVE)
 		snprintf(c->path, sizeof(c->path), "%s%c%s", c->cwd, PATH_SEPARATOR, file);
 	else
@@ -160,6 +184,8 @@ static void connect_request(const struct connect *c, struct buf *out)
 		connect_emit_command(c, &j);
 	else
 		emit_str(&j, "config", c->path);
+	if (*c->digest)
+		emit_str(&j, "configDigest", c->digest);
 	emit_str(&j, "cwd", c->cwd);
 	emit_int(&j, "pid", process_parent());
 	if (c->tag)
@@ -202,10 +228,24 @@ static int connect_status(int error)
 static int connect_try(struct hub_talk *t, const struct buf *request, const struct net_fds *fds,
 		       struct json *out, struct err *e)
 {
+	static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"hub.ping\"}";
 	int r = hub_talk_open(t, true, e);
 
+	/* The descriptors are sent to a hub that answers: those that a hub does not read stay open
+	 * in the queue of its socket, and the client would see no end of file. An older hub answers
+	 * with an error. */
 	if (r == 0)
+		r = hub_talk_send(t, ping, sizeof(ping) - 1, NULL, e);
+	if (r == 0)
+		r = hub_talk_line(t, WAKE_MS, out, e);
+	if (r == -ETIMEDOUT) {
+		hub_talk_wake(t); /* a server may have stopped the hub */
+		r = hub_talk_line(t, ATTACH_MS - WAKE_MS, out, e);
+	}
+	if (r == 1)
 		r = hub_talk_send(t, request->data, request->len, fds, e);
+	else if (r == 0)
+		return err_set(e, -ECONNRESET, "the hub has closed the connection");
 	if (r == -EPIPE)
 		return -ECONNRESET;
 	if (r == 0)
@@ -259,8 +299,10 @@ static int connect_wait(struct hub_talk *t)
 		return json_is(json_get(params, "reason"), "config") ? EXIT_CONFIG
 								     : EXIT_UNAVAILABLE;
 	}
-	if (r == -ESRCH)
+	if (r == -ESRCH) {
+		hub_talk_wake(t); /* to handle the end; the hub wakes the keepers of its servers */
 		return EXIT_SUCCESS;
+	}
 	cli_say(VERB, "the hub has ended, and the session with it; start the client again");
 	return EXIT_UNAVAILABLE;
 }
@@ -299,6 +341,15 @@ int verb_connect(int argc, char **argv)
 			"this is an MCP server: a client writes JSON-RPC messages to its stdin; "
 			"put the command into the config of the client; Ctrl-D ends the "
 			"session");
+	for (int fd = FILE_STDIN; fd <= FILE_STDOUT; fd++) {
+		if (!file_may_hang(fd))
+			continue;
+		cli_say(VERB,
+			"%s is a file on a file system that may hang, and the hub with it; use a "
+			"pipe, e.g. with cat",
+			fd == FILE_STDIN ? "stdin" : "stdout");
+		return EXIT_UNAVAILABLE;
+	}
 	r = ownstdio_take(&fds.list[0], &fds.list[1]);
 	if (r < 0) {
 		cli_say(VERB, "cannot use stdin and stdout: %s", strerror(-r));

@@ -10,7 +10,6 @@
 #include "cli.h"
 #include "clients/yaml_tree.h"
 #include "fact.h"
-#include "os/env.h"
 #include "wrap.h"
 
 static void doctor_clients_rows(const struct configfile *c, struct table *table)
@@ -27,28 +26,32 @@ static void doctor_clients_rows(const struct configfile *c, struct table *table)
 		table_add(table, text);
 		wrap_show_path(c->path, text, sizeof(text));
 		table_addf(table, "%s:%u", text, e->line);
-		entry_line(e, text, sizeof(text));
+		entry_line(e, cli_show_secrets, text, sizeof(text));
 		table_add(table, text);
 	}
 }
 
-/* Name the servers whose killick was moved or removed, because their clients cannot start them. */
-static void doctor_clients_print_lost(const struct configfile *c)
+/* Name the servers whose killick was moved or removed, because their clients cannot start them.
+ * Returns how many there are. */
+static size_t doctor_clients_print_lost(const struct configfile *c)
 {
+	size_t count = 0;
+
 	for (size_t i = 0; i < c->entries.count; i++) {
 		const struct entry *e = &c->entries.list[i];
 		const char *command = node_string(entry_word(e, 0));
 		char name[300], path[1024];
 
-		if (e->state != ENTRY_WRAPPED || !command || path_kind(command) != PATH_NATIVE ||
-		    env_is_program(command))
+		if (!e->lost)
 			continue;
+		count++;
 		text_clean(e->name, strlen(e->name), name, sizeof(name));
 		text_clean(command, strlen(command), path, sizeof(path));
-		printf("  %s cannot start %s: no program %s\n    to mend it: killick unwrap, then "
-		       "killick wrap%s\n",
-		       c->client->name, name, path, e->hub ? " --hub" : "");
+		printf("  %s cannot start %s: no program %s%s\n    to mend it: %s\n",
+		       c->client->name, name, path, strpbrk(path, "/\\") ? "" : " in PATH",
+		       e->inner ? "killick wrap" : "edit the file by hand");
 	}
+	return count;
 }
 
 static size_t doctor_clients_held(const struct wrap_files *f)
@@ -57,7 +60,8 @@ static size_t doctor_clients_held(const struct wrap_files *f)
 
 	for (size_t i = 0; i < f->count; i++)
 		for (size_t k = 0; k < f->list[i].entries.count; k++)
-			held += f->list[i].entries.list[k].state == ENTRY_WRAPPED;
+			held += f->list[i].entries.list[k].state == ENTRY_WRAPPED &&
+				!f->list[i].entries.list[k].lost;
 	return held;
 }
 
@@ -70,13 +74,13 @@ static void doctor_clients_print_files(const struct wrap_files *f)
 		{ .title = "COMMAND", .min = 10, .drop = true },
 	};
 	AUTO(table_done) struct table table = TABLE_INIT(cols);
-	size_t held = doctor_clients_held(f), bare;
+	size_t held = doctor_clients_held(f), lost = 0, bare;
 	char text[512];
 
 	for (size_t i = 0; i < f->count; i++) {
 		if (!*f->list[i].fault) {
 			doctor_clients_rows(&f->list[i], &table);
-			doctor_clients_print_lost(&f->list[i]);
+			lost += doctor_clients_print_lost(&f->list[i]);
 		} else {
 			text_clean(f->list[i].fault, strlen(f->list[i].fault), text, sizeof(text));
 			printf("  not understood: %s\n", text);
@@ -85,11 +89,11 @@ static void doctor_clients_print_files(const struct wrap_files *f)
 	bare = table.count / table.ncols;
 	if (bare)
 		table_print(&table, stdout, 2, cli_width());
-	if (!held && !bare)
+	if (!held && !bare && !lost)
 		puts("  none that killick could hold");
 	else
-		printf("%s  held by killick: %zu, not held: %zu%s\n", bare ? "\n" : "", held, bare,
-		       bare ? "; to hold them: killick wrap" : "");
+		printf("%s  held by killick: %zu, not held: %zu%s\n", bare ? "\n" : "", held,
+		       bare + lost, bare ? "; to hold them: killick wrap" : "");
 }
 
 void doctor_clients_print(void)

@@ -22,6 +22,17 @@ void doctor_variables_print(void)
 	     "a command on the command line gets all variables; with --clean-env, those "
 	     "above and each --env",
 	     false);
+	for (char **e = cli_environment(); *e; e++) {
+		char shown[500];
+
+		if (!variables_has_password(*e, shown, sizeof(shown)))
+			continue;
+		snprintf(text, sizeof(text),
+			 "%s: every server of a config gets this password; unset the variable for "
+			 "a server with \"env\": {\"%.*s\": \"\"}",
+			 shown, (int)strcspn(*e, "="), *e);
+		fact("password", text, false);
+	}
 	if (!variables_names(variables_is_missed, names, sizeof(names)))
 		return;
 	snprintf(text, sizeof(text), "%s; if a server of a config needs one, name it in 'envVars'",

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/hex.h"
 #include "base/sha256.h"
 #include "cli.h"
+#include "os/env.h"
 #include "os/given.h"
 #include "os/secret.h"
 
@@ -26,8 +28,7 @@ const char exec_server_help[] =
 	"Runs and holds processes for owners on other machines (the protocol of Codex's\n"
 	"exec-server). An owner's processes are ended when it is away beyond its lease.\n"
 	"\n"
-	"  --listen WHERE     ws://IP:PORT (ws://127.0.0.1:0; the address is printed),\n"
-	"                     wss://IP:PORT, unix:PATH or stdio\n"
+	"  --listen WHERE     ws[s]://IP:PORT, unix:PATH or stdio (ws://127.0.0.1:0)\n"
 	"  --token-file FILE, --token-sha256 HEX    token of the clients, or its hash\n"
 	"  --tls-cert FILE, --tls-key FILE          for wss://, in PEM\n"
 	"  --insecure         let others connect without a token or without TLS\n"
@@ -35,6 +36,7 @@ const char exec_server_help[] =
 	"  --retain TIME      how long ended processes are remembered, and background\n"
 	"                     jobs of shell commands may run (30s)\n"
 	"  --contain LEVEL    how processes are contained, as in 'killick run' (auto)\n"
+	"  --sandbox bwrap    for clients that want a sandbox: use bubblewrap (refused)\n"
 	"  --max-connections N, --max-processes N   (4096, 1024)\n"
 	"  --max-output SIZE  memory for the output of all processes (512M)\n"
 	"  --max-startups START:RATE:FULL  connections before initialize (256:30:1024)\n"
@@ -46,7 +48,7 @@ const char exec_server_help[] =
 	"Exit status: 0 ended by a signal or its client, 64 usage, 69 cannot listen.\n";
 
 struct words {
-	const char *listen, *token_file, *token_sha256, *cert, *key;
+	const char *listen, *token_file, *token_sha256, *cert, *key, *sandbox;
 	unsigned long long connections, processes;
 };
 
@@ -175,6 +177,27 @@ static int read_startups(const char *text, void *to)
 	return 0;
 }
 
+/* Relative directories of PATH are skipped: bwrap is started in the directories of clients, where a
+ * relative path would name a file of theirs. */
+static int exec_options_find_sandbox(const char *name, struct exec_options *out)
+{
+	AUTO(buf_done) struct buf absolute = BUF_INIT(BUF_ANY_SIZE);
+	const char *path = env_get("PATH");
+
+	if (strcmp(name, "bwrap") != 0)
+		return cli_usage(VERB, "--sandbox takes bwrap, found '%s'", name);
+	for (size_t len; path && *path; path += len + (path[len] == ':')) {
+		len = strcspn(path, ":");
+		if (*path == '/') {
+			buf_add(&absolute, path, len);
+			buf_adds(&absolute, ":");
+		}
+	}
+	if (env_find_program(absolute.data, "bwrap", out->sandbox, sizeof(out->sandbox)))
+		return 0;
+	return cli_usage(VERB, "--sandbox: bwrap is not in PATH; install bubblewrap");
+}
+
 static int understand(const struct words *w, struct exec_options *out)
 {
 	int r = exec_options_read_place(w, out);
@@ -188,6 +211,8 @@ static int understand(const struct words *w, struct exec_options *out)
 		r = cli_usage(VERB, "give --token-file or --token-sha256, not both");
 	if (r == 0 && w->token_file)
 		r = exec_options_read_token(w->token_file, out->token_sha256);
+	if (r == 0 && w->sandbox)
+		r = exec_options_find_sandbox(w->sandbox, out);
 	if (r == 0 && w->token_sha256)
 		r = read_digest(w->token_sha256, out->token_sha256);
 	return r ? r : check_safety(w, out);
@@ -210,6 +235,7 @@ bool exec_options_read(int argc, char **argv, struct exec_options *out, int *out
 		{ "retain", OPTION_TIME, span, .ms = &o.retain_ms, .least = 1 },
 		{ "contain", OPTION_CHOICE, LEVEL_CHOICE, .choice = (unsigned *)&o.contain,
 		  .words = level_words },
+		{ "sandbox", OPTION_WORD, .text = &w.sandbox },
 		{ "max-connections", OPTION_COUNT, count, .number = &w.connections },
 		{ "max-processes", OPTION_COUNT, count, .number = &w.processes },
 		{ "max-startups", OPTION_OTHER,

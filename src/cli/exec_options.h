@@ -12,11 +12,14 @@
 #include "net/seats.h"
 #include "net/url.h"
 
+#define EXEC_SANDBOX_MAX 4096
+
 struct exec_options {
 	struct url url;
 	int fd; /* the listening socket from the service manager; -1: none */
 	const char *cert_file, *key_file;
 	enum level contain;
+	char sandbox[EXEC_SANDBOX_MAX]; /* path of bwrap; "": none */
 	unsigned char token_sha256[32];
 	bool has_token, insecure, quiet;
 	unsigned lease_ms, retain_ms; /* 0: the default */

@@ -122,6 +122,7 @@ static int open_executor(struct exec_server *s, const char *keeper, struct err *
 		.keeper = keeper,
 		.envp = cli_environment(),
 		.contain = s->options.contain,
+		.sandbox = s->options.sandbox[0] ? s->options.sandbox : NULL,
 		.lease_ms = s->options.lease_ms,
 		.retain_ms = s->options.retain_ms,
 		.max_processes = s->options.max_processes,

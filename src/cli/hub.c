@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/emit.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "cli.h"
@@ -27,6 +28,7 @@
 const char hub_help[] =
 	"usage: killick hub [options]\n"
 	"       killick hub status|stop|reload|sessions|servers [--json]\n"
+	"       killick hub restart SERVER [--json]\n"
 	"\n"
 	"Holds the MCP servers of all sessions of this user, shares them where this is\n"
 	"safe, and ends a session's servers when the session ends. 'killick connect' is\n"
@@ -42,12 +44,16 @@ const char hub_help[] =
 	"  --max-servers N, --max-memory SIZE   limits of all sessions together; idle\n"
 	"                       servers rest first, then a start waits\n"
 	"  --max-connections N  limit of open connections (4096)\n"
+	"  --stall TIME         end a session whose client reads nothing for TIME while\n"
+	"                       more than 16 MiB of answers wait for it (30s)\n"
 	"  --quiet              do not log sessions on stderr\n"
 	"\n"
 	"  status    processes, memory and calls of the hub\n"
 	"  sessions  list the sessions\n"
 	"  servers   list the servers, and why they are shared or not\n"
 	"  reload    read the configs of sessions again; unchanged servers stay\n"
+	"  restart   end the processes of SERVER (a name or an id of 'servers') and\n"
+	"            start it again, also one that failed too often\n"
 	"  stop      end all sessions and the hub\n"
 	"  --json    print the answer of the hub\n"
 	"\n"
@@ -60,7 +66,7 @@ const char hub_help[] =
 
 struct hub_options {
 	const char *listen, *config;
-	unsigned idle_exit_ms;
+	unsigned idle_exit_ms, stall_ms;
 	unsigned long long connections, servers, memory;
 	bool quiet, detached;
 	bool stdio;
@@ -125,12 +131,14 @@ static int hub_work(const struct hub_options *o, const struct hub_place *place, 
 	char keeper[PATH_MAX + 32], cache[PATH_MAX], config[PATH_MAX];
 	struct hub_spec spec = { .environ_ = cli_environment(),
 				 .idle_exit_ms = o->stdio ? 0 : o->idle_exit_ms,
+				 .stall_ms = o->stall_ms,
 				 .max_connections = (unsigned)o->connections,
 				 .max_servers = (unsigned)o->servers,
 				 .max_memory = o->memory,
+				 .find_tree = hub_place_find_tree,
 				 .quiet = !hub_log_to,
 				 .on_log = hub_on_log };
-	int requests = interrupt_open();
+	int requests = interrupt_open(), orphans = spawn_adopt_orphans();
 	struct err e = ERR_INIT;
 	struct hub *h;
 
@@ -153,7 +161,7 @@ static int hub_work(const struct hub_options *o, const struct hub_place *place, 
 		return EXIT_UNAVAILABLE;
 	}
 	hub_announce(o, place);
-	hub_run(h, requests);
+	hub_run(h, requests, orphans);
 	hub_free(h);
 	return EXIT_SUCCESS;
 }
@@ -192,6 +200,7 @@ static const struct hub_question hub_questions[] = {
 	{ "sessions", "session.list", hub_view_sessions },
 	{ "servers", "server.list", hub_view_servers },
 	{ "reload", "hub.reload", hub_view_reloaded },
+	{ "restart", "server.restart", hub_view_restarted },
 	{ "stop", "hub.shutdown", NULL },
 };
 
@@ -227,7 +236,7 @@ static int hub_show(const struct hub_question *q, struct json result, bool json)
 	return cli_finish(VERB, good ? EXIT_SUCCESS : EXIT_TRY_AGAIN);
 }
 
-static int hub_ask(const struct hub_question *q, bool json)
+static int hub_ask(const struct hub_question *q, const char *params, bool json)
 {
 	AUTO(hub_talk_close) struct hub_talk t = HUB_TALK_INIT;
 	struct err e = ERR_INIT;
@@ -249,20 +258,38 @@ static int hub_ask(const struct hub_question *q, bool json)
 	if (r == 0) /* is the hub alive? its answers to other requests may take minutes */
 		r = hub_talk_ask(&t, "hub.status", "{}", &result, &e);
 	if (r == 0 && strcmp(q->method, "hub.status") != 0)
-		r = hub_talk_ask(&t, q->method, "{}", &result, &e);
+		r = hub_talk_ask(&t, q->method, params, &result, &e);
 	if (r == 0)
 		return hub_show(q, result, json);
 	cli_say(VERB, "%s", e.text);
 	return EXIT_UNAVAILABLE;
 }
 
-static int hub_ask_word(const char *word, bool json)
+/* name: the server of `restart`; NULL: none. */
+static int hub_ask_word(const char *word, const char *name, bool json)
 {
+	AUTO(buf_done) struct buf params = BUF_INIT(4096);
+	bool wants_name = strcmp(word, "restart") == 0;
+	struct emit j = EMIT_INIT(&params);
+
+	if (wants_name && !name)
+		return cli_usage(VERB, "name the server: killick hub restart SERVER; 'killick hub "
+				       "servers' lists names and ids");
+	if (name && !wants_name)
+		return cli_usage(VERB, "unexpected argument '%s'", name);
+	emit_open(&j, NULL, '{');
+	if (name)
+		emit_str(&j, "server", name);
+	emit_close(&j);
+	if (emit_end(&j) < 0)
+		return cli_usage(VERB, "the name of the server is too long");
 	for (size_t i = 0; i < sizeof(hub_questions) / sizeof(hub_questions[0]); i++)
 		if (strcmp(word, hub_questions[i].name) == 0)
-			return hub_ask(&hub_questions[i], json);
+			return hub_ask(&hub_questions[i], params.data, json);
 	return cli_usage(
-		VERB, "unknown word '%.60s'; use status, stop, reload, sessions or servers", word);
+		VERB,
+		"unknown word '%.60s'; use status, stop, reload, sessions, servers or restart",
+		word);
 }
 
 int verb_hub(int argc, char **argv)
@@ -274,6 +301,8 @@ int verb_hub(int argc, char **argv)
 		{ "config", OPTION_TEXT, "a file", .text = &o.config },
 		{ "idle-exit", OPTION_TIME, "a time such as 60s, at most 1h, or 0",
 		  .ms = &o.idle_exit_ms },
+		{ "stall", OPTION_TIME, "a time such as 30s, at most 1h", .ms = &o.stall_ms,
+		  .least = 1 },
 		{ "max-connections", OPTION_COUNT, "a number from 1 to 1000000",
 		  .number = &o.connections },
 		{ "max-servers", OPTION_COUNT, "a number from 1 to 1000000", .number = &o.servers },
@@ -288,13 +317,14 @@ int verb_hub(int argc, char **argv)
 
 	if (!cli_words(argc, argv, hub_help, options, &words, &status))
 		return status;
-	if (words.count > 1)
-		return cli_usage(VERB, "unexpected argument '%s'", words.list[1]);
+	if (words.count > 2)
+		return cli_usage(VERB, "unexpected argument '%s'", words.list[2]);
 	if (words.command)
 		return cli_usage(VERB, "the hub runs no command; use 'killick connect -- CMD'");
 	if (words.count)
-		return hub_ask_word(words.list[0], json);
+		return hub_ask_word(words.list[0], words.count > 1 ? words.list[1] : NULL, json);
 	if (json)
-		return cli_usage(VERB, "--json is for status, stop, reload, sessions and servers");
+		return cli_usage(VERB, "--json is for status, stop, reload, sessions, servers and "
+				       "restart");
 	return hub_serve_all(&o);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "hub/hub.h"
 #include "os/net.h"
 
 struct hub_place {
@@ -23,6 +24,10 @@ int hub_place_take(struct hub_place *out, struct err *e);
  * -EACCES: the socket belongs to another user; -errno with a sentence. *out is the path of the
  * socket, or the path that a new hub will use. */
 int hub_place_connect(char out[NET_PATH_MAX], struct err *e);
+/* For a hub: hub_spec.find_tree. A process is in a tree if it descends from a keeper, if it or its
+ * cgroup carries the mark of a tree, or if it is in another pid namespace. A process whose
+ * ancestors cannot be read is in a tree of its own. */
+void hub_place_find_tree(long pid, struct hub_tree *out);
 /* For a hub that a client has started: leave the session of the terminal, and the directory of the
  * client. */
 void hub_place_leave(void);

@@ -57,8 +57,8 @@ static int hub_talk_start(struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot start the hub: %s: %s%s", failed ? failed : program,
 			       strerror(-r), err_next(r));
-	spawn_reap(hub.process);
-	fd_close(hub.process);
+	spawn_reap(hub.process, hub.pid);
+	fd_drop(&hub.process);
 	return 0;
 }
 
@@ -96,6 +96,7 @@ int hub_talk_open(struct hub_talk *t, bool start, struct err *e)
 
 void hub_talk_follow_parent(struct hub_talk *t)
 {
+	process_wake_with_parent(); /* before the parent is read, which may end now */
 	t->parent = process_parent();
 	t->parent_fd = t->parent ? process_open(t->parent) : -1;
 	if (t->parent_fd < 0)
@@ -251,6 +252,15 @@ int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, str
 	}
 	*out = json_get(all, "result");
 	return 0;
+}
+
+void hub_talk_wake(const struct hub_talk *t)
+{
+	struct net_peer who;
+	AUTO(fd_drop) int process = net_peer(t->fd, &who) ? net_peer_process(t->fd, who.pid) : -1;
+
+	if (process >= 0)
+		process_continue(process);
 }
 
 void hub_talk_close(struct hub_talk *t)

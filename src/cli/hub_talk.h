@@ -46,4 +46,6 @@ int hub_talk_line(struct hub_talk *t, int64_t timeout_ms, struct json *out, stru
  * may take 2 minutes, because the end of many servers takes time. */
 int hub_talk_ask(struct hub_talk *t, const char *method, const char *params, struct json *out,
 		 struct err *e);
+/* A server may have stopped the hub: continue the process that listens. */
+void hub_talk_wake(const struct hub_talk *t);
 void hub_talk_close(struct hub_talk *t);

@@ -353,6 +353,18 @@ bool hub_view_stopped(struct json report)
 	return proved && survivors == 0;
 }
 
+void hub_view_restarted(struct json result)
+{
+	long long pid = hub_view_number(json_get(result, "ending"), "pid");
+	char id[CELL];
+
+	hub_view_text(result, "server", id);
+	if (pid)
+		printf("%s: pid %lld has ended, and the server is ready again\n", id, pid);
+	else
+		printf("%s: the server is ready\n", id);
+}
+
 void hub_view_reloaded(struct json report)
 {
 	struct json_iter it = json_iter(json_get(report, "sessions"));

@@ -1,4 +1,4 @@
-/* hub_view.h - what `killick hub status`, `sessions` and `servers` print for people.
+/* hub_view.h - what `killick hub status`, `sessions`, `servers` and others print for people.
  *
  * Each function prints the result of one method of the control API (killick-hub(7)).
  */
@@ -14,3 +14,4 @@ void hub_view_servers(struct json servers);
  * whether every server is proved gone. */
 bool hub_view_stopped(struct json report);
 void hub_view_reloaded(struct json report);
+void hub_view_restarted(struct json result);

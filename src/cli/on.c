@@ -1,6 +1,7 @@
 /* on.c - see on.h */
 #include "on.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "link/link.h"
 #include "os/env.h"
 #include "os/spawn.h"
+#include "trust.h"
 
 /* List the names in the config, for a user who mistyped a name. */
 static void say_unknown(const char *verb, const struct config *c, const char *file,
@@ -26,13 +28,34 @@ static void say_unknown(const char *verb, const struct config *c, const char *fi
 		used ? known : "none; see 'environments' in killick-config(5)");
 }
 
+/* Read the config of a project, if the user allows it: an environment may name a program, or
+ * options of ssh that do. 0; -EACCES: not allowed, the reason was printed; -errno with *e set. */
+static int read_project(const char *verb, const char *file, struct config *out, struct err *e)
+{
+	struct client_file f = { .client = clients_of_path(file), .path = (char *)file };
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+	AUTO(configfile_done) struct configfile c;
+
+	configfile_open(&c, &f);
+	if (*c.fault)
+		return err_set(e, -EINVAL, "%s", c.fault);
+	trust_text(&c, &text);
+	if (!trust_allows(verb, &c, &text, true))
+		return -EACCES;
+	return config_parse(text.data, text.len,
+			    &(struct config_source){ .file = file, .environ_ = cli_environment() },
+			    out, e);
+}
+
 static bool find_named(const char *verb, const struct on *o, struct config_place *out,
 		       int *out_status)
 {
 	AUTO(config_done) struct config c = { .count = 0 };
-	const char *file = cli_find_config(o->config);
 	struct err e = ERR_INIT;
 	struct config_place *p;
+	bool project;
+	const char *file = cli_find_config(o->config, &project);
+	int r;
 
 	*out_status = EXIT_USAGE;
 	if (!file) {
@@ -43,8 +66,11 @@ static bool find_named(const char *verb, const struct on *o, struct config_place
 		return false;
 	}
 	*out_status = EXIT_CONFIG;
-	if (config_read(file, cli_environment(), &c, &e) < 0) {
-		cli_say(verb, "%s", e.text);
+	r = project ? read_project(verb, file, &c, &e)
+		    : config_read(file, cli_environment(), &c, &e);
+	if (r < 0) {
+		if (r != -EACCES)
+			cli_say(verb, "%s", e.text);
 		return false;
 	}
 	p = (struct config_place *)config_place_find(&c, o->where);
@@ -57,6 +83,7 @@ static bool find_named(const char *verb, const struct on *o, struct config_place
 		return false;
 	}
 	*out = *p;
+	assert(c.places);               /* p is one of them */
 	*p = c.places[--c.place_count]; /* the caller now owns the old *p */
 	return true;
 }

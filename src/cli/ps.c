@@ -66,6 +66,7 @@ int verb_ps(int argc, char **argv)
 		{ "all", .flag = &all },
 		{ "json", .flag = &as_json },
 		{ "tree", .flag = &as_tree },
+		{ "show-secrets", .flag = &cli_show_secrets },
 		{ .name = NULL },
 	};
 	int status;

@@ -63,15 +63,14 @@ extern const char ps_hint[];
 /* ps_help, which the folder of the system defines with the sentences about its columns and states:
  * the other sentences are the same on every system. */
 #define PS_HELP(columns_and_states)                                                                \
-	"usage: killick ps [--tree] [--json]\n"                                                    \
-	"       killick ps --on PLACE [--all] [--json] [--config FILE]\n"                          \
-	"                  [--token-env NAME]\n"                                                   \
+	"usage: killick ps [--tree] [--json] [--show-secrets]\n"                                   \
+	"       killick ps --on PLACE [--all] [--json] [--config FILE] [--token-env N]\n"          \
 	"\n"                                                                                       \
 	"List the trees of this user. A tree is a server that `killick run` holds, and\n"          \
 	"every process it started.\n"                                                              \
 	"\n"                                                                                       \
 	"  --tree   draw the processes of each tree\n"                                             \
-	"  --json   print all facts as one JSON array\n"                                           \
+	"  --json   print all facts as one JSON array; --show-secrets: with secrets\n"             \
 	"  --on     list the processes of an executor (see 'killick help run-on');\n"              \
 	"           ssh runs `killick ps` there. --all: list ended processes, too\n"               \
 	"\n" columns_and_states "\n"                                                               \

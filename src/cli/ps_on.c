@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli.h"
+#include "keeper/conceal.h"
 #include "os/exec.h"
 #include "os/time.h"
 
@@ -30,8 +31,8 @@ static int run_ssh(struct config_place *p, const struct ps_on_options *o)
 
 	while (p->program[last + 1])
 		last++;
-	buf_addf(&line, "%s ps%s%s", p->far_killick, o->as_tree ? " --tree" : "",
-		 o->as_json ? " --json" : "");
+	buf_addf(&line, "%s ps%s%s%s", p->far_killick, o->as_tree ? " --tree" : "",
+		 o->as_json ? " --json" : "", cli_show_secrets ? " --show-secrets" : "");
 	free(p->program[last]);
 	p->program[last] = buf_take(&line);
 	cli_say(VERB, "cannot start '%s': %s", p->program[0], strerror(-exec_program(p->program)));
@@ -117,20 +118,42 @@ static void add_text(struct table *t, struct json v)
 	table_add(t, text);
 }
 
+/* Call `add` with each word of a command, without secrets (cli_show_secrets). */
+static void ps_on_words(struct json argv, void (*add)(void *ctx, const char *word), void *ctx)
+{
+	struct json_iter it = json_iter(argv);
+	struct conceal c = { .before = NULL };
+	char words[2][1024]; /* the word, and the one before it */
+	struct line l;
+
+	for (unsigned i = 0; json_each(&it); i = !i) {
+		struct conceal_part part;
+
+		if (!json_string_into(it.value, words[i], sizeof(words[i])))
+			snprintf(words[i], sizeof(words[i]), "?");
+		part = conceal_word(&c, words[i]);
+		if (cli_show_secrets)
+			part = (struct conceal_part){ 0, 0 };
+		line_init(&l);
+		line_add(&l, "%.*s%s%s", (int)part.at, words[i], part.len ? CONCEALED : "",
+			 words[i] + part.at + part.len);
+		add(ctx, l.text);
+	}
+}
+
+static void ps_on_add_word(void *ctx, const char *word)
+{
+	struct buf *line = ctx;
+
+	buf_addf(line, "%s%s", line->len ? " " : "", word);
+}
+
 static void add_command(struct table *t, struct json argv)
 {
 	AUTO(buf_done) struct buf line = BUF_INIT(COMMAND_MAX / 2);
-	struct json_iter it = json_iter(argv);
 	char text[COMMAND_MAX];
 
-	while (json_each(&it)) {
-		char word[1024];
-
-		if (!json_string_into(it.value, word, sizeof(word)))
-			snprintf(word, sizeof(word), "?");
-		if (buf_addf(&line, "%s%s", line.len ? " " : "", word) < 0)
-			break;
-	}
+	ps_on_words(argv, ps_on_add_word, &line);
 	text_clean(line.data, line.len, text, sizeof(text));
 	table_add(t, text);
 }
@@ -223,6 +246,34 @@ static void ps_on_print_table(struct json list, bool all)
 	table_print(&table, stdout, 0, cli_width());
 }
 
+static void ps_on_emit_word(void *ctx, const char *word)
+{
+	emit_text(ctx, NULL, word, strlen(word));
+}
+
+/* Print a process as the executor wrote it, except its command. */
+static void ps_on_emit_process(struct emit *j, struct json process)
+{
+	struct json_iter it = json_iter(process);
+
+	emit_open(j, NULL, '{');
+	while (json_each(&it)) {
+		AUTO(mem_drop) char *key = NULL;
+
+		if (!json_string(it.key, &key))
+			continue;
+		if (strcmp(key, "argv") != 0 || json_type(it.value) != JSON_ARRAY ||
+		    cli_show_secrets) {
+			emit_raw(j, key, it.value.at, it.value.len);
+			continue;
+		}
+		emit_open(j, key, '[');
+		ps_on_words(it.value, ps_on_emit_word, j);
+		emit_close(j);
+	}
+	emit_close(j);
+}
+
 static void ps_on_print_json(struct json list, bool all)
 {
 	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
@@ -232,7 +283,7 @@ static void ps_on_print_json(struct json list, bool all)
 	emit_open(&j, NULL, '[');
 	while (json_each(&it))
 		if (all || is_held(it.value))
-			emit_raw(&j, NULL, it.value.at, it.value.len);
+			ps_on_emit_process(&j, it.value);
 	emit_close(&j);
 	emit_print(&j, stdout);
 }

@@ -373,7 +373,6 @@ static void write_report(const struct run_on *r)
 	AUTO(buf_done) struct buf line = BUF_INIT(BUF_ANY_SIZE);
 	struct emit j = EMIT_INIT(&line);
 	char proof[LINK_PROOF_TEXT];
-	ssize_t n;
 
 	if (r->report_fd < 0)
 		return;
@@ -388,10 +387,7 @@ static void write_report(const struct run_on *r)
 		emit_end(&j);
 	}
 	buf_adds(&line, "\n");
-	n = fd_write(r->report_fd, line.data, line.len);
-	if (n != (ssize_t)line.len)
-		cli_say(VERB, "--report: cannot write to '%s': %s", r->o.run.report,
-			strerror(n < 0 ? (int)-n : ENOSPC));
+	run_report_write(VERB, r->o.run.report, r->report_fd, &line);
 }
 
 static int exit_status(const struct run_on *r)

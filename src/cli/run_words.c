@@ -1,10 +1,12 @@
 /* run_words.c - see run_words.h */
 #include "run_words.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "os/fd.h"
 #include "os/file.h"
 
 /* Store the words that are not options of the verb in w->words, NULL at the end. Returns their
@@ -61,6 +63,8 @@ const char *run_words_misplaced(const struct options *o)
 		return "--log";
 	if (o->control >= 0)
 		return "--control";
+	if (o->users >= 0)
+		return "--users";
 	if (o->recipe.linger_ms)
 		return "--linger";
 	if (o->recipe.arg0)
@@ -81,4 +85,13 @@ bool run_report_open(const char *verb, const char *to, int *out_fd, int *out_sta
 		*out_status = cli_usage(verb, "--report: cannot write to '%.100s': %s", to,
 					strerror(-*out_fd));
 	return *out_fd >= 0;
+}
+
+void run_report_write(const char *verb, const char *to, int fd, const struct buf *line)
+{
+	ssize_t n = fd_write(fd, line->data, line->len);
+
+	if (n != (ssize_t)line->len)
+		cli_say(verb, "--report: cannot write to '%.100s': %s; the server has ended", to,
+			strerror(n < 0 ? (int)-n : ENOSPC));
 }

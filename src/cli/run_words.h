@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "keeper/options.h"
 
 struct run_words {
@@ -25,3 +26,5 @@ const char *run_words_misplaced(const struct options *o);
 /* Open the target of --report, a file or the number of a descriptor; NULL: *out_fd is -1. False: an
  * error was printed; exit with *out_status. */
 bool run_report_open(const char *verb, const char *to, int *out_fd, int *out_status);
+/* Write the report; an error is printed, and does not change the exit status. */
+void run_report_write(const char *verb, const char *to, int fd, const struct buf *line);

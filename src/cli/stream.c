@@ -94,7 +94,7 @@ static void stream_on_ready(struct talk *t, const struct killick_server_status *
 	rq.ctx = one;
 	s->waiting++;
 	s->done = false;
-	if (killick_start(t->s, &rq, NULL) != 0)
+	if (killick_start(t->s, &rq, NULL, NULL) != 0)
 		abort(); /* cannot fail: the request is valid, and callbacks run in this thread */
 }
 

@@ -52,7 +52,7 @@ bool talk_pump(struct talk *t, const bool *done, long long until_us)
 		if (until_us && (wait_ms < 0 || wait_ms > left_us / 1000))
 			wait_ms = (int)(left_us / 1000) + 1;
 		interrupt_wait(t->signals, waiting_for(t->k), wait_ms);
-		killick_dispatch(t->k);
+		killick_dispatch(t->k, NULL);
 		talk_take_signal(t);
 		if (!*done)
 			bar_tick(&t->bar);
@@ -169,8 +169,9 @@ static bool open_session(struct talk *t, long long until_us)
 					.handlers =
 						&KILLICK_HANDLERS(.ctx = t, .on_event = on_event));
 	char span[24];
-	bool begun = talk_start_runtime(t) &&
-		     killick_session_open_start(t->k, &options, talk_on_open, t, &t->error) == 0;
+	bool begun =
+		talk_start_runtime(t) &&
+		killick_session_open_start(t->k, &options, talk_on_open, t, NULL, &t->error) == 0;
 
 	strings_free(env);
 	if (!begun)
@@ -242,7 +243,7 @@ void talk_look(struct talk *t)
 {
 	struct killick_status *status = NULL;
 
-	if (killick_status(t->s, &status) != 0)
+	if (killick_session_status(t->s, &status, NULL) != 0)
 		abort(); /* cannot fail: the session is open */
 	killick_status_free(t->status);
 	t->status = status;
@@ -318,7 +319,7 @@ static void talk_begin(struct talk *t, struct slot *s)
 	rq->timeout_ms = t->timeout_ms;
 	rq->progress_extends = !t->timeout_ms;
 	s->ask->result = NULL;
-	if (killick_start(t->s, rq, &s->call) == 0)
+	if (killick_start(t->s, rq, &s->call, &t->error) == 0)
 		s->all->left++;
 }
 
@@ -331,7 +332,7 @@ static bool end(struct talk *t, struct slot *slots, size_t count)
 		killick_call_free(slots[i].call);
 		if (slots[i].ask->result || t->caught)
 			continue;
-		talk_say(t, "the library refuses the request: its arguments are not valid");
+		talk_say(t, "the library refuses the request: %s", t->error.text);
 		talk_fail(t, EXIT_BUG);
 		whole = false;
 	}

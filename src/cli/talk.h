@@ -59,12 +59,13 @@ struct talk {
 	struct killick_error error;
 	const char *source; /* the config file in use; NULL: a command */
 	char *config_path;  /* owned: `source`, if it was found */
-	char *config_text;  /* owned: the translated config of another client; NULL: use the file */
+	char *config_text;  /* owned: a translated config, or that of a project; NULL: use the file */
 	int signals;        /* interrupt.h; -1: none */
 	int caught;         /* the signal that ends the verb; 0: none */
 	int exit_status;    /* the first exit status that was not 0 */
 	bool warnings;      /* print the library's warnings */
 	bool any_state;     /* the verb also handles servers that failed */
+	bool names_only;    /* the verb starts no server: the config needs no trust (trust.h) */
 	/* Called by talk_open once for each server that is ready; NULL: none. Must not wait. */
 	void (*on_ready)(struct talk *t, const struct killick_server_status *sv);
 	void *ready_ctx;

@@ -12,6 +12,7 @@
 #include "clients/translate.h"
 #include "os/dirs.h"
 #include "os/file.h"
+#include "trust.h"
 #include "wrap.h"
 
 /* Returns the working directory, which decides whether servers of a local scope count. */
@@ -35,6 +36,41 @@ static bool talk_config_take(struct talk *t, const struct configfile *c)
 	}
 	translate(c, talk_config_dir(dir), &text);
 	t->config_text = buf_take(&text);
+	return true;
+}
+
+/* Use a file that was found in a project, if the user allows it. The text that the user has seen is
+ * the text that is used, so the library does not read the file again. */
+static bool talk_config_project(struct talk *t, const struct configfile *c)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+
+	if (*c->fault) {
+		talk_say(t, "%s", c->fault);
+		talk_fail(t, EXIT_CONFIG);
+		return false;
+	}
+	trust_text(c, &text);
+	if (t->names_only ? !trust_is_safe(NULL, c) : !trust_allows(t->verb, c, &text, true)) {
+		talk_fail(t, EXIT_CONFIG);
+		return false;
+	}
+	t->config_text = buf_take(&text);
+	return true;
+}
+
+/* Use the file of a project in the working directory. */
+static bool talk_config_here(struct talk *t, const char *path)
+{
+	struct client_file f = { .client = clients_of_path(path),
+				 .path = (char *)path,
+				 .project = true };
+	AUTO(configfile_done) struct configfile c;
+
+	configfile_open(&c, &f);
+	if (!talk_config_project(t, &c))
+		return false;
+	t->source = path;
 	return true;
 }
 
@@ -65,7 +101,9 @@ static void talk_config_try(struct talk *t, const struct client_file *f, bool *f
 	if (*c.fault) {
 		*faulty = true;
 		talk_say(t, "%s; the file is not used", c.fault);
-	} else if (translate_count(&c, dir) > 0 && talk_config_take(t, &c)) {
+	} else if (translate_count(&c, dir) > 0 &&
+		   (f->project && !f->in_home ? talk_config_project(t, &c)
+					      : talk_config_take(t, &c))) {
 		t->source = t->config_path = mem_dup(f->path);
 		wrap_show_path(f->path, shown, sizeof(shown));
 		talk_say(t, "no .mcp.json here: the config is %s, of %s", shown, f->client->title);
@@ -80,10 +118,10 @@ static bool talk_config_search(struct talk *t, bool *faulty)
 	AUTO(clients_done) struct client_files found = { .count = 0 };
 
 	clients_find(NULL, &found);
-	for (size_t i = 0; i < found.count && !t->source; i++)
+	for (size_t i = 0; i < found.count && !t->source && !t->exit_status; i++)
 		if (found.list[i].project)
 			talk_config_try(t, &found.list[i], faulty);
-	for (size_t i = 0; i < found.count && !t->source; i++)
+	for (size_t i = 0; i < found.count && !t->source && !t->exit_status; i++)
 		if (!found.list[i].project)
 			talk_config_try(t, &found.list[i], faulty);
 	return t->source != NULL;
@@ -91,11 +129,11 @@ static bool talk_config_search(struct talk *t, bool *faulty)
 
 bool talk_config_find(struct talk *t)
 {
-	const char *path = cli_find_config(t->config);
-	bool faulty = false;
+	bool faulty = false, project;
+	const char *path = cli_find_config(t->config, &project);
 
 	if (path) {
-		if (!talk_config_given(t, path))
+		if (!(project ? talk_config_here(t, path) : talk_config_given(t, path)))
 			return false;
 		if (t->verbose)
 			talk_say(t, "the config is %s", t->source);
@@ -103,6 +141,8 @@ bool talk_config_find(struct talk *t)
 	}
 	if (talk_config_search(t, &faulty))
 		return true;
+	if (t->exit_status)
+		return false; /* the user does not allow the file of the project */
 	if (faulty) {
 		talk_fail(t, EXIT_CONFIG);
 		return false;
@@ -117,9 +157,9 @@ bool talk_config_find(struct talk *t)
 
 bool talk_has_config(struct talk *t)
 {
-	if (t->words.command || t->source)
-		return true;
-	return !t->exit_status && talk_config_find(t);
+	if (t->exit_status)
+		return false; /* the config was refused before */
+	return t->words.command || t->source || talk_config_find(t);
 }
 
 const char *talk_config_say(const struct talk *t, const char *text, char *out, size_t size)

@@ -220,7 +220,7 @@ void talk_refused(struct talk *t, const struct killick_result *r)
 
 	server = server ? server : "";
 	talk_fail(t, talk_exit_of(code));
-	if (is_servers_fault(code) && killick_status(t->s, &now) == 0)
+	if (is_servers_fault(code) && killick_session_status(t->s, &now, NULL) == 0)
 		sv = talk_find(now, server);
 	if (sv && strcmp(sv->error, error) == 0) {
 		say_failure(t, sv);
@@ -261,9 +261,9 @@ int talk_close(struct talk *t)
 	/* flush the output before waiting for the servers to end */
 	t->exit_status = cli_finish(t->verb, t->exit_status);
 	talk_release(t); /* nothing is left to cancel, so a signal may end the program */
-	if (t->k && killick_close(t->k, &report) == 0 && report) {
+	if (t->k && killick_close(t->k, &report, NULL) == 0 && report) {
 		/* deliver stderr lines that arrived after the last answer */
-		while (killick_dispatch(t->k) > 0)
+		while (killick_dispatch(t->k, NULL) > 0)
 			;
 		show_endings(t, report);
 	}

@@ -36,7 +36,8 @@ static bool toolbox_resolve(struct talk *t, const struct toolbox *b, const char 
 			    struct tool *out)
 {
 	if (!b->server)
-		return killick_tool_find(t->s, listed, &out->server, &out->name) == KILLICK_OK;
+		return killick_tool_find(t->s, listed, &out->server, &out->name, NULL) ==
+		       KILLICK_OK;
 	out->server = mem_dup(b->server);
 	out->name = mem_dup(listed);
 	return true;
@@ -181,7 +182,7 @@ bool toolbox_find(struct talk *t, const struct toolbox *b, const char *name, str
 	AUTO(tool_done) struct tool found = { .server = NULL };
 	AUTO(tool_done) struct tool qualified = { .server = NULL };
 
-	killick_tool_find(t->s, name, &qualified.server, &qualified.name);
+	killick_tool_find(t->s, name, &qualified.server, &qualified.name, NULL);
 	while (json_each(&it)) {
 		AUTO(mem_drop) char *listed = NULL;
 		AUTO(tool_done) struct tool one = { .item = it.value };

@@ -215,6 +215,8 @@ static void top_model_tree_reason(const struct ps_tree *t, char *out, size_t siz
 	text_clean(t->rec.why, strlen(t->rec.why), why, sizeof(why));
 	if (strcmp(t->state, "abandoned") == 0)
 		snprintf(out, size, "its keepers are gone; `killick reap` ends the tree");
+	else if (strcmp(t->state, "ended") == 0)
+		snprintf(out, size, "no process was found; `killick reap` removes the record");
 	else if (t->is_ending && *why)
 		snprintf(out, size, "%s", why);
 	else if (t->has_owner)

@@ -10,15 +10,9 @@
 
 /* Names, and ends of names, of variables that servers often need. */
 static const char *const missed[] = {
-	"HTTP_PROXY",      "HTTPS_PROXY",
-	"ALL_PROXY",       "NO_PROXY",
-	"SSL_CERT_FILE",   "SSL_CERT_DIR",
-	"CURL_CA_BUNDLE",  "NODE_EXTRA_CA_CERTS",
-	"KUBECONFIG",      "REQUESTS_CA_BUNDLE",
-	"DOCKER_HOST",     "NPM_CONFIG_REGISTRY",
-	"SSH_AUTH_SOCK",   "AWS_PROFILE",
-	"VIRTUAL_ENV",     "GOOGLE_APPLICATION_CREDENTIALS",
-	"XDG_RUNTIME_DIR", NULL,
+	"KUBECONFIG",  "DOCKER_HOST",     "NPM_CONFIG_REGISTRY",
+	"AWS_PROFILE", "SSH_AUTH_SOCK",   "GOOGLE_APPLICATION_CREDENTIALS",
+	"VIRTUAL_ENV", "XDG_RUNTIME_DIR", NULL,
 };
 static const char *const missed_ends[] = { "_API_KEY", "_TOKEN", "_SECRET", NULL };
 
@@ -49,6 +43,22 @@ bool variables_is_missed(const char *entry)
 		    variables_is(entry + len - strlen(*end), strlen(*end), *end))
 			return true;
 	return false;
+}
+
+bool variables_has_password(const char *entry, char *out, size_t size)
+{
+	size_t name = strcspn(entry, "=");
+	const char *value = entry + name, *scheme = strstr(value, "://");
+	const char *user = scheme ? scheme + 3 : value + (*value == '=');
+	const char *host = strrchr(user, '@'), *colon;
+
+	if (name < 6 || strncasecmp(value - 6, "_proxy", 6) != 0 || !variables_is_passed(entry) ||
+	    !host)
+		return false;
+	colon = memchr(user, ':', (size_t)(host - user));
+	if (colon)
+		snprintf(out, size, "%.*s***%s", (int)(colon + 1 - entry), entry, host);
+	return colon != NULL;
 }
 
 size_t variables_names(bool (*is)(const char *entry), char *out, size_t size)

@@ -13,6 +13,7 @@ static const struct verb first[] = {
 };
 
 static const struct verb last[] = {
+	{ "trust", "allow the config of a project to start its servers", verb_trust, trust_help },
 	{ "tools", "list the tools of the servers in a config", verb_tools, tools_help },
 	{ "call", "call a tool", verb_call, call_help },
 	{ "resources", "list the resources of the servers", verb_resources, resources_help },

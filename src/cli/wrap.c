@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/strings.h"
 #include "base/text.h"
 #include "cli.h"
 #include "os/console.h"
@@ -24,7 +25,8 @@ enum { WRAP_DECLINED = 1, WRAP_FAULT = 65 };
 	"  --dry-run       print the table and the changes, and change nothing\n"                  \
 	"  --only CLIENT   only the files of this client: claude-code, codex, cursor, ...\n"       \
 	"  --server NAME   only the server with this name\n"                                       \
-	"  --json          print JSON, and change nothing without --yes\n"
+	"  --json          print JSON, and change nothing without --yes\n"                         \
+	"  --show-secrets  print secrets in commands and variables, too\n"
 
 #define WRAP_EXITS                                                                                 \
 	"\n"                                                                                       \
@@ -54,7 +56,8 @@ const char wrap_help[] =
 	"Only the command and its arguments change; comments, order and spaces stay. The\n"
 	"old file is kept as FILE" BACKUP_SUFFIX " until all its servers are unwrapped; in\n"
 	"a git work tree, in " DIRS_STATE_BACKUPS ". Servers that are wrapped\n"
-	"already, remote or disabled are left alone. `killick unwrap` restores the\n"
+	"already, remote or disabled are left alone, and so are read-only files, and\n"
+	"files that git tracks unless they are named. `killick unwrap` restores the\n"
 	"commands.\n"
 	"\n"
 	"Clients that the desktop starts get the full path of killick, because their\n"
@@ -66,7 +69,9 @@ const char unwrap_help[] =
 	"Restore the commands that `killick wrap` changed in FILE, or in the config files\n"
 	"of your MCP clients. Files that were not changed since are restored to the byte.\n"
 	"A server that was wrapped before --hub is unwrapped completely.\n"
-	"\n" WRAP_OPTIONS WRAP_EXITS;
+	"\n" WRAP_OPTIONS
+	"  --all           also the files of other projects: all files that killick has\n"
+	"                  wrapped\n" WRAP_EXITS;
 
 struct wrap_killick {
 	const char *name; /* "killick", if PATH has it; else NULL */
@@ -76,7 +81,7 @@ struct wrap_killick {
 struct wrap {
 	const char *verb;
 	enum action action;
-	bool yes, dry_run, json, hub;
+	bool yes, dry_run, json, hub, all;
 	const char *only, *server, *share, *idle;
 	const char *command; /* the words of the user without --dry-run, for a shell; borrowed */
 	struct wrap_killick killick;
@@ -87,6 +92,40 @@ struct wrap {
 	int status;
 };
 
+/* Is the file in the list already? Paths may differ by symbolic links. */
+static bool wrap_files_have(const struct wrap_files *f, const char *path)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->list[i].file.path && strcmp(f->list[i].file.path, path) == 0)
+			return true;
+	return false;
+}
+
+/* Find the files that wrap has changed, and that are not in the list: those of other projects, and
+ * those of clients that were moved. `add`: append them to the list. Returns their number. */
+static size_t wrap_find_remembered(struct wrap_files *f, bool add, const char *only)
+{
+	char **paths = backup_remembered();
+	size_t count = 0;
+
+	for (char **path = paths; path && *path; path++) {
+		struct client_file file = { .client = clients_of_path(*path),
+					    .path = *path,
+					    .named = true };
+
+		if (wrap_files_have(f, *path) ||
+		    (only && (!file.client || strcmp(only, file.client->name) != 0)))
+			continue;
+		count++;
+		if (!add)
+			continue;
+		f->list = mem_grow(f->list, f->count + 1, sizeof(*f->list));
+		configfile_open(&f->list[f->count++], &file);
+	}
+	strings_free(paths);
+	return count;
+}
+
 void wrap_files_open(struct wrap_files *f, char *const *paths, size_t count, const char *only)
 {
 	AUTO(clients_done) struct client_files found = { .count = 0 };
@@ -96,7 +135,7 @@ void wrap_files_open(struct wrap_files *f, char *const *paths, size_t count, con
 	f->count = count ? count : found.count;
 	f->list = mem_grow(NULL, f->count + 1, sizeof(*f->list));
 	for (size_t i = 0; i < f->count; i++) {
-		struct client_file given = { .path = count ? paths[i] : NULL };
+		struct client_file given = { .path = count ? paths[i] : NULL, .named = true };
 
 		if (count)
 			given.client = only ? clients_get(only) : clients_of_path(paths[i]);
@@ -150,6 +189,7 @@ static void wrap_plan(struct wrap *w)
 	struct configfile_plan plan = { .action = w->action,
 					.server = w->server,
 					.system = machine_here.system,
+					.show_secrets = cli_show_secrets,
 					.hub = w->hub,
 					.share = w->share,
 					.idle = w->idle,
@@ -239,7 +279,8 @@ static bool wrap_ask_yes(const struct wrap *w)
 	snprintf(question, sizeof(question), "%s %zu server%s in %zu file%s? [y/N] ", wrap_deed(w),
 		 w->servers, wrap_plural(w->servers), w->changed_files,
 		 wrap_plural(w->changed_files));
-	return console_ask(question, answer, sizeof(answer)) && (*answer == 'y' || *answer == 'Y');
+	return console_ask(stdout, question, answer, sizeof(answer)) &&
+	       (*answer == 'y' || *answer == 'Y');
 }
 
 /* May the files be changed? */
@@ -356,6 +397,20 @@ static void wrap_print_json(const struct wrap *w)
 	emit_print(&j, stdout);
 }
 
+/* Name the files that `unwrap` did not look at. */
+static void wrap_print_elsewhere(struct wrap *w)
+{
+	size_t count = wrap_find_remembered(&w->files, false, w->only);
+	char text[200];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text),
+		 "\n%zu more file%s with wrapped servers: `killick unwrap --all` lists %s.", count,
+		 count == 1 ? "" : "s", count == 1 ? "it" : "them");
+	show_block(stdout, text, 0, cli_width());
+}
+
 /* Is there a server with the name of --server? False: an error was printed. A file that is not
  * understood may have this server, so such files are named, too. */
 static bool wrap_has_server(struct wrap *w)
@@ -421,6 +476,8 @@ static int wrap_do(struct wrap *w, const struct cli_words *words)
 	if (w->action == ACTION_WRAP && !wrap_find_killick(w->verb, &w->killick))
 		return EXIT_UNAVAILABLE;
 	wrap_files_open(&w->files, words->list, (size_t)words->count, w->only);
+	if (w->all)
+		wrap_find_remembered(&w->files, true, w->only);
 	w->written = mem_grow(NULL, w->files.count + 1, sizeof(*w->written));
 	memset(w->written, 0, w->files.count + 1);
 	if (!wrap_has_server(w))
@@ -435,6 +492,8 @@ static int wrap_do(struct wrap *w, const struct cli_words *words)
 		wrap_write(w);
 	if (w->json)
 		wrap_print_json(w);
+	else if (w->action == ACTION_UNWRAP && !w->all && !words->count)
+		wrap_print_elsewhere(w);
 	return w->status;
 }
 
@@ -479,8 +538,10 @@ static int wrap_verb(int argc, char **argv, enum action action, const char *help
 		{ "only", OPTION_WORD, .text = &w.only },
 		{ "server", OPTION_WORD, .text = &w.server },
 		{ "json", .flag = &w.json },
-		{ action == ACTION_WRAP ? "hub" : NULL, .flag = &w.hub },
-		{ "share", OPTION_WORD, .text = &w.share },
+		{ "show-secrets", .flag = &cli_show_secrets },
+		{ action == ACTION_WRAP ? "hub" : "all",
+		  .flag = action == ACTION_WRAP ? &w.hub : &w.all },
+		{ action == ACTION_WRAP ? "share" : NULL, OPTION_WORD, .text = &w.share },
 		{ "idle", OPTION_WORD, .text = &w.idle },
 		{ .name = NULL },
 	};

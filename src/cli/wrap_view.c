@@ -16,14 +16,20 @@ static const char *wrap_state(const struct configfile *c, size_t i, enum action 
 
 	if (c->planned[i] && action == ACTION_UNWRAP)
 		return "unwrap";
+	if (c->planned[i] && e->lost)
+		return "mend";
 	if (c->planned[i] && e->state == ENTRY_WRAPPED)
 		return e->hub ? "change options" : "move to hub";
 	if (c->planned[i])
 		return "wrap";
 	switch (e->state) {
 	case ENTRY_BARE:
-		return "not wrapped";
+		return c->left_alone && action == ACTION_WRAP ? "left alone" : "not wrapped";
 	case ENTRY_WRAPPED:
+		if (e->lost)
+			return "killick missing";
+		if (c->left_alone && action == ACTION_UNWRAP)
+			return "left alone";
 		if (!e->inner &&
 		    (action == ACTION_UNWRAP || (c->hub && (!e->hub || c->share || c->idle))))
 			return "left alone";
@@ -71,12 +77,13 @@ static void wrap_add_row(struct table *t, const struct configfile *c, size_t i, 
 	table_add(t, text);
 	table_addf(t, "%s%s", wrap_state(c, i, action),
 		   e->state == ENTRY_WRAPPED && e->hub && !c->planned[i] ? " (hub)" : "");
-	entry_line(e, text, sizeof(text));
+	entry_line(e, cli_show_secrets, text, sizeof(text));
 	table_add(t, text);
 	table_add(t, !first ? "" : c->client ? c->client->name : "-");
 }
 
-/* Print why servers are left alone, below the table, because a reason is longer than a column. */
+/* Print why servers are left alone, below the table, because a reason is longer than a column. The
+ * reason for a whole file is printed once. */
 static void wrap_print_reasons(const struct wrap_files *f, enum action action, const char *server)
 {
 	bool first = true;
@@ -84,16 +91,23 @@ static void wrap_print_reasons(const struct wrap_files *f, enum action action, c
 	for (size_t i = 0; i < f->count; i++) {
 		const struct configfile *c = &f->list[i];
 		char path[1024], name[300], text[1800];
+		bool whole = false;
 
+		wrap_show_path(c->path, path, sizeof(path));
 		for (size_t k = 0; k < c->entries.count; k++) {
 			const struct entry *e = &c->entries.list[k];
 
-			if ((server && strcmp(server, e->name) != 0) || !e->why ||
+			if ((server && strcmp(server, e->name) != 0) || whole ||
+			    (!e->why && !c->left_alone) ||
 			    strcmp(wrap_state(c, k, action), "left alone") != 0)
 				continue;
-			wrap_show_path(c->path, path, sizeof(path));
+			whole = !e->why;
 			text_clean(e->name, strlen(e->name), name, sizeof(name));
-			snprintf(text, sizeof(text), "%s (%s:%u): %s", name, path, e->line, e->why);
+			if (whole)
+				snprintf(text, sizeof(text), "%s: %s", path, c->left_alone);
+			else
+				snprintf(text, sizeof(text), "%s (%s:%u): %s", name, path, e->line,
+					 e->why);
 			if (first)
 				puts("\nLeft alone:");
 			first = false;
@@ -133,6 +147,7 @@ static void wrap_emit_entry(struct emit *j, const struct configfile *c, size_t i
 			    enum action action)
 {
 	const struct entry *e = &c->entries.list[i];
+	struct conceal conceal = { .before = NULL };
 
 	emit_open(j, NULL, '{');
 	emit_str(j, "name", e->name);
@@ -144,8 +159,11 @@ static void wrap_emit_entry(struct emit *j, const struct configfile *c, size_t i
 	emit_open(j, "command", '[');
 	for (size_t k = e->state == ENTRY_WRAPPED ? e->inner : 0; k < entry_word_count(e); k++) {
 		const char *text = entry_word(e, k)->text;
+		struct line l;
 
-		emit_text(j, NULL, text ? text : "", text ? strlen(text) : 0);
+		line_init(&l);
+		entry_word_shown(&conceal, text ? text : "", cli_show_secrets, &l);
+		emit_text(j, NULL, l.text, l.len);
 	}
 	emit_close(j);
 	emit_close(j);
@@ -161,6 +179,7 @@ void wrap_emit(struct emit *j, const struct wrap_files *f, enum action action, c
 		emit_str(j, "file", c->path);
 		emit_str(j, "client", c->client ? c->client->name : NULL);
 		emit_str(j, "fault", c->fault);
+		emit_str(j, "leftAlone", c->left_alone);
 		emit_bool(j, "written", done && done[i]);
 		emit_str(j, "backup", c->backup);
 		emit_str(j, "killick", c->change_count ? c->killick : NULL);

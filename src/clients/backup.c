@@ -10,11 +10,15 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "base/strings.h"
+#include "gitindex.h"
 #include "os/dirs.h"
 #include "os/file.h"
 
 /* bytes of a path that are no bytes of a file name; in names of POSIX only the slash */
 #define BACKUP_ENCODED (PATH_NATIVE == PATH_WINDOWS ? "/\\:%" : "/%")
+
+#define BACKUP_LIST "wrapped" /* the directory of the remembered paths */
 
 enum { BACKUP_NUMBERS = 10, BACKUP_NAME = 220 };
 
@@ -24,21 +28,6 @@ struct backup_place {
 	char shown[PATH_MAX];         /* the directory */
 	char name[BACKUP_NAME + 100]; /* the name of the first copy */
 };
-
-/* Is the file in the work tree of a git repository? */
-static bool backup_is_in_git(const char *path)
-{
-	AUTO(mem_drop) char *dir = mem_dup(path);
-
-	while (path_go_up(dir)) {
-		char git[PATH_MAX + 8];
-
-		snprintf(git, sizeof(git), "%s/.git", dir);
-		if (file_exists(git))
-			return true;
-	}
-	return false;
-}
 
 /* Turn the path into a file name, with %2F for each separator. If the name is too long, use a hash
  * and the end of the path. */
@@ -65,20 +54,22 @@ static void backup_encode(const char *path, char out[BACKUP_NAME + 100])
 	snprintf(out, BACKUP_NAME + 100, "%.32s-%s", hash, text + len - (BACKUP_NAME - 40));
 }
 
-static int backup_open_state(const struct replace *r, struct backup_place *out)
+/* Open a directory of the state directory, which is made if it is missing, and make the name for
+ * `path`. */
+static int backup_open_state(const char *directory, const char *path, struct backup_place *out)
 {
 	char state[PATH_MAX];
 	int error;
 
 	if (!dirs_state(state, sizeof(state)))
 		return -ENOENT;
-	if (snprintf(out->shown, sizeof(out->shown), "%s%cbackups", state, PATH_SEPARATOR) >=
+	if (snprintf(out->shown, sizeof(out->shown), "%s%c%s", state, PATH_SEPARATOR, directory) >=
 	    (int)sizeof(out->shown))
 		return -ENAMETOOLONG;
 	error = file_make_directories(out->shown);
 	if (error)
 		return error;
-	backup_encode(r->path, out->name);
+	backup_encode(path, out->name);
 	return folder_open(out->shown, FOLDER_FOLLOW, &out->dir);
 }
 
@@ -86,9 +77,11 @@ static int backup_open(const struct replace *r, struct backup_place *out)
 {
 	const char *name = path_name(r->path, PATH_NATIVE);
 
-	out->beside = !backup_is_in_git(r->path);
+	char work_tree[PATH_MAX];
+
+	out->beside = !gitindex_work_tree(r->path, work_tree, sizeof(work_tree));
 	if (!out->beside)
-		return backup_open_state(r, out);
+		return backup_open_state("backups", r->path, out);
 	snprintf(out->shown, sizeof(out->shown), "%.*s", (int)(name - r->path) - 1, r->path);
 	if (snprintf(out->name, sizeof(out->name), "%s" BACKUP_SUFFIX, name) >=
 	    (int)sizeof(out->name))
@@ -125,15 +118,21 @@ static bool backup_is_same(const struct backup_place *p, const char *name,
 static int backup_write(const struct replace *r, const struct backup_place *p, const char *name)
 {
 	struct fd_piece old = { r->text.data, r->text.len };
-	AUTO(fd_drop) int fd = folder_create(&p->dir, name);
+	AUTO(fd_drop) int fd = -1;
+	bool named = true;
 	int error;
 
+	if (folder_has(&p->dir, name))
+		return -EEXIST;
+	fd = replace_create(&p->dir, name, &named);
 	if (fd < 0)
 		return fd;
 	error = replace_write_pieces(fd, &old, 1);
 	if (!error && p->beside)
 		error = replace_copy_owner(r, fd);
-	if (error) {
+	if (!error && !named)
+		return folder_give_name(&p->dir, fd, name);
+	if (error && named) {
 		fd_drop(&fd); /* Windows removes no open file */
 		folder_remove(&p->dir, name);
 	}
@@ -184,4 +183,44 @@ void backup_drop(const struct replace *r, const struct fd_piece *pieces, size_t 
 		else if (!*out->path)
 			*out = found;
 	}
+}
+
+void backup_remember(const struct replace *r)
+{
+	AUTO(backup_close) struct backup_place p = { .dir = FOLDER_INIT };
+	struct fd_piece path = { r->path, strlen(r->path) };
+	AUTO(fd_drop) int fd = -1;
+
+	if (backup_open_state(BACKUP_LIST, r->path, &p) == 0)
+		fd = folder_create(&p.dir, p.name);
+	if (fd >= 0)
+		replace_write_pieces(fd, &path, 1);
+}
+
+void backup_forget(const struct replace *r)
+{
+	AUTO(backup_close) struct backup_place p = { .dir = FOLDER_INIT };
+
+	if (backup_open_state(BACKUP_LIST, r->path, &p) == 0)
+		folder_remove(&p.dir, p.name);
+}
+
+char **backup_remembered(void)
+{
+	char state[PATH_MAX], dir[PATH_MAX + 16], path[2 * PATH_MAX];
+	char **names = NULL, **found = NULL;
+
+	if (dirs_state(state, sizeof(state))) {
+		snprintf(dir, sizeof(dir), "%s%c" BACKUP_LIST, state, PATH_SEPARATOR);
+		names = file_names(dir);
+	}
+	for (char **name = names; name && *name; name++) {
+		AUTO(replace_done) struct replace file = REPLACE_INIT;
+
+		snprintf(path, sizeof(path), "%s%c%s", dir, PATH_SEPARATOR, *name);
+		if (replace_read(&file, path, NULL) == 0 && file_exists(file.text.data))
+			strings_add(&found, mem_dup(file.text.data));
+	}
+	strings_free(names);
+	return found;
 }

@@ -8,6 +8,10 @@
  * A copy is never overwritten: it may be a file of the user, or the copy of an earlier state. If a
  * file with this name exists, .1 to .9 are appended.
  *
+ * The directory `wrapped` beside `backups` has one file for each config file with wrapped servers:
+ * the name is made of the path as the name of a copy is, and the contents are the path. So unwrap
+ * finds the files of projects, too.
+ *
  * Life: backup_keep before the file is wrapped -> backup_drop after all its servers are unwrapped.
  * Threads: any.  Blocking: on the file system.
  */
@@ -35,3 +39,10 @@ int backup_keep(const struct replace *r, bool wrapped, struct backup *out, struc
  * with other bytes, which is not removed; "": there is none. */
 void backup_drop(const struct replace *r, const struct fd_piece *pieces, size_t count,
 		 struct backup *out);
+
+/* Remember that the file has wrapped servers, or forget it. A failure is not reported: the list is
+ * a help for unwrap and for people, and nothing else depends on it. */
+void backup_remember(const struct replace *r);
+void backup_forget(const struct replace *r);
+/* The paths of the remembered files that still exist, for strings_free; NULL: none. */
+char **backup_remembered(void);

@@ -277,6 +277,16 @@ static bool clients_have(const struct client_files *f, const char *path, const s
 	return false;
 }
 
+bool clients_is_home(const char *dir)
+{
+	const char *home = machine_home(&machine_here);
+	struct identity a, b;
+
+	return home && (strcmp(home, dir) == 0 ||
+			(identity_of_path(home, &a) == 0 && identity_of_path(dir, &b) == 0 &&
+			 identity_is_same(&a, &b)));
+}
+
 /* Add a file that exists and is not in the list yet. */
 static void clients_add_file(const struct client *c, const char *path, bool project,
 			     struct client_files *out)
@@ -340,6 +350,7 @@ static void clients_add_matches(const struct client *c, const char *path, bool p
 static void clients_look(const struct client *c, const char *project, struct client_files *out)
 {
 	const char *list = clients_column(c, &machine_here);
+	size_t before = out->count;
 	char pattern[256];
 
 	while (clients_next(&list, pattern, sizeof(pattern))) {
@@ -355,6 +366,16 @@ static void clients_look(const struct client *c, const char *project, struct cli
 		else if (path)
 			clients_add_file(c, path, !user, out);
 	}
+	if (project && before < out->count && clients_is_home(project))
+		while (before < out->count)
+			out->list[before++].in_home = true;
+}
+
+void clients_find_in(const char *dir, struct client_files *out)
+{
+	*out = (struct client_files){ .count = 0 };
+	for (size_t i = 0; i < CLIENTS; i++)
+		clients_look(&clients[i], dir, out);
 }
 
 /* Is this directory the top of a git work tree? */

@@ -33,6 +33,8 @@ struct client_file {
 	const struct client *client; /* NULL: not known */
 	char *path;
 	bool project; /* in the working directory or above it, not in the home directory */
+	bool in_home; /* of a project whose directory is the home directory */
+	bool named;   /* the user has named the file */
 };
 
 struct client_files {
@@ -45,6 +47,10 @@ struct client_files {
  * all clients. */
 void clients_find(const char *only, struct client_files *out);
 void clients_done(struct client_files *f);
+/* Find the files of a project in this directory alone. */
+void clients_find_in(const char *dir, struct client_files *out);
+/* Is the directory the home directory of the user? */
+bool clients_is_home(const char *dir);
 
 /* Returns the paths of the files that a client would have on the machine, existing or not, *
  * included; those of a project are relative. To be given to strings_free. */

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "gitindex.h"
 #include "os/file.h"
 #include "wrapping.h"
 
@@ -22,6 +23,7 @@ void configfile_open(struct configfile *c, const struct client_file *f)
 	*c = (struct configfile){ .client = f->client,
 				  .path = mem_dup(f->path),
 				  .project = f->project,
+				  .named = f->named,
 				  .format = clients_format(f->path),
 				  .file = REPLACE_INIT };
 	if (replace_read(&c->file, c->path, &e) < 0) {
@@ -68,8 +70,8 @@ static bool configfile_wants(const struct configfile *c, size_t i, const struct 
 		return p->action == ACTION_WRAP;
 	if (e->state != ENTRY_WRAPPED || !e->inner)
 		return false;
-	return p->action == ACTION_UNWRAP ||
-	       (p->hub && (!e->hub || wrapping_options_differ(&w, e)));
+	return p->action == ACTION_UNWRAP || e->lost ||
+	       (p->hub && !entry_is_elsewhere(e) && (!e->hub || wrapping_options_differ(&w, e)));
 }
 
 /* Make the edits for the planned entries of `entries`, which are the entries of `text`. */
@@ -83,14 +85,18 @@ static void configfile_edit(const struct configfile *c, const struct entries *en
 
 		if (!c->planned[i])
 			continue;
-		if (action == ACTION_UNWRAP)
+		if (action == ACTION_UNWRAP) {
 			wrapping_unwrap(&w, e, out);
-		else if (e->state == ENTRY_WRAPPED && e->hub)
-			wrapping_set_options(&w, e, out);
-		else if (e->state == ENTRY_WRAPPED)
-			wrapping_move_to_hub(&w, e, out);
-		else
+			continue;
+		}
+		if (e->state == ENTRY_BARE)
 			wrapping_wrap(&w, e, out);
+		else if (c->hub && e->hub)
+			wrapping_set_options(&w, e, out);
+		else if (c->hub)
+			wrapping_move_to_hub(&w, e, out);
+		if (e->lost)
+			wrapping_set_killick(&w, e, out);
 	}
 }
 
@@ -124,7 +130,8 @@ static bool configfile_entry_is_right(const struct configfile *c, size_t i,
 	if (!c->planned[i])
 		return configfile_same_words(old, 0, now, 0);
 	if (action == ACTION_WRAP)
-		return now->state == ENTRY_WRAPPED && now->inner > 0 && now->hub == c->hub &&
+		return now->state == ENTRY_WRAPPED && now->inner > 0 &&
+		       now->hub == (c->hub || old->hub) &&
 		       (!c->hub || !wrapping_options_differ(&w, now)) &&
 		       configfile_same_words(old, old->inner, now, now->inner);
 	return configfile_same_words(old, old->inner, now, 0);
@@ -242,6 +249,49 @@ static void configfile_hide(struct configfile *c, const struct node *n)
 		edits_hide(&c->edits, n->span);
 }
 
+/* Hide `part` of the text of a word, which begins at `from` in the text of the node; the whole
+ * value if its bytes have escapes. */
+static void configfile_hide_part(struct configfile *c, const struct node *n, size_t from,
+				 struct conceal_part part)
+{
+	const char *raw = c->file.text.data + n->span.at;
+	size_t quote = strchr("\"'", *raw) ? 1 : 0, len = strlen(n->text);
+
+	if (!part.len)
+		return;
+	if (len + 2 * quote == n->span.len && memcmp(raw + quote, n->text, len) == 0)
+		edits_hide(&c->edits,
+			   (struct span){ n->span.at + quote + from + part.at, part.len });
+	else
+		edits_hide(&c->edits, n->span);
+}
+
+/* Hide the secrets in the words of a command. A word with spaces may be several words. */
+static void configfile_hide_words(struct configfile *c, const struct entry *e)
+{
+	struct conceal words = { .before = NULL };
+
+	for (size_t i = 0; i < entry_word_count(e); i++) {
+		const struct node *n = entry_word(e, i);
+		struct conceal_part part = conceal_word(&words, n->text ? n->text : "");
+		struct conceal inner = { .before = NULL };
+		char held[2][512]; /* the word, and the one before it */
+		unsigned which = 0;
+
+		if (n->text)
+			configfile_hide_part(c, n, 0, part);
+		for (const char *p = n->text; p && !part.len && strchr(n->text, ' ') && *p;
+		     which = !which) {
+			size_t len = strcspn(p, " ");
+
+			snprintf(held[which], sizeof(held[0]), "%.*s", (int)len, p);
+			configfile_hide_part(c, n, (size_t)(p - n->text),
+					     conceal_word(&inner, held[which]));
+			p += len + (p[len] == ' ');
+		}
+	}
+}
+
 /* Values of variables and headers are often secret, so the diff must not show them. */
 static void configfile_hide_secrets(struct configfile *c)
 {
@@ -251,6 +301,7 @@ static void configfile_hide_secrets(struct configfile *c)
 	for (size_t i = 0; i < c->entries.count; i++) {
 		const struct entry *e = &c->entries.list[i];
 
+		configfile_hide_words(c, e);
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
 			const struct node *n = node_get(e->server, keys[k]);
 
@@ -278,6 +329,18 @@ static void configfile_refuse_strings(struct configfile *c)
 	}
 }
 
+/* Returns why no server of the file is changed, or NULL. unwrap restores a file that git tracks: if
+ * the file has wrapped servers, its user asked for them. */
+static const char *configfile_obstacle(const struct configfile *c, enum action action)
+{
+	if (c->file.was.read_only)
+		return "the file is read-only; make it writable and try again";
+	if (action == ACTION_WRAP && !c->named && c->file.path && gitindex_has(c->file.path))
+		return "git tracks the file, so other people would get the change; to change it "
+		       "all the same, name the file: killick wrap FILE";
+	return NULL;
+}
+
 void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 {
 	if (p->system == MACHINE_WINDOWS && p->action == ACTION_WRAP)
@@ -286,6 +349,9 @@ void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 	c->share = p->share;
 	c->idle = p->idle;
 	c->killick = p->name && !(c->client && c->client->desktop) ? p->name : p->absolute;
+	c->left_alone = configfile_obstacle(c, p->action);
+	if (c->left_alone)
+		return;
 	for (size_t i = 0; i < c->entries.count; i++)
 		c->planned[i] = configfile_wants(c, i, p);
 	for (size_t i = 0; i < c->entries.count; i++)
@@ -293,7 +359,8 @@ void configfile_plan(struct configfile *c, const struct configfile_plan *p)
 	if (!c->change_count)
 		return;
 	configfile_settle(c, p->action);
-	configfile_hide_secrets(c);
+	if (!p->show_secrets)
+		configfile_hide_secrets(c);
 	c->change_count = 0;
 	for (size_t i = 0; i < c->entries.count; i++)
 		c->change_count += c->planned[i];
@@ -331,8 +398,12 @@ int configfile_write(struct configfile *c, enum action action, struct err *e)
 		file_remove(copy.path);
 	if (error)
 		return error;
-	if (action == ACTION_UNWRAP && c->change_count == wrapped)
+	if (action == ACTION_WRAP)
+		backup_remember(&c->file);
+	if (action == ACTION_UNWRAP && c->change_count == wrapped) {
 		backup_drop(&c->file, pieces, n, &copy);
+		backup_forget(&c->file);
+	}
 	if (*copy.path)
 		c->backup = mem_dup(copy.path);
 	return 0;

@@ -26,7 +26,7 @@ enum action { ACTION_WRAP, ACTION_UNWRAP };
 struct configfile {
 	const struct client *client; /* NULL: not known */
 	char *path;                  /* as found or given */
-	bool project;
+	bool project, named;         /* as in struct client_file */
 	enum format format;
 	struct replace file;
 	struct entries entries;
@@ -39,6 +39,8 @@ struct configfile {
 	const char *idle;    /* and `--idle TIME`; NULL: no; borrowed */
 	char *backup;        /* after configfile_write: the copy of the old file; NULL: none */
 	char fault[320];     /* "PATH:LINE: reason"; "": none */
+	/* after configfile_plan: why the whole file is left alone; NULL: it is not */
+	const char *left_alone;
 };
 
 struct configfile_plan {
@@ -47,6 +49,7 @@ struct configfile_plan {
 	const char *server; /* only servers with this name; NULL: all */
 	const char *name; /* name of killick that the client finds in its PATH; NULL: not in PATH */
 	const char *absolute; /* full path of killick; for desktop clients, and when name is NULL */
+	bool show_secrets;    /* in the diff */
 	bool hub; /* ACTION_WRAP: write `killick connect`, also in the place of `killick run` */
 	/* with hub: write `--share WORD` and `--idle TIME`, also for servers that have another
 	 * value; NULL: no, and a value that is there stays */

@@ -91,7 +91,8 @@ static size_t edits_line_end(const char *text, size_t len, size_t at)
 	return nl ? (size_t)(nl - text) + 1 : len;
 }
 
-/* Print the lines of s, each behind `mark`. A line that is too long is cut to its first and last
+/* Print the lines of s, each behind `mark`. A byte order mark and the carriage returns at the end
+ * of a line are printed as git prints them. A line that is too long is cut to its first and last
  * bytes. Returns the number of lines. */
 static size_t edits_print(struct buf *out, char mark, const char *s, size_t len)
 {
@@ -99,15 +100,21 @@ static size_t edits_print(struct buf *out, char mark, const char *s, size_t len)
 
 	for (; len > 0; lines++) {
 		const char *nl = memchr(s, '\n', len);
-		size_t n = nl ? (size_t)(nl - s) : len, shown = n < LINE_SHOWN ? n : AROUND;
+		bool bom = len >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0;
+		size_t begin = bom ? 3 : 0, n = nl ? (size_t)(nl - s) : len, end = n, shown;
 		char clean[4 * LINE_SHOWN];
 
-		text_clean(s, shown, clean, sizeof(clean));
-		buf_addf(out, "%c%s", mark, clean);
-		if (shown < n) {
-			text_clean(s + n - AROUND, AROUND, clean, sizeof(clean));
-			buf_addf(out, " ...%zu bytes... %s", n - 2 * AROUND, clean);
+		while (end > begin && s[end - 1] == '\r')
+			end--;
+		shown = end - begin < LINE_SHOWN ? end - begin : AROUND;
+		text_clean(s + begin, shown, clean, sizeof(clean));
+		buf_addf(out, "%c%s%s", mark, bom ? "<U+FEFF>" : "", clean);
+		if (shown < end - begin) {
+			text_clean(s + end - AROUND, AROUND, clean, sizeof(clean));
+			buf_addf(out, " ...%zu bytes... %s", end - begin - 2 * AROUND, clean);
 		}
+		for (; end < n; end++)
+			buf_adds(out, "^M");
 		buf_adds(out, "\n");
 		n += nl != NULL;
 		s += n;
@@ -159,6 +166,37 @@ static void edits_shown(const struct edits *e, const char *text, size_t from, si
 		stop = span_end(*next) < to ? span_end(*next) : to;
 		edits_mask(text, *next, from, stop, out);
 		from = stop;
+	}
+}
+
+/* Is the hidden value in a range that an edit replaces? Then the edits may have moved its bytes. */
+static bool edits_is_moved(const struct edits *e, struct span hidden)
+{
+	for (size_t i = 0; i < e->count; i++)
+		if (hidden.at >= e->list[i].old.at && span_end(hidden) <= span_end(e->list[i].old))
+			return true;
+	return false;
+}
+
+/* Append the text of an edit, without hidden values that it moves. */
+static void edits_shown_new(const struct edits *e, const char *text, const struct edit *d,
+			    struct buf *out)
+{
+	for (size_t at = 0; at < d->len;) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < e->hidden_count && !n; i++) {
+			const struct span *h = &e->hidden[i];
+
+			if (h->len && h->len <= d->len - at && edits_is_moved(e, *h) &&
+			    memcmp(d->text + at, text + h->at, h->len) == 0)
+				n = h->len;
+		}
+		if (n)
+			edits_mask(d->text, (struct span){ at, n }, at, at + n, out);
+		else
+			buf_add(out, d->text + at, 1);
+		at += n ? n : 1;
 	}
 }
 
@@ -243,7 +281,7 @@ static void edits_print_block(const struct edits *e, const char *text, struct sp
 
 	for (; i < next; i++) {
 		edits_shown(e, text, at, e->list[i].old.at, &after);
-		buf_add(&after, e->list[i].text, e->list[i].len);
+		edits_shown_new(e, text, &e->list[i], &after);
 		at = span_end(e->list[i].old);
 	}
 	edits_shown(e, text, at, span_end(block), &after);

@@ -34,7 +34,8 @@ struct edits {
 
 /* Replace `old` by the contents of `text`, which is empty afterwards. */
 void edits_add(struct edits *e, struct span old, struct buf *text);
-/* Let edits_diff print a mark in place of these bytes, which no edit changes. */
+/* Let edits_diff print a mark in place of these bytes of the old text, also where an edit moves
+ * them. The written text is unchanged. */
 void edits_hide(struct edits *e, struct span secret);
 /* Returns the number of pieces of the new text. The pieces are borrowed from the old text and the
  * edits; the caller frees *out. */

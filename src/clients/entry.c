@@ -16,47 +16,25 @@
 #include "base/text.h"
 #include "json_tree.h"
 #include "machine.h"
-#include "os/env.h"
 #include "toml_tree.h"
 #include "yaml_tree.h"
 
 /* Clients expand ${NAME} and $NAME. These words have neither, so they reach the shell unchanged. */
 const char *const entry_shell[] = { "/bin/sh", "-fc", "eval \"$0\" '\"$@\"'", NULL };
 
-/* An empty directory of PATH is the working directory. */
-static bool entry_find_program(const char *name, size_t len)
-{
-	const char *path = env_get("PATH");
-	char file[PATH_MAX];
-
-	if (memchr(name, '/', len)) {
-		snprintf(file, sizeof(file), "%.*s", (int)len, name);
-		return machine_here.has_program(file);
-	}
-	for (; path; path = *path ? path + 1 : NULL) {
-		size_t n = strcspn(path, PATH_NATIVE == PATH_WINDOWS ? ";" : ":");
-
-		snprintf(file, sizeof(file), "%.*s/%.*s", n ? (int)n : 1, n ? path : ".", (int)len,
-			 name);
-		if (machine_here.has_program(file))
-			return true;
-		path += n;
-		if (!*path)
-			break;
-	}
-	return false;
-}
-
 bool entry_is_one_string(const struct entry *e)
 {
 	const char *text = node_string(e->command);
 	size_t first;
 
-	if (!text || !strpbrk(text, " \t") || entry_find_program(text, strlen(text)))
+	if (!text || !strpbrk(text, " \t"))
 		return false;
-	text += strspn(text, " \t");
 	first = strcspn(text, " \t");
-	return first > 0 && entry_find_program(text, first);
+	if (strcspn(text, "/\\") > first) /* a name, or spaces in front of it */
+		return text[strspn(text, " \t")] != '\0';
+	if (machine_here.has_program(text))
+		return false;
+	return machine_has_program(&machine_here, text, first);
 }
 
 bool entry_is_windows_line(const struct entry *e)
@@ -84,19 +62,36 @@ struct node *entry_word(const struct entry *e, size_t i)
 	return i ? e->args->items[i - 1] : e->command;
 }
 
-void entry_line(const struct entry *e, char *out, size_t size)
+void entry_word_shown(struct conceal *c, const char *word, bool secrets, struct line *out)
 {
+	struct conceal_part p = conceal_word(c, word);
+
+	if (secrets)
+		line_add(out, "%s", word);
+	else if (strpbrk(word, " \t") && !p.len) /* perhaps several words in one string */
+		conceal_text(out, word);
+	else
+		line_add(out, "%.*s%s%s", (int)p.at, word, p.len ? CONCEALED : "",
+			 word + p.at + p.len);
+}
+
+void entry_line(const struct entry *e, bool secrets, char *out, size_t size)
+{
+	struct conceal c = { .before = NULL };
 	size_t len = 0;
 
 	*out = '\0';
 	for (size_t i = e->state == ENTRY_WRAPPED ? e->inner : 0; i < entry_word_count(e); i++) {
 		const struct node *word = entry_word(e, i);
+		struct line l;
 
 		if (!word->text || len + 2 >= size)
 			continue;
 		if (len)
 			out[len++] = ' ';
-		text_clean(word->text, strlen(word->text), out + len, size - len);
+		line_init(&l);
+		entry_word_shown(&c, word->text, secrets, &l);
+		text_clean(l.text, l.len, out + len, size - len);
 		len += strlen(out + len);
 	}
 }
@@ -152,6 +147,19 @@ static size_t entry_behind_killick(const struct entry *e)
 	if (text && strncmp(text, "killick", 7) == 0 && (!text[7] || text[7] == '@'))
 		return i + 1;
 	return 0;
+}
+
+/* Is the command a killick that is not there? A path of another system cannot be looked at. */
+static bool entry_is_lost(const struct entry *e)
+{
+	const char *text = node_string(entry_word(e, 0));
+	char found[PATH_MAX];
+
+	if (!text || !entry_word_is(e, 0, "killick") || entry_is_elsewhere(e))
+		return false;
+	if (path_kind(text) == PATH_NATIVE)
+		return !machine_here.has_program(text);
+	return !strpbrk(text, "/\\") && !machine_find_killick(&machine_here, found, sizeof(found));
 }
 
 /* Is the command "killick run -- npx foo" in one string? */
@@ -252,6 +260,7 @@ static bool entry_check_wrapped(struct entry *e)
 	if (i + 1 >= count)
 		return true;
 	e->state = ENTRY_WRAPPED;
+	e->lost = entry_is_lost(e);
 	e->why = entry_map_obstacle(e);
 	if (!e->why && entry_behind_cmd(e))
 		e->why = "cmd starts killick: edit it by hand";
@@ -288,11 +297,52 @@ static bool entry_is_remote(const struct entry *e)
 	return false;
 }
 
-static bool entry_is_elsewhere(const struct entry *e)
-{
-	const char *place = node_string(node_get(e->server, "experimental_environment"));
+/* The keys by which clients place a server. A server that is to run elsewhere must never run here
+ * instead. The other clients of clients.c have no such key in their source or documentation
+ * (November 2026; of Windsurf, Antigravity, LM Studio, Amp and Claude Desktop no schema was found):
+ * their servers run where the client runs. Gemini CLI and Qwen Code prefer a URL to a command;
+ * config_server.c refuses a server that has both.
+ * Names that only look like a place are not in the table: `environment` of opencode has variables,
+ * `host` is an address of a URL, `sandboxEnabled` of VS Code is a means of containment on this
+ * machine. */
+static const struct {
+	const char *key;
+	unsigned shapes;  /* enum entry_keys: where the key has this meaning */
+	const char *flag; /* the key is true or false: what true means; NULL: the key has a name */
+} entry_places[] = {
+	/* Codex: the id of an environment in environments.toml; absent means "local" */
+	{ "environment_id", KEYS_ANY, NULL },
+	/* Codex: the older name of environment_id */
+	{ "experimental_environment", KEYS_ANY, NULL },
+	/* killick-config(5); users write it into the files of other clients, too */
+	{ "environment", KEYS_ANY, NULL },
+	/* Zed: run the server on the machine of a remote project, instead of this machine */
+	{ "remote", KEYS_CONTEXT_SERVERS, "remote" },
+};
 
-	return place && *place && strcmp(place, "local") != 0;
+const char *entry_place(const struct entry *e, size_t i)
+{
+	const struct node *n = e->server->items[i];
+	size_t k = 0, count = sizeof(entry_places) / sizeof(entry_places[0]);
+
+	while (k < count && !(n->name && strcmp(n->name, entry_places[k].key) == 0 &&
+			      e->shape & entry_places[k].shapes))
+		k++;
+	if (k == count || n->kind == NODE_NULL || node_is(n, "local") || node_is_bool(n, false))
+		return NULL;
+	if (entry_places[k].flag)
+		return entry_places[k].flag;
+	if (strcmp(n->name, "environment") == 0 && n->kind == NODE_MAP)
+		return NULL; /* variables */
+	return node_string(n) ? node_string(n) : "?";
+}
+
+bool entry_is_elsewhere(const struct entry *e)
+{
+	for (size_t i = 0; i < e->server->count; i++)
+		if (entry_place(e, i))
+			return true;
+	return false;
 }
 
 /* Find command and args. Returns the reason why the server is left alone, or NULL. */
@@ -300,8 +350,11 @@ static const char *entry_find_command(struct entry *e)
 {
 	struct node *type = node_get(e->server, "type");
 	const char *name = node_get(e->server, "cmd") ? "cmd" : "command";
+	bool stdio = !node_string(type) || node_is(type, "stdio") || node_is(type, "local");
 
 	e->home = e->server;
+	if (!stdio && e->shape == KEYS_EXTENSIONS) /* goose starts no command for other types */
+		return "part of the client";
 	e->command = node_get(e->server, name);
 	if (e->command && e->command->kind == NODE_MAP) { /* the old form of Zed */
 		e->home = e->command;
@@ -309,7 +362,7 @@ static const char *entry_find_command(struct entry *e)
 		e->command = node_get(e->home, name);
 	}
 	e->args = node_get(e->home, "args");
-	if (!e->command && node_string(type) && !node_is(type, "stdio") && !node_is(type, "local"))
+	if (!e->command && !stdio)
 		return "part of the client";
 	if (!e->command)
 		return "there is no command";
@@ -364,20 +417,22 @@ static void entry_judge(struct entry *e)
 		e->state = e->disabled ? ENTRY_DISABLED : ENTRY_BARE;
 }
 
-static void entries_add(struct entries *out, struct node *server, const char *name,
-			const char *scope)
+static void entries_add(struct entries *out, enum entry_keys shape, struct node *server,
+			const char *name, const char *scope)
 {
 	struct entry *e;
 
 	out->list = mem_grow(out->list, out->count + 1, sizeof(*out->list));
 	e = &out->list[out->count++];
-	*e = (struct entry){ .server = server, .name = mem_dup(name), .scope = mem_dup(scope) };
+	*e = (struct entry){
+		.shape = shape, .server = server, .name = mem_dup(name), .scope = mem_dup(scope)
+	};
 	entry_judge(e);
 }
 
 /* Add the members of an object of servers. */
-static void entries_of_json(struct entries *out, const char *text, struct json servers,
-			    const char *scope)
+static void entries_of_json(struct entries *out, enum entry_keys shape, const char *text,
+			    struct json servers, const char *scope)
 {
 	struct json_iter it = json_iter(servers);
 
@@ -385,7 +440,7 @@ static void entries_of_json(struct entries *out, const char *text, struct json s
 		AUTO(mem_drop) char *name = NULL;
 
 		if (json_string(it.key, &name))
-			entries_add(out, json_tree(text, it.value), name, scope);
+			entries_add(out, shape, json_tree(text, it.value), name, scope);
 	}
 }
 
@@ -402,11 +457,11 @@ static void entries_of_mcp(struct entries *out, const char *text, struct json mc
 
 		if (json_is(it.key, "servers") && !json_get(v, "command").at &&
 		    json_type(json_get(v, "type")) != JSON_STRING) {
-			entries_of_json(out, text, v, NULL);
+			entries_of_json(out, KEYS_MCP, text, v, NULL);
 		} else if (json_type(v) == JSON_OBJECT &&
 			   (json_get(v, "command").at || json_get(v, "url").at) &&
 			   json_string(it.key, &name)) {
-			entries_add(out, json_tree(text, v), name, NULL);
+			entries_add(out, KEYS_MCP, json_tree(text, v), name, NULL);
 		}
 	}
 }
@@ -423,13 +478,20 @@ static void entries_of_projects(struct entries *out, const char *text, struct js
 			continue;
 		while (members.object && json_each(&members))
 			if (json_is(members.key, "mcpServers"))
-				entries_of_json(out, text, members.value, scope);
+				entries_of_json(out, KEYS_PROJECTS, text, members.value, scope);
 	}
 }
 
 static int entries_find_json(const char *text, size_t len, unsigned keys, struct entries *out,
 			     struct fault *fault)
 {
+	static const struct {
+		const char *key;
+		enum entry_keys shape;
+	} maps[] = { { "mcpServers", KEYS_MCP_SERVERS },
+		     { "servers", KEYS_SERVERS },
+		     { "context_servers", KEYS_CONTEXT_SERVERS },
+		     { "amp.mcpServers", KEYS_AMP } };
 	struct json_fault why;
 	struct json root;
 	struct json_iter it;
@@ -439,12 +501,10 @@ static int entries_find_json(const char *text, size_t len, unsigned keys, struct
 		return fault_set(fault, text, why.offset, "%s", why.reason);
 	it = json_iter(root);
 	while (it.object && json_each(&it)) {
-		if ((keys & KEYS_MCP_SERVERS && json_is(it.key, "mcpServers")) ||
-		    (keys & KEYS_SERVERS && json_is(it.key, "servers")) ||
-		    (keys & KEYS_CONTEXT_SERVERS && json_is(it.key, "context_servers")) ||
-		    (keys & KEYS_AMP && json_is(it.key, "amp.mcpServers")))
-			entries_of_json(out, text, it.value, NULL);
-		else if (keys & KEYS_MCP && json_is(it.key, "mcp"))
+		for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+			if (keys & maps[i].shape && json_is(it.key, maps[i].key))
+				entries_of_json(out, maps[i].shape, text, it.value, NULL);
+		if (keys & KEYS_MCP && json_is(it.key, "mcp"))
 			entries_of_mcp(out, text, it.value);
 		else if (keys & KEYS_PROJECTS && json_is(it.key, "projects"))
 			entries_of_projects(out, text, it.value);
@@ -453,7 +513,7 @@ static int entries_find_json(const char *text, size_t len, unsigned keys, struct
 }
 
 /* Add the servers below a key of the root of TOML or YAML: a map, or a list of maps with names. */
-static void entries_of_root(struct entries *out, const char *key)
+static void entries_of_root(struct entries *out, enum entry_keys shape, const char *key)
 {
 	for (size_t i = 0; out->root->kind == NODE_MAP && i < out->root->count; i++) {
 		struct node *servers = out->root->items[i];
@@ -466,7 +526,7 @@ static void entries_of_root(struct entries *out, const char *key)
 						   ? s->name
 						   : node_string(node_get(s, "name"));
 
-			entries_add(out, s, name ? name : "?", NULL);
+			entries_add(out, shape, s, name ? name : "?", NULL);
 		}
 	}
 }
@@ -506,11 +566,11 @@ int entries_find(const char *text, size_t len, enum format format, unsigned keys
 	if (r < 0)
 		return r;
 	if (found.root && keys & KEYS_MCP_SERVERS_TOML && format == FORMAT_TOML)
-		entries_of_root(&found, "mcp_servers");
+		entries_of_root(&found, KEYS_MCP_SERVERS_TOML, "mcp_servers");
 	if (found.root && keys & KEYS_EXTENSIONS && format == FORMAT_YAML)
-		entries_of_root(&found, "extensions");
+		entries_of_root(&found, KEYS_EXTENSIONS, "extensions");
 	if (found.root && keys & KEYS_MCP_SERVERS && format == FORMAT_YAML)
-		entries_of_root(&found, "mcpServers");
+		entries_of_root(&found, KEYS_MCP_SERVERS, "mcpServers");
 	entries_set_lines(&found, text);
 	*out = found;
 	return 0;

@@ -7,13 +7,14 @@
  * projects.*.mcpServers (local scope of Claude Code) and amp.mcpServers (Amp).
  *
  * Life: entries_find -> read the list -> entries_done. The nodes belong to the list; the text
- * belongs to the caller. Threads: any.  Blocking: looks for a program in PATH.
+ * belongs to the caller. Threads: any.  Blocking: looks for programs.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "keeper/conceal.h"
 #include "node.h"
 
 enum format { FORMAT_JSON, FORMAT_TOML, FORMAT_YAML };
@@ -41,10 +42,11 @@ enum entry_state {
 struct entry {
 	char *name;
 	char *scope; /* the project of a server in the local scope of Claude Code; NULL: none */
-	struct node *server;  /* the whole value of the server */
-	struct node *home;    /* the map with command and args: server, or its command (old Zed) */
-	struct node *command; /* a string, or the list of all words; NULL: none */
-	struct node *args;    /* NULL: none */
+	enum entry_keys shape; /* the key below which the server was found */
+	struct node *server;   /* the whole value of the server */
+	struct node *home;     /* the map with command and args: server, or its command (old Zed) */
+	struct node *command;  /* a string, or the list of all words; NULL: none */
+	struct node *args;     /* NULL: none */
 	enum entry_state state;
 	bool disabled;
 	/* why the server is left alone (ENTRY_OTHER) or cannot be unwrapped (ENTRY_WRAPPED); valid
@@ -52,6 +54,7 @@ struct entry {
 	const char *why;
 	char *options_text; /* allocated text of `why`, if `why` names options; else NULL */
 	bool hub;           /* ENTRY_WRAPPED: the verb is `connect`: the hub holds the server */
+	bool lost; /* ENTRY_WRAPPED: its killick is not there, so the client cannot start it */
 	/* ENTRY_WRAPPED: index of the first word of the server's own command; 0: the server cannot
 	 * be unwrapped, because killick has options or the bytes cannot be moved */
 	size_t inner;
@@ -77,11 +80,23 @@ void entries_done(struct entries *e);
  * string counts, too. */
 size_t entry_word_count(const struct entry *e);
 struct node *entry_word(const struct entry *e, size_t i); /* NULL: i is too large */
-/* Write the words on one line, for people; the words of killick itself are left out. */
-void entry_line(const struct entry *e, char *out, size_t size);
+/* Is member i of the server a key by which its client places the server, with a value that means
+ * another machine, or a value that is not understood? Returns the name of the environment: the
+ * value, or a word for a value that is no string; NULL: the member does not place the server
+ * elsewhere. */
+const char *entry_place(const struct entry *e, size_t i);
+/* Does any member of the server, which is a map, place it elsewhere? */
+bool entry_is_elsewhere(const struct entry *e);
+/* Write the words on one line, for people; the words of killick itself are left out, and secrets
+ * are hidden unless `secrets` is true. */
+void entry_line(const struct entry *e, bool secrets, char *out, size_t size);
+/* Add the next word of a command, with its secret hidden unless `secrets` is true. */
+void entry_word_shown(struct conceal *c, const char *word, bool secrets, struct line *out);
 
 /* Is the command one string of several words, such as "npx -y foo", and not the path of a program
- * with a space in its name? Some clients split such a string, others give it to a shell. */
+ * with a space in its name? Some clients split such a string, others give it to a shell. The answer
+ * does not depend on PATH, which is another one when a client runs: a string whose first word has
+ * no slash is a line, and only for a path the files are asked. */
 bool entry_is_one_string(const struct entry *e);
 /* The same for a client on Windows, judged by the text alone: the program of such a line may have
  * an extension that the line does not name. */

@@ -1,6 +1,7 @@
 /* machine.c - see machine.h */
 #include "machine.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,14 @@ static bool machine_has_names(const char *text, size_t len, const char *names, b
 bool machine_is_npx_cache(const char *path, size_t len)
 {
 	return machine_has_names(path, len, "/_npx/", false);
+}
+
+bool machine_has_program(const struct machine *m, const char *text, size_t len)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%.*s", (int)len, text) < (int)sizeof(path) &&
+	       m->has_program(path);
 }
 
 bool machine_find_killick(const struct machine *m, char *out, size_t size)

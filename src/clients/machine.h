@@ -28,6 +28,8 @@ const char *machine_directory(const struct machine *m, const char *name);
 /* The home directory: HOME; on Windows USERPROFILE. NULL: not known. */
 const char *machine_home(const struct machine *m);
 
+/* Is there a program whose path is the first `len` bytes of the text? */
+bool machine_has_program(const struct machine *m, const char *text, size_t len);
 /* Find killick as clients find it by its name: in the absolute directories of PATH, without those
  * that npx and npm add while they run, because clients do not have them. On Windows the file must
  * be killick.exe: a client that starts programs with CreateProcess, or node's spawn without a

@@ -7,14 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/random.h"
+#include "base/strings.h"
 #include "os/file.h"
 
-enum { REPLACE_NAME_MAX = 256 }; /* of one name in a directory */
+#define REPLACE_PREFIX ".%.200s.killick-" /* and REPLACE_RANDOM digits: a name until the rename */
+
+enum { REPLACE_NAME_MAX = 256, REPLACE_RANDOM = 16, REPLACE_OLD_S = 60 };
 
 static int replace_read_all(struct replace *r, int fd)
 {
@@ -126,26 +130,30 @@ int replace_copy_owner(const struct replace *r, int fd)
 	return from < 0 ? from : file_copy_rights(from, fd);
 }
 
-/* Create a new file beside the old file, with the owner and mode of the old file. `temp` gets its
- * name. Returns a descriptor or -errno. */
-static int replace_temp(const struct replace *r, char *temp, size_t size)
+/* Remove the files that a killed process has left under names of replace_temp_name. A younger file
+ * may belong to a process that works. */
+static void replace_sweep(const struct replace *r)
 {
-	char tail[17];
-	int fd, error;
+	AUTO(mem_drop) char *dir = mem_dup(r->path);
+	char prefix[REPLACE_NAME_MAX];
+	size_t n = (size_t)snprintf(prefix, sizeof(prefix), REPLACE_PREFIX, replace_name(r));
+	char **names, **name;
 
-	random_hex(tail, 16);
-	if (snprintf(temp, size, ".%.200s.killick-%s", replace_name(r), tail) >= (int)size)
-		return -ENAMETOOLONG;
-	fd = folder_create(&r->dir, temp);
-	if (fd < 0)
-		return fd;
-	error = replace_copy_owner(r, fd);
-	if (error) {
-		fd_close(fd);
-		folder_remove(&r->dir, temp);
-		return error;
+	path_go_up(dir);
+	names = file_names(dir);
+	for (name = names; name && *name; name++) {
+		struct identity was;
+		AUTO(fd_drop) int fd = -1;
+
+		if (strncmp(*name, prefix, n) != 0 || strlen(*name) != n + REPLACE_RANDOM ||
+		    strspn(*name + n, "0123456789abcdef") != REPLACE_RANDOM)
+			continue;
+		fd = folder_read(&r->dir, *name);
+		if (fd >= 0 && identity_of_file(fd, &was) == 0 && was.regular &&
+		    was.changed_ns / 1000000000 + REPLACE_OLD_S < (long long)time(NULL))
+			folder_remove(&r->dir, *name);
 	}
-	return fd;
+	strings_free(names);
 }
 
 /* Was the file changed since it was read? The bytes are compared as well, because two writes within
@@ -160,22 +168,43 @@ static bool replace_is_stale(const struct replace *r)
 	       !replace_has_bytes(fd, &old, 1);
 }
 
-/* Write a new file and rename it, unless the old file has changed. */
+int replace_create(const struct folder *dir, const char *name, bool *out_named)
+{
+	int fd = folder_create_unnamed(dir);
+
+	*out_named = fd == -EOPNOTSUPP;
+	return *out_named ? folder_create(dir, name) : fd;
+}
+
+/* Write a new file and rename it, unless the old file has changed. The new file gets its name when
+ * it is complete, so that a killed process leaves no file behind; where the file system has no
+ * files without a name, the next replace_put removes what was left. */
 static int replace_put(const struct replace *r, const struct fd_piece *pieces, size_t count)
 {
-	char temp[REPLACE_NAME_MAX];
-	int fd = replace_temp(r, temp, sizeof(temp));
+	char temp[REPLACE_NAME_MAX + REPLACE_RANDOM + 1], tail[REPLACE_RANDOM + 1];
+	AUTO(fd_drop) int fd = -1;
+	bool named;
 	int error;
 
+	random_hex(tail, REPLACE_RANDOM);
+	snprintf(temp, sizeof(temp), REPLACE_PREFIX "%s", replace_name(r), tail);
+	replace_sweep(r);
+	fd = replace_create(&r->dir, temp, &named);
 	if (fd < 0)
 		return fd;
-	error = replace_write_pieces(fd, pieces, count);
-	fd_close(fd);
+	error = replace_copy_owner(r, fd);
+	if (!error)
+		error = replace_write_pieces(fd, pieces, count);
 	if (!error && replace_is_stale(r))
 		error = -ESTALE;
+	if (!error && !named) {
+		error = folder_give_name(&r->dir, fd, temp);
+		named = !error;
+	}
+	fd_drop(&fd); /* Windows renames and removes no open file */
 	if (!error)
 		error = folder_rename(&r->dir, temp, replace_name(r));
-	if (error)
+	if (error && named)
 		folder_remove(&r->dir, temp);
 	return error;
 }

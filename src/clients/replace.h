@@ -44,7 +44,10 @@ int replace_write(const struct replace *r, const struct fd_piece *pieces, size_t
 		  struct err *e);
 void replace_done(struct replace *r);
 
-/* For copies of the file: write the pieces and fsync. */
+/* For copies of the file: create a file without a name (*out_named is false), or with this name
+ * where the file system has no such files. Returns a descriptor or -errno. */
+int replace_create(const struct folder *dir, const char *name, bool *out_named);
+/* Write the pieces and fsync. */
 int replace_write_pieces(int fd, const struct fd_piece *pieces, size_t count);
 /* Give a new file the owner, the mode and the extended attributes of the old one
  * (file_copy_rights). */

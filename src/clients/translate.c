@@ -162,13 +162,24 @@ static void translate_node(struct emit *j, const char *key, const struct node *n
 	}
 }
 
+/* The URL of a server; NULL: none. */
+static const char *translate_address(const struct entry *e)
+{
+	static const char *const addresses[] = { "url", "serverUrl", "httpUrl", "uri" };
+	const char *url = NULL;
+
+	for (size_t i = 0; !url && i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		url = node_string(node_get(e->server, addresses[i]));
+	return url;
+}
+
 static void translate_rest(struct emit *j, const struct entry *e, bool expands)
 {
 	static const char *const keys[] = { "env_vars",         "startup_timeout_sec",
 					    "tool_timeout_sec", "startup_timeout_ms",
 					    "enabled_tools",    "disabled_tools",
-					    "required",         "experimental_environment" };
-	const char *cwd = node_string(node_get(e->server, "cwd"));
+					    "required" };
+	const char *cwd = node_string(node_get(e->server, "cwd")), *url = translate_address(e);
 	const struct node *n;
 
 	if (cwd)
@@ -180,6 +191,16 @@ static void translate_rest(struct emit *j, const struct entry *e, bool expands)
 		if (n)
 			translate_node(j, keys[i], n);
 	}
+	/* A client may use the URL and not the command: the library refuses both without a type. */
+	if (url && !node_get(e->server, "type") && !node_get(e->server, "transport"))
+		emit_text(j, "url", url, strlen(url));
+	/* A second one is refused by the library: the server fails. */
+	for (size_t i = 0; i < e->server->count; i++) {
+		const char *place = entry_place(e, i);
+
+		if (place)
+			emit_text(j, "environment", place, strlen(place));
+	}
 	n = node_get(e->server, "available_tools"); /* goose; an empty list means all */
 	if (n && n->kind == NODE_LIST && n->count)
 		translate_node(j, "enabledTools", n);
@@ -187,17 +208,11 @@ static void translate_rest(struct emit *j, const struct entry *e, bool expands)
 
 static void translate_remote(struct emit *j, const struct entry *e)
 {
-	static const char *const addresses[] = { "url", "serverUrl", "httpUrl", "uri" };
+	const char *url = translate_address(e);
 
 	emit_str(j, "type", "http");
-	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
-		const char *url = node_string(node_get(e->server, addresses[i]));
-
-		if (url) {
-			emit_text(j, "url", url, strlen(url));
-			break;
-		}
-	}
+	if (url)
+		emit_text(j, "url", url, strlen(url));
 	if (e->disabled)
 		emit_bool(j, "disabled", true);
 }

@@ -330,6 +330,15 @@ void wrapping_set_options(const struct wrapping *w, const struct entry *e, struc
 	}
 }
 
+void wrapping_set_killick(const struct wrapping *w, const struct entry *e, struct edits *out)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(BUF_ANY_SIZE);
+
+	assert(e->state == ENTRY_WRAPPED && e->inner > 0 && e->lost);
+	emit_quoted(&text, w->killick, strlen(w->killick));
+	edits_add(out, entry_word(e, 0)->span, &text);
+}
+
 static void wrapping_remove(size_t from, size_t to, struct edits *out)
 {
 	AUTO(buf_done) struct buf nothing = BUF_INIT(BUF_ANY_SIZE);

@@ -1,6 +1,6 @@
 /* wrapping.h - plans the edits that put `killick run --` or `killick connect --server NAME --` in
- * front of a server, exchange the first for the second, change the options of the second, and
- * take both away.
+ * front of a server, exchange the first for the second, change the options of the second, name
+ * another killick, and take all of it away.
  *
  * The rule that makes unwrap restore the bytes: wrap moves the bytes of the command, with quotes
  * and escapes, into the arguments, and unwrap moves them back. The spaces that wrap writes show
@@ -48,5 +48,7 @@ bool wrapping_options_differ(const struct wrapping *w, const struct entry *e);
  * stays as it is. The result has the bytes of a server that was wrapped with these options at
  * once. */
 void wrapping_set_options(const struct wrapping *w, const struct entry *e, struct edits *out);
+/* Add the edit that names another killick in such an entry, whose own killick is not there. */
+void wrapping_set_killick(const struct wrapping *w, const struct entry *e, struct edits *out);
 /* Add the edits for one entry, which is ENTRY_WRAPPED and has an inner command. */
 void wrapping_unwrap(const struct wrapping *w, const struct entry *e, struct edits *out);

@@ -263,6 +263,8 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 		.file = src->file ? src->file : "config",
 		.env = src->environ_,
 		.cwd = src->cwd,
+		.as_written = src->as_written,
+		.plain = src->as_written,
 		.room = CONFIG_ROOM,
 		.out = &c,
 		.e = e,
@@ -282,6 +284,17 @@ int config_parse(const char *text, size_t len, const struct config_source *src, 
 	else
 		*out = c;
 	return r;
+}
+
+static bool config_has_digest(const struct buf *text, const char *want)
+{
+	char digest[SHA256_HEX_SIZE];
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, text->data, text->len);
+	sha256_hex(&s, digest);
+	return strcmp(digest, want) == 0;
 }
 
 /* Read the file and parse it. */
@@ -308,6 +321,12 @@ static int config_read_as(const struct config_source *src, enum file_how how, st
 	if (full < 0)
 		return err_set(e, -EFBIG, "config '%.120s' has more than %u bytes", src->file,
 			       CONFIG_FILE_MAX);
+	if (src->digest && !config_has_digest(&b, src->digest))
+		return err_set(
+			e, -ESTALE,
+			"config '%.120s' was changed since it was allowed; look at the file, "
+			"then run 'killick trust'",
+			src->file);
 	return config_parse(b.data, b.len, src, out, e);
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "link/recipe.h"
+#include "os/metadata.h"
 
 #define FINGERPRINT_SIZE 65 /* hex SHA-256 and NUL */
 
@@ -55,6 +56,12 @@ enum config_share {
 	CONFIG_SHARE_IDENTICAL,
 	CONFIG_SHARE_AUTO,
 };
+/* "lostCalls": what becomes of requests in flight when the connection to the executor is lost */
+enum config_lost {
+	CONFIG_LOST_AUTO, /* requests that only read, and tools that may be called again, wait */
+	CONFIG_LOST_WAIT, /* all wait until the connection is resumed or given up */
+	CONFIG_LOST_FAIL, /* all fail at once */
+};
 /* "stateful"; CONFIG_STATE_RULE: the config does not have the key. */
 enum config_stateful { CONFIG_STATE_RULE, CONFIG_STATELESS, CONFIG_STATEFUL };
 
@@ -80,6 +87,7 @@ struct config_server {
 	int64_t rest_ms;
 	enum config_era era;         /* "era": "legacy" (default), "modern", "auto" */
 	enum config_restart restart; /* "restart": "on-use" (default), "now", "never" */
+	enum config_lost lost_calls;
 	/* defaults: 30 s, and 300 s. The start of a launcher (launcher.h) takes at most 180 s */
 	int64_t startup_ms, tool_ms;
 	/* The start fails when the tree shows no sign of life for so long: 30 s for a launcher; 0:
@@ -90,6 +98,10 @@ struct config_server {
 	char *stderr_file;     /* "stderr": append the server's stderr there; NULL: none */
 	unsigned line;         /* where the server begins in the text; 0 without a text */
 	char fingerprint[FINGERPRINT_SIZE]; /* of the recipe and the place */
+	/* Of a reader that has looked at the files of the program (session/look.h): the result. */
+	bool looked;
+	struct metadata program;
+	char stamp[FINGERPRINT_SIZE];
 };
 
 struct config_warning {
@@ -117,6 +129,12 @@ struct config_source {
 	/* The directory of servers on this machine whose config names none, and of relative paths
 	 * in `cwd` and `stderr`; absolute. NULL: the directory of this process. */
 	const char *cwd;
+	/* The SHA-256 of the bytes of `file`, in hex: a file with other bytes is refused. NULL: any
+	 * bytes. */
+	const char *digest;
+	/* For people: texts of servers and environments are not expanded, and no program is looked
+	 * for, so what is read does not depend on this machine. */
+	bool as_written;
 };
 
 /* Returns 0, or -EINVAL with a sentence; then *out is untouched. */

@@ -20,7 +20,8 @@ struct config_job {
 	const char *about;   /* name of the server being read; NULL: none */
 	const char *server;  /* the same for messages; NULL: the message has no name in front */
 	const char *place;   /* the same for messages about an environment */
-	bool plain;          /* the server is disabled: texts are not expanded */
+	bool as_written;     /* as in config_source */
+	bool plain;          /* the same, or the server is disabled: texts are not expanded */
 	size_t room;         /* bytes left for strings */
 	const char *line_at; /* a position in the text whose line number is known, */
 	unsigned line;       /* so that lines are counted once and not for each server */

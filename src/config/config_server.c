@@ -49,6 +49,7 @@ enum key {
 	LIMITS,
 	ERA,
 	RESTART,
+	LOST_CALLS,
 	CONTAIN,
 	STDERR,
 	URL,
@@ -99,6 +100,7 @@ static const struct {
 	{ "limits", LIMITS },
 	{ "era", ERA },
 	{ "restart", RESTART },
+	{ "lostCalls", LOST_CALLS },
 	{ "contain", CONTAIN },
 	{ "stderr", STDERR },
 	{ "url", URL },
@@ -315,15 +317,18 @@ static int read_words(struct config_job *j, const struct fields *f, struct confi
 	static const char *const logs[] = { "own", "all", NULL };
 	static const char *const eras[] = { "legacy", "modern", "auto", NULL };
 	static const char *const restarts[] = { "on-use", "now", "never", NULL };
+	static const char *const losts[] = { "auto", "wait", "fail", NULL };
 	int share = CONFIG_SHARE_RULE - 1, era = CONFIG_LEGACY, restart = RESTART_ON_USE;
-	int level = LEVEL_AUTO, log = 0, r;
+	int level = LEVEL_AUTO, lost = CONFIG_LOST_AUTO, log = 0, r;
 
 	static_assert(CONFIG_SHARE_NEVER == 1 && CONFIG_SHARE_AUTO == 3, "as in shares, from 1");
 	static_assert(CONFIG_MODERN == 1 && CONFIG_AUTO == 2, "as in eras");
 	static_assert(RESTART_NOW == 1 && RESTART_NEVER == 2, "as in restarts");
+	static_assert(CONFIG_LOST_WAIT == 1 && CONFIG_LOST_FAIL == 2, "as in losts");
 	if ((r = read_word(j, &f->of[SHARE], shares, &share)) < 0 ||
 	    (r = read_word(j, &f->of[ERA], eras, &era)) < 0 ||
 	    (r = read_word(j, &f->of[RESTART], restarts, &restart)) < 0 ||
+	    (r = read_word(j, &f->of[LOST_CALLS], losts, &lost)) < 0 ||
 	    (r = read_word(j, &f->of[CONTAIN], level_words, &level)) < 0 ||
 	    (r = read_word(j, &f->of[LOGS], logs, &log)) < 0)
 		return r;
@@ -331,6 +336,7 @@ static int read_words(struct config_job *j, const struct fields *f, struct confi
 	s->logs_all = log == 1;
 	s->era = (enum config_era)era;
 	s->restart = (enum config_restart)restart;
+	s->lost_calls = (enum config_lost)lost;
 	s->recipe.contain = (enum level)level;
 	return 0;
 }
@@ -492,11 +498,17 @@ static int read_kind(struct config_job *j, struct json key, const struct fields 
 				     config_type(type->v));
 	if (type->v.at ? !stdio : !command && f->of[URL].v.at)
 		return read_remote(j, key, f, s);
+	if (!type->v.at && f->of[URL].v.at && !s->disabled)
+		return config_refuse(j, f->of[URL].v.at,
+				     "the server has a '%s' and a 'command', and clients disagree "
+				     "about which one they use: remove one, or set 'type' to "
+				     "'stdio'",
+				     f->of[URL].key);
 	if (!command && !s->disabled)
 		return config_refuse(j, key.at, "'command' is missing%s%s%s",
 				     f->unknown.count ? "; not known: " : "", f->unknown.text,
 				     f->unknown.command ? " (did you mean 'command'?)" : "");
-	j->plain = s->disabled;
+	j->plain = s->disabled || j->as_written;
 	warn(j, f);
 	return read_rest(j, f, s);
 }
@@ -512,7 +524,7 @@ static int config_server_read_keys(struct config_job *j, struct json key, struct
 		return r;
 	config_server_defaults(s);
 	j->about = j->server = s->name;
-	j->plain = false;
+	j->plain = j->as_written;
 	if (json_type(value) != JSON_OBJECT)
 		return config_refuse(j, value.at, "a server must be an object, found %s",
 				     config_type(value));

@@ -2,6 +2,7 @@
 #include "demo_audit.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -105,11 +106,16 @@ static void kill_same(const struct audit_proc *p)
 	struct audit_proc now;
 	int fd = (int)syscall(SYS_pidfd_open, p->process.pid, 0);
 
-	if (fd < 0)
+	if (fd < 0 && errno != ENOSYS)
 		return;
-	if (describe(p->process.pid, &now) && now.start == p->start)
-		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-	close(fd);
+	if (describe(p->process.pid, &now) && now.start == p->start) {
+		if (fd >= 0)
+			syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		else /* before Linux 5.3 */
+			kill(p->process.pid, SIGKILL);
+	}
+	if (fd >= 0)
+		close(fd);
 }
 
 size_t audit_kill(const char *tag, long budget_ms)

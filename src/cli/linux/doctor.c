@@ -40,6 +40,7 @@ const char doctor_help[] =
 	"  --reap PID   end the listed orphan PID and its descendants: SIGTERM, 2 s,\n"
 	"               SIGKILL\n"
 	"  --json       print all facts as one JSON object\n"
+	"  --show-secrets   print secrets in the commands, too\n"
 	"\n"
 	"Levels, best first: namespace (opt in), cgroup, keeper, group (opt in, best\n"
 	"effort).\n"
@@ -74,7 +75,8 @@ static int doctor_look(struct findings *f)
 	probe_memory(&f->memory);
 	probe_open_files(&f->open_files);
 	probe_records(&f->records);
-	f->level = f->cgroup.works ? "cgroup" : f->keeper.works ? "keeper" : "group";
+	/* every level but group needs what level keeper needs */
+	f->level = !f->keeper.works ? "none" : f->cgroup.works ? "cgroup" : "keeper";
 	r = trees_read(&f->trees);
 	if (r < 0)
 		return r;
@@ -232,7 +234,8 @@ static void print_findings(const struct findings *f)
 	printf("killick %s on %s\n", KILLICK_VERSION, text);
 	fact_heading("containment");
 	snprintf(text, sizeof(text), "%s%s", f->level,
-		 f->open_files.works
+		 !f->keeper.works ? ": `killick run` refuses; only --contain group works"
+		 : f->open_files.works
 			 ? ""
 			 : ", but `killick run` may fail: too few open files, see limits");
 	fact("level here", text, false);
@@ -383,6 +386,7 @@ int verb_doctor(int argc, char **argv)
 	bool as_json = false;
 	const struct option options[] = {
 		{ "json", .flag = &as_json },
+		{ "show-secrets", .flag = &cli_show_secrets },
 		{ "reap", OPTION_WORD, .text = &reap },
 		{ .name = NULL },
 	};

@@ -4,12 +4,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -104,7 +102,7 @@ size_t orphans_find(const struct trees *ts, struct orphan **out_list)
 /* Open a pidfd of exactly the process in the snapshot. Returns -1 when the process is gone. */
 static int open_same(const struct proc *p)
 {
-	AUTO(fd_drop) int fd = (int)syscall(SYS_pidfd_open, p->st.pid, 0);
+	AUTO(fd_drop) int fd = proc_open(p->st.pid);
 	struct proc_stat now;
 
 	if (fd < 0 || proc_stat_get(p->st.pid, &now) < 0 || now.start != p->st.start)
@@ -184,32 +182,28 @@ static size_t orphan_hunt_gather(struct orphan_hunt *h, const struct procs *ps)
 
 static void orphan_hunt_signal(struct orphan_hunt *h, int sig)
 {
-	for (size_t i = 0; i < h->count; i++)
-		if (h->list[i].fd >= 0 &&
-		    syscall(SYS_pidfd_send_signal, h->list[i].fd, sig, NULL, 0) < 0 &&
-		    errno != ESRCH)
-			h->denied = errno;
+	for (size_t i = 0; i < h->count; i++) {
+		int r = h->list[i].fd >= 0 ? proc_signal(h->list[i].fd, sig) : 0;
+
+		if (r < 0 && r != -ESRCH)
+			h->denied = -r;
+	}
 }
 
 /* Wait until all processes have exited, up to the time limit. Returns how many are left. */
 static size_t orphan_hunt_wait(struct orphan_hunt *h, long long budget_ms)
 {
-	AUTO(mem_drop) struct pollfd *polls = mem_grow(NULL, h->count, sizeof(*polls));
-	long long end_us = clock_us() + budget_ms * 1000, left_us;
-	size_t alive;
+	long long end_us = clock_us() + budget_ms * 1000;
+	size_t alive = 0;
 
-	do {
-		left_us = end_us - clock_us();
-		for (size_t i = 0; i < h->count; i++)
-			polls[i] = (struct pollfd){ .fd = h->list[i].fd, .events = POLLIN };
-		poll(polls, h->count, left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
-		alive = 0;
-		for (size_t i = 0; i < h->count; i++) {
-			if (h->list[i].fd >= 0 && polls[i].revents)
-				fd_drop(&h->list[i].fd);
-			alive += h->list[i].fd >= 0;
-		}
-	} while (alive && left_us > 0);
+	for (size_t i = 0; i < h->count; i++) {
+		long long left_us = end_us - clock_us();
+
+		if (h->list[i].fd >= 0 &&
+		    proc_await_end(h->list[i].fd, left_us > 0 ? (int)(left_us / 1000) + 1 : 0))
+			fd_drop(&h->list[i].fd);
+		alive += h->list[i].fd >= 0;
+	}
 	return alive;
 }
 

@@ -194,20 +194,23 @@ void probe_namespace(struct probe *out)
 void probe_keeper(struct probe *out)
 {
 	AUTO(fd_drop) int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	int was = 0;
+	int was = 0, error = fd < 0 ? errno : 0;
 
 	*out = (struct probe){ .works = false };
-	if (fd < 0) {
-		TEXT(out->how, "pidfd_open: %s (needs Linux 5.3)", strerror(errno));
-		return;
-	}
 	if (prctl(PR_GET_CHILD_SUBREAPER, &was) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
 		TEXT(out->how, "cannot become a subreaper: %s", strerror(errno));
 		return;
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, was);
 	out->works = true;
-	TEXT(out->how, "subreaper and pidfd work");
+	if (fd >= 0)
+		TEXT(out->how, "subreaper and pidfd work");
+	else
+		TEXT(out->how,
+		     "subreaper works; without pidfd_open (%s, needs Linux 5.3) the end of an "
+		     "owner "
+		     "that is not the parent is noticed by polling",
+		     strerror(error));
 }
 
 static void probe_limit(struct probe *out, enum limit which, unsigned long long value)

@@ -11,8 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/cli.h"
+#include "keeper/conceal.h"
 #include "keeper/linux/clock.h"
 
 enum { ARGS_MAX = 16384 };
@@ -141,7 +144,20 @@ void proc_command(const struct proc *p, char *out, size_t size)
 
 	assert(size > 0);
 	if (p->args_len) {
-		text_clean(p->args, p->args_len, out, size);
+		AUTO(mem_drop) char *args = mem_text(p->args, p->args_len);
+		struct conceal c = { .before = NULL };
+		struct line l;
+
+		line_init(&l);
+		for (const char *word = args; word < args + p->args_len; word += strlen(word) + 1) {
+			struct conceal_part part = conceal_word(&c, word);
+
+			if (cli_show_secrets)
+				part = (struct conceal_part){ 0, 0 };
+			line_add(&l, "%s%.*s%s%s", word > args ? " " : "", (int)part.at, word,
+				 part.len ? CONCEALED : "", word + part.at + part.len);
+		}
+		text_clean(l.text, l.len, out, size);
 		if (*out)
 			return;
 	}

@@ -39,7 +39,8 @@ const struct proc *procs_find_who(const struct procs *ps, pid_t pid, unsigned lo
 /* Store `root` and all its descendants, at most max. Returns how many were stored. */
 size_t procs_family(const struct procs *ps, pid_t root, pid_t *out_pids, size_t max);
 
-/* Write the command line as one clean line, or [name] when there is none. */
+/* Write the command line as one clean line, without secrets (cli_show_secrets), or [name] when
+ * there is none. */
 void proc_command(const struct proc *p, char *out, size_t size);
 
 long long proc_age_ms(const struct procs *ps, const struct proc *p);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -24,6 +23,7 @@ const char ps_help[] =
 		"  overdue    the tree should have ended by now; its keeper still works on it\n"
 		"  orphaned   the owner or a keeper is gone; the end must begin within 8s\n"
 		"  abandoned  the keepers are gone or do not work; `killick reap` ends the tree\n"
+		"  ended      no keeper, no process was found; `killick reap` removes the record\n"
 		"  elsewhere  in another pid namespace (a container), not visible here\n");
 
 const char ps_hint[] = " `killick demo` shows the effect.";
@@ -117,6 +117,7 @@ static struct ps_process ps_read_process(const struct procs *ps, const struct pr
 static struct ps_tree ps_read_tree(const struct trees *ts, const struct held *t)
 {
 	long long due_ms = t->due_ms ? t->due_ms : t->rec.deadline_ms;
+	const struct proc *server;
 	struct ps_tree out = {
 		.rec = t->rec,
 		.state = held_state_name(t->state),
@@ -131,6 +132,11 @@ static struct ps_tree ps_read_tree(const struct trees *ts, const struct held *t)
 		.age_ms = t->age_ms,
 	};
 
+	/* the record has no secrets, except that of an older killick */
+	cli_conceal(out.rec.command, sizeof(out.rec.command));
+	if (cli_show_secrets && t->state != HELD_ELSEWHERE &&
+	    (server = procs_find(&ts->procs, t->rec.server.pid)) != NULL)
+		proc_command(server, out.rec.command, sizeof(out.rec.command));
 	held_title(&t->rec, out.title, sizeof(out.title));
 	ps_set_owner(&out, ts, t);
 	for (size_t i = 0; i < t->count; i++)
@@ -144,7 +150,7 @@ int ps_end_tree(const struct ps_tree *t)
 
 	if (fd < 0)
 		return fd;
-	return syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) < 0 ? -errno : 0;
+	return proc_signal(fd, SIGTERM);
 }
 
 bool ps_read(struct ps_trees *out_trees, int *out_status)

@@ -8,6 +8,7 @@
 #include "base/emit.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/hub_talk.h"
 #include "engine_spec.h"
 #include "keeper/linux/clock.h"
 #include "keeper/linux/janitor.h"
@@ -28,7 +29,8 @@ const char reap_help[] =
 	"remaining keepers have 8s to end the tree; reap waits that long. Every\n"
 	"`killick run` does the same without waiting, so reap rarely finds a tree. Trees\n"
 	"whose keepers work are never touched. Overdue trees, and trees of other pid\n"
-	"namespaces, are named. Containers that these trees left are removed.\n"
+	"namespaces, are named, and so are trees whose owner or keeper is stopped, and a\n"
+	"hub that does not answer. Containers that these trees left are removed.\n"
 	"\n"
 	"  --dry-run   print which trees would be ended, and end none\n"
 	"  --no-wait   skip trees whose keepers still have time\n"
@@ -36,7 +38,8 @@ const char reap_help[] =
 	"              remove the record of this lost tree, although its container is\n"
 	"              perhaps there: for an engine that will never answer\n"
 	"  --json      print one JSON object: trees, ended, survivors, waited_ms,\n"
-	"              containers, containers_left, overdue, orphaned, elsewhere\n"
+	"              containers, containers_left, overdue, orphaned, elsewhere,\n"
+	"              stopped, hub_silent\n"
 	"\n"
 	"Exit status: 0 no such tree is left; 75 a process survived, a container was not\n"
 	"removed, or a tree is overdue or orphaned; 69 /proc belongs to another pid\n"
@@ -151,6 +154,74 @@ static int name_trees(struct reap *reap, const struct trees *ts, enum held_state
 	if (reap->as_json)
 		emit_close(&reap->json);
 	return count;
+}
+
+/* The owner or a keeper of a tree whose keepers live may be stopped (SIGSTOP), traced or, as far as
+ * this shows, frozen: then the keepers do not see the end of the clients of the owner. NULL: none
+ * is. */
+static const struct proc *reap_find_stopped(const struct trees *ts, const struct held *t,
+					    const char **out_role)
+{
+	const struct who processes[] = { t->rec.owner, t->rec.watch, t->rec.hold };
+	static const char *const roles[] = { "owner", "outer keeper", "inner keeper" };
+
+	for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]) && t->state == HELD_RUNNING;
+	     i++) {
+		const struct proc *p =
+			procs_find_who(&ts->procs, processes[i].pid, processes[i].start);
+
+		*out_role = roles[i];
+		if (p && (p->st.state == 'T' || p->st.state == 't'))
+			return p;
+	}
+	return NULL;
+}
+
+/* Name the trees with a stopped owner or keeper. Returns how many there are. */
+static int name_stopped(struct reap *reap, const struct trees *ts)
+{
+	int count = 0;
+
+	if (reap->as_json)
+		emit_open(&reap->json, "stopped", '[');
+	for (size_t i = 0; i < ts->count; i++) {
+		const char *role;
+		const struct held *t = &ts->list[i];
+		const struct proc *p = reap_find_stopped(ts, t, &role);
+		char name[128], command[80];
+
+		if (!p)
+			continue;
+		count++;
+		if (reap->as_json) {
+			json_record(&reap->json, &t->rec, (int)t->count);
+			continue;
+		}
+		held_title(&t->rec, name, sizeof(name));
+		proc_command(p, command, sizeof(command));
+		printf("stopped: %s (tree %s): its %s is stopped: pid %d, %s; to continue it: kill "
+		       "-CONT %d; to end it, and the tree with it: kill -KILL %d\n",
+		       name, t->rec.tree, role, p->st.pid, command, p->st.pid, p->st.pid);
+	}
+	if (reap->as_json)
+		emit_close(&reap->json);
+	return count;
+}
+
+/* A hub that hangs holds its servers, and sees no end of a client. 1: it was named. */
+static int name_silent_hub(struct reap *reap)
+{
+	AUTO(hub_talk_close) struct hub_talk t = HUB_TALK_INIT;
+	struct err e = ERR_INIT;
+	struct json status;
+	bool silent = !reap->no_wait && hub_talk_open(&t, false, &e) == 0 &&
+		      hub_talk_ask(&t, "hub.status", "{}", &status, &e) == -ETIMEDOUT;
+
+	if (reap->as_json)
+		emit_bool(&reap->json, "hub_silent", silent);
+	else if (silent)
+		puts(e.text);
+	return silent;
 }
 
 static void sum(struct janitor *all, const struct janitor *one)
@@ -285,6 +356,7 @@ int verb_reap(int argc, char **argv)
 	}
 	late = name_trees(&reap, &ts, HELD_OVERDUE) + name_trees(&reap, &ts, HELD_ORPHANED);
 	elsewhere = name_trees(&reap, &ts, HELD_ELSEWHERE);
+	elsewhere += name_stopped(&reap, &ts) + name_silent_hub(&reap);
 	if (reap.as_json) {
 		emit_close(j);
 		emit_print(j, stdout);

@@ -8,7 +8,9 @@
  *	a newer copy was started	the same, once no call is in flight (--supersede)
  *	the server exited or crashed	without --restart
  *
- * SIGKILL of the relay: the keepers of the server notice the end of their owner.
+ * SIGKILL of the relay: the keepers of the server notice the end of their owner. SIGSTOP of the
+ * relay by its server: the kernel continues the relay when its parent ends, and so do the keepers
+ * when the relay does not handle the end of its owner.
  */
 #include "run_relay.h"
 
@@ -52,11 +54,14 @@ struct run_relay {
 	struct killick *k;
 	struct desk *desk;
 	struct loop_watch signals, owner, newer;
+	int owner_fd;            /* 0: none; the keepers use it until the desk is closed */
 	struct loop_timer turn;  /* run_relay_look is due */
 	struct loop_timer quiet; /* run_relay_shrink is due */
-	bool asked_to_end;       /* by a newer copy */
-	bool closing;            /* run_relay_close was called */
-	bool over;               /* the desk is closed */
+	struct loop_timer claim; /* run_relay_claim is due */
+	char fingerprint[FINGERPRINT_SIZE];
+	bool asked_to_end; /* by a newer copy */
+	bool closing;      /* run_relay_close was called */
+	bool over;         /* the desk is closed */
 	int status;
 	struct killick_error failure; /* the session could not be opened */
 	struct killick_report *report;
@@ -132,6 +137,15 @@ static void run_relay_shrink(struct loop_timer *t)
 		shrink_memory();
 }
 
+/* Has the server failed too often, by itself or because of requests? */
+static bool run_relay_failed_often(const struct server *sv)
+{
+	const struct ring *only = ring_first(&sv->leases);
+
+	return server_failed_often(sv) ||
+	       (only && CONTAINER_OF(only, struct lease, on_server)->crashes >= FAILURES_MAX);
+}
+
 /* Something changed: is there a reason to end now? */
 static void run_relay_look(struct loop_timer *t)
 {
@@ -143,7 +157,7 @@ static void run_relay_look(struct loop_timer *t)
 		run_relay_close(r, "a newer copy of this server was started");
 	if (!sv || sv->state != KILLICK_GONE || !sv->has_ended || r->closing)
 		return;
-	if (r->restart && !sv->broken)
+	if (r->restart && !run_relay_failed_often(sv))
 		return;
 	r->status = run_relay_status(&sv->ending);
 	if (r->restart)
@@ -169,6 +183,23 @@ static void run_relay_on_newer(struct loop_watch *w, uint32_t events)
 	run_relay_look_soon(r);
 }
 
+/* Ask the older copy to end. The server starts, and signals, stdin and owner are watched, while
+ * another process has the lock. */
+static void run_relay_claim(struct loop_timer *t)
+{
+	struct run_relay *r = CONTAINER_OF(t, struct run_relay, claim);
+	struct err e = ERR_INIT;
+	int status = supersede_claim(&r->copies, &r->run, r->fingerprint, &e);
+
+	if (status == -EAGAIN)
+		loop_timer_set(r->k->loop, t, SUPERSEDE_RETRY_MS, run_relay_claim);
+	else if (status < 0)
+		exec_log_line(r->log, e.text);
+	else if (r->copies.has_waited)
+		exec_log_line(r->log, "--supersede: another process keeps the lock; the older copy "
+				      "was asked to end without the lock");
+}
+
 /* --- the desk --- */
 
 static void run_relay_on_open(void *ctx, const struct killick_error *e)
@@ -187,7 +218,10 @@ static void run_relay_on_closed(void *ctx, struct killick_report *report, const 
 	struct run_relay *r = ctx;
 
 	(void)kept_json;
-	(void)why;
+	if (desk_was_cut(r->desk)) {
+		error_set(&r->failure, KILLICK_ERR_CLOSED, "the session was ended: %s", why);
+		r->status = EXIT_UNAVAILABLE;
+	}
 	r->report = report;
 	r->over = true;
 	loop_notify(r->k->loop);
@@ -277,11 +311,16 @@ static int run_relay_open_desk(struct run_relay *r, struct err *e)
 	struct desk_spec spec = { .k = r->k,
 				  .config = &c,
 				  .tag = r->run.recipe.session,
-				  .grace_ms = r->run.recipe.grace_ms };
+				  .grace_ms = r->run.recipe.grace_ms,
+				  .owners = { r->owner_fd } };
 	int status = run_relay_config(r, &c, e);
 
 	if (status < 0)
 		return status;
+	if (r->supersede) {
+		memcpy(r->fingerprint, c.servers[0].fingerprint, sizeof(r->fingerprint));
+		run_relay_claim(&r->claim);
+	}
 	status = ownstdio_take(&spec.in, &spec.out);
 	if (status < 0)
 		return err_set(e, status, "cannot use stdin and stdout: %s", strerror(-status));
@@ -301,6 +340,7 @@ static int run_relay_start(struct run_relay *r)
 
 	if (status)
 		return status;
+	r->owner_fd = r->owner.fd > 0 ? r->owner.fd : 0;
 	r->k->watcher = &watcher;
 	r->k->watcher_ctx = r;
 	code = r->requests < 0
@@ -332,14 +372,12 @@ static void run_relay_stop(struct run_relay *r)
 	r->desk = NULL;
 	loop_timer_stop(loop, &r->turn);
 	loop_timer_stop(loop, &r->quiet);
+	loop_timer_stop(loop, &r->claim);
 	loop_watch_stop(loop, &r->signals);
 	loop_watch_stop(loop, &r->newer);
-	if (r->owner.fd >= 0) {
-		int fd = r->owner.fd;
-
-		loop_watch_stop(loop, &r->owner);
-		fd_close(fd);
-	}
+	loop_watch_stop(loop, &r->owner);
+	if (r->owner_fd)
+		fd_close(r->owner_fd);
 	r->k->watcher = NULL;
 }
 
@@ -353,8 +391,7 @@ static void run_relay_write_report(const struct run_relay *r)
 	if (r->report_fd < 0 || !json)
 		return;
 	buf_addf(&line, "%s\n", json);
-	if (fd_write(r->report_fd, line.data, line.len) != (ssize_t)line.len)
-		cli_say(VERB, "--report: cannot write to '%s'", r->run.report);
+	run_report_write(VERB, r->run.report, r->report_fd, &line);
 }
 
 /* The client closed stdin: the exit status is that of the server, if it ran. */
@@ -414,18 +451,18 @@ int run_relay(int argc, char **argv)
 		keeper = on_keeper(VERB);
 		r.requests = interrupt_open(); /* before any thread exists */
 		interrupt_ignore_pipes();
-		r.log = exec_log_open(FILE_STDERR);
 		if (!keeper) {
 			status = EXIT_UNAVAILABLE;
-		} else if (r.supersede && supersede_open(&r.run, &r.copies, &e) < 0) {
+		} else if (r.supersede && supersede_open(&r.copies, &e) < 0) {
 			cli_say(VERB, "%s", e.text);
 			status = EXIT_UNAVAILABLE;
 		} else {
+			r.log = exec_log_open(FILE_STDERR);
 			status = run_relay_serve(&r, keeper);
 			if (r.supersede)
 				supersede_close(&r.copies);
+			exec_log_close(r.log);
 		}
-		exec_log_close(r.log);
 	}
 	free(r.words);
 	return status;

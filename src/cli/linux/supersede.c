@@ -11,7 +11,6 @@
 #include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -22,14 +21,15 @@
 
 #define FILE_PREFIX "copy-"
 #define KEY_LEN     32
+#define TRIES       25 /* half a second; a copy has the lock for less than a millisecond */
 
 static void supersede_add(struct sha256 *h, const char *text)
 {
 	sha256_add(h, text, strlen(text) + 1);
 }
 
-/* The name of the file: a hash of owner, name, command and directory. */
-static int supersede_name(const struct options *o, char *out, size_t size)
+/* The name of the file: a hash of owner, name, working directory and fingerprint. */
+static int supersede_name(const struct options *o, const char *fingerprint, char *out, size_t size)
 {
 	pid_t owner = o->owner == OWNER_PID ? o->owner_pid : getppid();
 	char hex[SHA256_HEX_SIZE], who[64], here[PATH_MAX] = "";
@@ -46,9 +46,7 @@ static int supersede_name(const struct options *o, char *out, size_t size)
 	supersede_add(&h, who);
 	supersede_add(&h, o->recipe.name);
 	supersede_add(&h, here);
-	supersede_add(&h, o->recipe.cwd ? o->recipe.cwd : "");
-	for (char **word = o->recipe.argv; *word; word++)
-		supersede_add(&h, *word);
+	supersede_add(&h, fingerprint);
 	sha256_hex(&h, hex);
 	snprintf(out, size, "%s%.*s", FILE_PREFIX, KEY_LEN, hex);
 	return 0;
@@ -82,12 +80,12 @@ static bool supersede_read(int fd, struct proc_stat *out)
  * signal itself. The pidfd is opened only for the process that started at that time. */
 static void supersede_ask(const struct proc_stat *older)
 {
-	int pidfd = proc_hold(older->pid, older->start);
+	int fd = proc_hold(older->pid, older->start);
 
-	if (pidfd < 0)
+	if (fd < 0)
 		return;
-	syscall(SYS_pidfd_send_signal, pidfd, SIGUSR1, NULL, 0);
-	close(pidfd);
+	proc_signal(fd, SIGUSR1);
+	close(fd);
 }
 
 static int supersede_write(int fd, const struct proc_stat *self)
@@ -100,11 +98,10 @@ static int supersede_write(int fd, const struct proc_stat *self)
 	return 0;
 }
 
-/* With the lock, copies that start at the same time take turns, so that each copy asks the copy
- * before. While this copy waits for the lock, the older copy may remove the file; a later copy
- * would not find the removed file, so this copy opens the name again. Without O_CREAT this returns
- * -ENOENT. */
-static int supersede_open_file(const struct supersede *s, int flags)
+/* Another copy may remove the file between the open and the lock. A later copy would not find the
+ * removed file, so this copy opens the name again. `flags`: O_CREAT; without it -ENOENT when there
+ * is no file. `lock`: LOCK_EX, -EAGAIN when another process has the lock; or 0. */
+static int supersede_open_file(const struct supersede *s, int flags, int lock)
 {
 	for (;;) {
 		AUTO(fd_drop)
@@ -112,7 +109,7 @@ static int supersede_open_file(const struct supersede *s, int flags)
 				O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
 		struct stat st;
 
-		if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+		if (fd < 0 || (lock && flock(fd, lock | LOCK_NB) < 0) || fstat(fd, &st) < 0)
 			return -errno;
 		if (st.st_nlink > 0)
 			return TAKE_FD(fd);
@@ -133,34 +130,50 @@ static int supersede_take_signal(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int supersede_open(const struct options *o, struct supersede *out, struct err *e)
+static int supersede_fail(struct err *e, int r)
+{
+	return err_set(e, r, "--supersede: cannot use the runtime directory: %s", strerror(-r));
+}
+
+int supersede_open(struct supersede *out, struct err *e)
 {
 	struct supersede s = { .requests = supersede_take_signal(), .dir = supersede_open_dir() };
+	int r = s.requests < 0 ? s.requests : s.dir;
+
+	if (r >= 0) {
+		*out = s;
+		return 0;
+	}
+	if (s.requests >= 0)
+		close(s.requests);
+	if (s.dir >= 0)
+		close(s.dir);
+	return supersede_fail(e, r);
+}
+
+int supersede_claim(struct supersede *s, const struct options *o, const char *fingerprint,
+		    struct err *e)
+{
 	struct proc_stat self = { .pid = 0 }, older;
 	AUTO(fd_drop) int file = -1;
-	int r = s.requests < 0 ? s.requests : s.dir < 0 ? s.dir : proc_stat_get(0, &self);
+	int r = proc_stat_get(0, &self);
 
-	if (r == 0)
-		r = supersede_name(o, s.file, sizeof(s.file));
-	if (r == 0) {
-		file = supersede_open_file(&s, O_CREAT);
-		r = file < 0 ? file : 0;
-	}
-	if (r == 0) {
-		if (supersede_read(file, &older))
-			supersede_ask(&older);
-		r = supersede_write(file, &self);
-	}
-	if (r < 0) {
-		if (s.requests >= 0)
-			close(s.requests);
-		if (s.dir >= 0)
-			close(s.dir);
-		return err_set(e, r, "--supersede: cannot use the runtime directory: %s",
-			       strerror(-r));
-	}
-	*out = s;
-	return 0;
+	if (r == 0 && !*s->file)
+		r = supersede_name(o, fingerprint, s->file, sizeof(s->file));
+	if (r < 0)
+		return supersede_fail(e, r);
+	s->has_waited = ++s->tries > TRIES;
+	file = supersede_open_file(s, O_CREAT, s->has_waited ? 0 : LOCK_EX);
+	if (file == -EAGAIN && !s->has_waited)
+		return -EAGAIN;
+	if (file == -EAGAIN) /* a lease on the file */
+		return supersede_fail(e, -EBUSY);
+	if (file < 0)
+		return supersede_fail(e, file);
+	if (supersede_read(file, &older))
+		supersede_ask(&older);
+	r = supersede_write(file, &self);
+	return r < 0 ? supersede_fail(e, r) : 0;
 }
 
 bool supersede_is_asked(struct supersede *s)
@@ -173,7 +186,7 @@ bool supersede_is_asked(struct supersede *s)
 void supersede_close(struct supersede *s)
 {
 	struct proc_stat newest;
-	int file = supersede_open_file(s, 0);
+	int file = *s->file ? supersede_open_file(s, 0, LOCK_EX) : -ENOENT;
 
 	if (file >= 0 && supersede_read(file, &newest) && newest.pid == getpid())
 		unlinkat(s->dir, s->file, 0);

@@ -18,8 +18,8 @@ enum { LOOK_MS = 5000 }; /* time limit to find the processes of lost trees */
 
 const char *held_state_name(enum held_state state)
 {
-	static const char *const names[] = { "running",  "stopping",  "overdue",
-					     "orphaned", "abandoned", "elsewhere" };
+	static const char *const names[] = { "running",   "stopping", "overdue",  "orphaned",
+					     "abandoned", "ended",    "elsewhere" };
 
 	return names[state];
 }
@@ -125,8 +125,14 @@ static void add_lost(struct trees *ts)
 		memcpy(trees[hunt.count++].id, ts->list[i].rec.tree, sizeof(trees->id));
 	}
 	hunt.deadline_us = clock_us() + LOOK_MS * 1000LL;
-	if (hunt.count > 0)
-		hunt_run(&hunt);
+	if (hunt.count == 0 || !hunt_run(&hunt))
+		return;
+	for (int i = 0; i < hunt.count; i++) {
+		struct held *t = &ts->list[index[i]];
+
+		if (t->count == 0 && !*t->rec.engine) /* a container may be left */
+			t->state = HELD_ENDED;
+	}
 }
 
 static int by_start(const void *a, const void *b)

@@ -17,6 +17,7 @@ enum held_state {
 	HELD_OVERDUE,   /* the tree should have ended by now */
 	HELD_ORPHANED,  /* the owner or a keeper is gone; the keepers still have time to end it */
 	HELD_ABANDONED, /* the keepers are dead or do not work: the janitor ends the tree */
+	HELD_ENDED,     /* the same, but no process of the tree was found: its record is left */
 	HELD_ELSEWHERE, /* in another pid namespace: its processes are not visible here */
 };
 

@@ -19,8 +19,11 @@ const char doctor_help[] =
 	"killick does not hold.\n"
 	"\n"
 	"  --json   print all facts as one JSON object\n"
+	"  --show-secrets   print secrets in the commands, too\n"
 	"\n"
-	"Exit status: 0; 64 usage.\n";
+	"Orphans of other programs are listed, and ended by --reap, only on Linux.\n"
+	"\n"
+	"Exit status: 0; 64 usage; 69 --reap is not possible here.\n";
 
 struct findings {
 	struct kernel kernel;
@@ -84,15 +87,25 @@ static void doctor_print_json(const struct findings *f)
 int verb_doctor(int argc, char **argv)
 {
 	struct findings f = { .error = 0 };
+	const char *reap = NULL;
 	bool as_json = false;
 	const struct option options[] = {
+		{ "reap", OPTION_WORD, .text = &reap },
 		{ "json", .flag = &as_json },
+		{ "show-secrets", .flag = &cli_show_secrets },
 		{ .name = NULL },
 	};
 	int status;
 
 	if (!cli_options(argc, argv, doctor_help, options, &status))
 		return status;
+	if (reap) {
+		cli_say("doctor",
+			"--reap does not work on Windows: doctor lists no orphans of other "
+			"programs there; to end a process and its children use: taskkill "
+			"/f /t /pid PID");
+		return EXIT_UNAVAILABLE;
+	}
 	doctor_look(&f);
 	if (as_json)
 		doctor_print_json(&f);

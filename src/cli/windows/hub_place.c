@@ -24,3 +24,9 @@ int hub_place_connect(char out[NET_PATH_MAX], struct err *e)
 void hub_place_leave(void)
 {
 }
+
+void hub_place_find_tree(long pid, struct hub_tree *out)
+{
+	(void)pid;
+	*out = (struct hub_tree){ .name = "" };
+}
