@@ -6,7 +6,8 @@
 COMMAND is an MCP server with the tool `echo`; the default is `killick zoo plain`. Each turn creates a session, calls a tool
 of each server and disconnects. The program counts the server processes in /proc after each step: those that are ready when
 the session is created (the hub knows the tools of a server that has run before, and starts it with its first call), three
-after the calls, none after the end. --no-daemon uses libkillick in place of the hub. The package is clients/python.
+after the calls, none after the end. --no-daemon uses a private hub, a child of this program. The package is
+clients/python.
 """
 import argparse
 import asyncio

@@ -41,14 +41,15 @@ static void call(char *line)
 {
 	struct killick_request rq =
 		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "server", .on_done = on_done);
+	struct killick_error e;
 
 	rq.name = strsep(&line, " ");
 	rq.args = line; /* what follows; NULL: none */
 	rq.ctx = strdup(rq.name);
-	if (killick_start(session, &rq, NULL) == 0) {
+	if (killick_start(session, &rq, NULL, &e) == 0) {
 		under_way++;
 	} else {
-		fprintf(stderr, "%s: bad arguments\n", rq.name);
+		fprintf(stderr, "%s: %s\n", rq.name, e.text);
 		free(rq.ctx);
 	}
 }
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	if (killick_open(&options, &k, &e) ||
-	    killick_session_open_start(k, &server, on_open, NULL, &e)) {
+	    killick_session_open_start(k, &server, on_open, NULL, NULL, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		killick_free(k);
 		return 1;
@@ -101,7 +102,7 @@ int main(int argc, char **argv)
 
 		poll(fds, 2, -1);
 		if (fds[0].revents)
-			killick_dispatch(k);
+			killick_dispatch(k, NULL);
 		if (fds[1].revents)
 			on_input();
 	}

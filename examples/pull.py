@@ -60,11 +60,12 @@ def load():
     """The library, with the types of the functions that are used; handles are void pointers."""
     lib = ctypes.CDLL(os.environ.get('LIBKILLICK', 'libkillick.so.0'))
     lib.killick_open.argtypes = [POINTER(Options), POINTER(c_void_p), POINTER(Error)]
-    lib.killick_session_open_start.argtypes = [c_void_p, POINTER(SessionOptions), c_void_p, c_void_p, POINTER(Error)]
-    lib.killick_session_close_start.argtypes = [c_void_p, c_void_p, c_void_p]
+    lib.killick_session_open_start.argtypes = [c_void_p, POINTER(SessionOptions), c_void_p, c_void_p, c_void_p,
+                                               POINTER(Error)]
+    lib.killick_session_close_start.argtypes = [c_void_p, c_void_p, c_void_p, POINTER(Error)]
     lib.killick_session_free.argtypes = [c_void_p]
-    lib.killick_start.argtypes = [c_void_p, POINTER(Request), POINTER(c_void_p)]
-    lib.killick_next.argtypes = [c_void_p, c_long, POINTER(POINTER(Item))]
+    lib.killick_start.argtypes = [c_void_p, POINTER(Request), POINTER(c_void_p), POINTER(Error)]
+    lib.killick_next.argtypes = [c_void_p, c_long, POINTER(POINTER(Item)), POINTER(Error)]
     lib.killick_item_free.argtypes = [POINTER(Item)]
     lib.killick_result_code.argtypes = lib.killick_result_is_error.argtypes = [c_void_p]
     lib.killick_result_is_error.restype = c_bool
@@ -73,15 +74,14 @@ def load():
     lib.killick_result_free.argtypes = lib.killick_report_free.argtypes = lib.killick_free.argtypes = [c_void_p]
     # a pointer and not a c_char_p: that would be a copy, and the text could not be freed
     lib.killick_report_json.argtypes, lib.killick_report_json.restype = [c_void_p], c_void_p
-    lib.free = ctypes.CDLL(None).free
-    lib.free.argtypes = [c_void_p]
+    lib.killick_text_free.argtypes = [c_void_p]
     return lib
 
 
 def items(lib, runtime):
     """What happens, one item after the other; each is freed when the next one is wanted."""
     item = POINTER(Item)()
-    while lib.killick_next(runtime, -1, byref(item)) == 1:
+    while lib.killick_next(runtime, -1, byref(item), None) == 1:
         yield item.contents
         lib.killick_item_free(item)
 
@@ -89,7 +89,7 @@ def items(lib, runtime):
 def report_of(lib, report):
     text = lib.killick_report_json(report)
     value = json.loads(ctypes.string_at(text))
-    lib.free(text)
+    lib.killick_text_free(text)
     lib.killick_report_free(report)
     return value
 
@@ -107,9 +107,10 @@ def call(lib, runtime, tool, args):
                 print(item.error.contents.text.decode(), file=sys.stderr)
                 break
             request = Request(size=sizeof(Request), op=OP_CALL, server=b'server', name=tool, args=args)
-            if lib.killick_start(session, byref(request), None) != 0:
-                print('bad arguments', file=sys.stderr)
-                lib.killick_session_close_start(session, None, None)
+            error = Error()
+            if lib.killick_start(session, byref(request), None, byref(error)) != 0:
+                print(error.text.decode(), file=sys.stderr)
+                lib.killick_session_close_start(session, None, None, None)
         elif item.kind == ITEM_RESULT:
             if lib.killick_result_code(item.result) == 0:
                 print(lib.killick_result_text(item.result).decode())
@@ -117,7 +118,7 @@ def call(lib, runtime, tool, args):
             else:
                 print(lib.killick_result_error(item.result).decode(), file=sys.stderr)
             lib.killick_result_free(item.result)
-            lib.killick_session_close_start(session, None, None)
+            lib.killick_session_close_start(session, None, None, None)
         elif item.kind == ITEM_ENDED:
             for ending in report_of(lib, item.report)['endings']:
                 print(f"{ending['server']} ended: {ending['why']}, {ending['step']}, proved by {','.join(ending['proof'])}")
@@ -137,7 +138,7 @@ def main():
                              handlers=ctypes.pointer(handlers))
     status = 1
     if (lib.killick_open(byref(Options(size=sizeof(Options), dispatch=DISPATCH_PULL)), byref(runtime), byref(error)) != 0 or
-            lib.killick_session_open_start(runtime, byref(options), None, None, byref(error)) != 0):
+            lib.killick_session_open_start(runtime, byref(options), None, None, None, byref(error)) != 0):
         print(error.text.decode(), file=sys.stderr)
     else:
         status = call(lib, runtime, tool, args)

@@ -13,7 +13,7 @@ static void show(const char *name, struct killick_session *s)
 {
 	struct killick_status *st;
 
-	if (killick_status(s, &st))
+	if (killick_session_status(s, &st, NULL))
 		return;
 	for (size_t i = 0; i < st->count; i++) {
 		const struct killick_server_status *sv = st->servers[i];
@@ -54,13 +54,13 @@ int main(int argc, char **argv)
 	show("first", a);
 	show("second", b);
 
-	killick_session_close(a, &report);
+	killick_session_close(a, &report, NULL);
 	show_report("first", report);
 	killick_session_free(a);
 
 	show("second", b); /* as it was */
 	report = NULL;
-	failed = killick_close(k, &report) != 0 || (report && !report->proved);
+	failed = killick_close(k, &report, NULL) != 0 || (report && !report->proved);
 	show_report("second", report);
 	killick_session_free(b);
 	killick_free(k);

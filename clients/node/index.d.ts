@@ -9,9 +9,8 @@ export const Code: {
   readonly USAGE: -1;
   /** The session or the client was closed, or the hub ended. */
   readonly CLOSED: -6;
+  /** A wait was over, in the server, the hub or this package. */
   readonly TIMEOUT: -7;
-  /** An AbortSignal was aborted. */
-  readonly CANCELLED: -8;
   /** An answer of the hub has the wrong shape. */
   readonly PROTOCOL: -10;
   /** No hub could be started, and the like. */
@@ -48,6 +47,7 @@ export interface ClientOptions {
 export interface WaitOptions {
   /** Milliseconds. Default: 60000; for createSession and refresh 600000, for listTools 3600000. */
   timeoutMs?: number;
+  /** When it is aborted, the promise is rejected with its reason. */
   signal?: AbortSignal;
 }
 
@@ -65,13 +65,34 @@ export interface ConfigOptions extends WaitOptions {
   cwd?: string;
 }
 
+/**
+ * Answers a question of a server (elicitation/create, sampling/createMessage, roots/list) with the result of MCP. An
+ * exception becomes an error for the server. The signal is aborted when the server withdraws the question.
+ */
+export type Answerer = (server: string, params: Record<string, unknown>, options: { signal: AbortSignal }) =>
+  object | Promise<object>;
+
+/**
+ * Gets a notification of a server, with the params of MCP. An exception is a rejection that is not handled, and does not
+ * end the session.
+ */
+export type Listener = (server: string, params: Record<string, unknown>) => unknown;
+
 export interface SessionOptions extends ConfigOptions {
   /** Shown by `killick hub sessions`. */
   tag?: string;
   /** Milliseconds that the session stays without use. Default: the session ends with its client. */
   lease?: number;
-  /** What servers may ask for. */
-  features?: Array<'sampling' | 'elicitation' | 'roots'>;
+  /** Answer the questions of servers. Only what has a function is declared to servers. */
+  onElicitation?: Answerer;
+  onSampling?: Answerer;
+  onRoots?: Answerer;
+  /** Gets log messages (notifications/message). The request "logging/setLevel" chooses their level. */
+  onLog?: Listener;
+  /** This list of the session has changed. */
+  onListChanged?: (list: 'tools' | 'prompts' | 'resources') => unknown;
+  /** Gets the changes of resources (notifications/resources/updated) after a request of "resources/subscribe". */
+  onResourceUpdated?: Listener;
   /** "settled" (default): wait until each server is ready or failed; "required": only for required servers. */
   wait?: 'settled' | 'required';
 }
@@ -81,6 +102,8 @@ export interface CallOptions extends WaitOptions {
   server?: string;
   /** Milliseconds. Default: the config of the server decides. */
   timeoutMs?: number;
+  /** Gets the progress of this call (notifications/progress): progress, total, message. All of it comes before the result. */
+  onProgress?: Listener;
 }
 
 export interface Tool {

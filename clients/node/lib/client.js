@@ -23,15 +23,35 @@ function object(result, method) {
   return result;
 }
 
+// The functions that answer questions of servers; only what has a function is declared to servers.
+const QUESTIONS = [
+  { option: 'onElicitation', feature: 'elicitation', method: 'elicitation/create' },
+  { option: 'onSampling', feature: 'sampling', method: 'sampling/createMessage' },
+  { option: 'onRoots', feature: 'roots', method: 'roots/list' },
+];
+
+const LISTS = ['tools', 'prompts', 'resources'];
+
+// The functions that get notifications of servers, by the method of their notification.
+function listeners({ onLog, onListChanged, onResourceUpdated }) {
+  return {
+    ...onLog && { 'notifications/message': onLog },
+    ...onResourceUpdated && { 'notifications/resources/updated': onResourceUpdated },
+    ...onListChanged && Object.fromEntries(LISTS.map((name) =>
+      [`notifications/${name}/list_changed`, () => onListChanged(name)])),
+  };
+}
+
 const CONFIG_OPTIONS = ['mcpServers', 'config', 'environments', 'env', 'cwd'];
 
 // The options of each function: an unknown name is probably misspelt and must not be ignored.
 const OPTIONS = {
   Client: ['daemon', 'socket', 'program', 'connectTimeoutMs'],
-  createSession: [...CONFIG_OPTIONS, 'tag', 'lease', 'features', 'wait', 'timeoutMs', 'signal'],
+  createSession: [...CONFIG_OPTIONS, 'tag', 'lease', 'onElicitation', 'onSampling', 'onRoots', 'onLog', 'onListChanged',
+    'onResourceUpdated', 'wait', 'timeoutMs', 'signal'],
   listTools: ['server', 'timeoutMs', 'signal'],
-  callTool: ['server', 'timeoutMs', 'signal'],
-  request: ['server', 'timeoutMs', 'signal'],
+  callTool: ['server', 'timeoutMs', 'signal', 'onProgress'],
+  request: ['server', 'timeoutMs', 'signal', 'onProgress'],
   refresh: [...CONFIG_OPTIONS, 'timeoutMs', 'signal'],
   renew: ['timeoutMs'],
   disconnect: ['timeoutMs'],
@@ -83,13 +103,14 @@ export class Session {
   }
 
   async callTool(name, args, options = {}) {
-    const { server, timeoutMs, signal } = known(options, 'callTool');
-    return this.#call('tool.call', { server, tool: name, arguments: args }, timeoutMs, signal);
+    const { server } = known(options, 'callTool');
+    return this.#call('tool.call', options, (meta) => ({ server, tool: name, arguments: args, _meta: meta }));
   }
 
   async request(method, params, options = {}) {
-    const { server, timeoutMs, signal } = known(options, 'request');
-    return this.#call('mcp.request', { server, method, params }, timeoutMs, signal);
+    const { server } = known(options, 'request');
+    return this.#call('mcp.request', options, (meta) =>
+      ({ server, method, params: meta ? { ...params, _meta: { ...params?._meta, ...meta } } : params }));
   }
 
   async refresh(options = {}) {
@@ -106,7 +127,10 @@ export class Session {
 
   async disconnect(options = {}) {
     const { timeoutMs = REQUEST_MS } = known(options, 'disconnect');
-    this.#ending ??= this.#request('session.destroy', {}, timeoutMs).finally(() => this.#onEnd(this));
+    this.#ending ??= this.#request('session.destroy', {}, timeoutMs).finally(() => {
+      this.#link.forgetSession(this.id);
+      this.#onEnd(this);
+    });
     return this.#ending;
   }
 
@@ -114,9 +138,16 @@ export class Session {
     await this.disconnect();
   }
 
-  #call(method, params, timeoutMs, signal) {
-    return this.#request(method, { ...params, timeoutMs },
-      timeoutMs === undefined ? CALL_MS : timeoutMs + CALL_MARGIN_MS, signal);
+  // paramsWith(meta): the params of the method; meta: members of _meta, or undefined.
+  async #call(method, { timeoutMs, signal, onProgress }, paramsWith) {
+    const token = onProgress && this.#link.addProgress(onProgress);
+    const params = paramsWith(token && { progressToken: token });
+    try {
+      return await this.#request(method, { ...params, timeoutMs },
+        timeoutMs === undefined ? CALL_MS : timeoutMs + CALL_MARGIN_MS, signal);
+    } finally {
+      this.#link.forgetProgress(token);
+    }
   }
 
   async #request(method, params, timeoutMs, signal) {
@@ -144,9 +175,14 @@ export class Client {
   }
 
   async createSession(options = {}) {
-    const { tag, lease, features, wait, timeoutMs = CREATE_MS, signal } = known(options, 'createSession');
-    const params = { ...configParams(options), tag, lease, features, wait };
-    const { link, created } = await this.#create(params, timeoutMs, signal);
+    const { tag, lease, wait, timeoutMs = CREATE_MS, signal } = known(options, 'createSession');
+    const asked = QUESTIONS.filter(({ option }) => options[option]);
+    const told = listeners(options);
+    const handlers = { ...Object.fromEntries(asked.map(({ option, method }) => [method, options[option]])), ...told };
+    const notifications = Object.keys(told).length > 0 || undefined;
+    const features = asked.length ? asked.map(({ feature }) => feature) : undefined;
+    const params = { ...configParams(options), tag, lease, features, notifications, wait };
+    const { link, created } = await this.#create(params, timeoutMs, signal, handlers);
     const session = new Session(this, link, object(created, 'session.create'), (ended) => this.#sessions.delete(ended));
     if (lease === undefined)
       this.#sessions.set(session, link);
@@ -210,16 +246,16 @@ export class Client {
     await this.close();
   }
 
-  async #create(params, timeoutMs, signal) {
+  async #create(params, timeoutMs, signal, handlers) {
     let link = await this.#connected();
     try {
-      return { link, created: await link.request('session.create', params, timeoutMs, signal) };
+      return { link, created: await link.request('session.create', params, timeoutMs, signal, handlers) };
     } catch (e) {
       if (e.code !== Code.CLOSED || this.#closed)
         throw e;
     }
     link = await this.#connected(); // the hub left, or was killed: the next one gets the session
-    return { link, created: await link.request('session.create', params, timeoutMs, signal) };
+    return { link, created: await link.request('session.create', params, timeoutMs, signal, handlers) };
   }
 
   async #connected() {

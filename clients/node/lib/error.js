@@ -6,7 +6,6 @@ export const Code = Object.freeze({
   USAGE: -1,
   CLOSED: -6,
   TIMEOUT: -7,
-  CANCELLED: -8,
   PROTOCOL: -10,
   SYSTEM: -12,
   HUB_FAILED: -32000,
@@ -25,6 +24,14 @@ export class KillickError extends Error {
   }
 
   get reason() {
+    if (this.code === Code.TIMEOUT)
+      return 'timeout';
     return this.code === Code.HUB_FAILED && typeof this.data?.reason === 'string' ? this.data.reason : undefined;
   }
+}
+
+// The error that the hub answered. A timeout has one number, whether the hub or this package noticed it.
+export function answerError({ code = Code.PROTOCOL, message = '', data }) {
+  const late = code === Code.HUB_FAILED && data?.reason === 'timeout';
+  return new KillickError(late ? Code.TIMEOUT : code, message, data);
 }

@@ -2,15 +2,13 @@
 import asyncio
 import dataclasses
 import os
+import sys
 import warnings
-from typing import Any, AsyncIterator, Dict, Iterable, List, Mapping, Optional, Set, Union
+from typing import Any, AsyncIterator, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
 from . import find
 from .error import CLOSED, PROTOCOL, SYSTEM, USAGE, KillickError
-from .library import LibraryLink
-from .wire import HubLink
-
-Link = Union[HubLink, LibraryLink]
+from .wire import Answerer, Handlers, HubLink, Listener
 
 # Seconds. The hub has shorter timeouts of its own; these are for a hub that does not answer at all.
 CONNECT_S = 20.0
@@ -19,6 +17,8 @@ CREATE_S = 600.0     # servers may have to be downloaded
 CALL_S = 3600.0
 CALL_MARGIN_S = 5.0  # the hub ends a call at its timeout; the answer takes a moment
 EVENTS_MAX = 4096    # that wait for one iterator
+QUESTIONS = {"elicitation": "elicitation/create", "sampling": "sampling/createMessage", "roots": "roots/list"}
+LISTS = ("tools", "prompts", "resources")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Report:
 class Session:
     """A set of MCP servers. Made by Client.create_session; ends with disconnect(), or with its client."""
 
-    def __init__(self, client: "Client", link: Link, created: Dict[str, Any], has_lease: bool):
+    def __init__(self, client: "Client", link: HubLink, created: Dict[str, Any], has_lease: bool):
         self.id: str = str(created.get("session", ""))
         self.tag: Optional[str] = created.get("tag")
         self.servers: List[Dict[str, Any]] = list(created.get("servers", []))  # name, state, error, when created
@@ -59,17 +59,21 @@ class Session:
         return list(result.get("tools", []))
 
     async def call_tool(self, name: str, arguments: Optional[Mapping[str, Any]] = None, *,
-                        server: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
+                        server: Optional[str] = None, timeout: Optional[float] = None,
+                        on_progress: Optional[Listener] = None) -> Dict[str, Any]:
         """The CallToolResult. `name` as in list_tools, or with `server` as the server names it. `timeout` in seconds;
-        None: the config of the server decides. A failure that the tool reports is a result with isError."""
-        params = {"server": server, "tool": name, "arguments": None if arguments is None else dict(arguments)}
-        return await self._call("tool.call", params, timeout)
+        None: the config of the server decides. A failure that the tool reports is a result with isError. `on_progress` is
+        called with the name of the server and the params of each notifications/progress: progress, total, message."""
+        params: Dict[str, Any] = {"server": server, "tool": name,
+                                  "arguments": None if arguments is None else dict(arguments)}
+        return await self._call("tool.call", params, params, timeout, on_progress)
 
     async def request(self, method: str, params: Optional[Mapping[str, Any]] = None, *, server: Optional[str] = None,
-                      timeout: Optional[float] = None) -> Dict[str, Any]:
+                      timeout: Optional[float] = None, on_progress: Optional[Listener] = None) -> Dict[str, Any]:
         """Any other request of MCP, such as "resources/read"."""
-        return await self._call("mcp.request", {"server": server, "method": method,
-                                                "params": None if params is None else dict(params)}, timeout)
+        given: Dict[str, Any] = dict(params or {})
+        return await self._call("mcp.request", {"server": server, "method": method, "params": given}, given, timeout,
+                                on_progress)
 
     async def refresh(self, mcp_servers: Optional[Mapping[str, Any]] = None, *, config: Optional[str] = None,
                       environments: Optional[Mapping[str, Any]] = None, env: Optional[Mapping[str, str]] = None,
@@ -96,12 +100,23 @@ class Session:
             return Report._of(await self._request("session.destroy", {}, timeout))
         finally:
             self._client._sessions.discard(self)
+            self._link.forget_session(self.id)
 
-    async def _call(self, method: str, params: Dict[str, Any], timeout: Optional[float]) -> Dict[str, Any]:
-        if timeout is None:
-            return await self._request(method, params, CALL_S)
-        params["timeoutMs"] = max(1, int(timeout * 1000))
-        return await self._request(method, params, timeout + CALL_MARGIN_S)
+    async def _call(self, method: str, params: Dict[str, Any], mcp_params: Dict[str, Any], timeout: Optional[float],
+                    on_progress: Optional[Listener]) -> Dict[str, Any]:
+        """mcp_params: the part of params that has the member _meta."""
+        limit = CALL_S
+        if timeout is not None:
+            params["timeoutMs"] = max(1, int(timeout * 1000))
+            limit = timeout + CALL_MARGIN_S
+        if on_progress is None:
+            return await self._request(method, params, limit)
+        token = self._link.add_progress(on_progress)
+        mcp_params["_meta"] = {**(mcp_params.get("_meta") or {}), "progressToken": token}
+        try:
+            return await self._request(method, params, limit)
+        finally:
+            self._link.forget_progress(token)
 
     async def _request(self, method: str, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
         given = {name: value for name, value in params.items() if value is not None}
@@ -118,21 +133,19 @@ class Client:
     """A connection to the hub of this user, which is started if no hub runs. The sessions of a client end with the
     client, also when its process is killed. Calls may be made at the same time; they share the connection.
 
-    daemon   False: no hub; the servers belong to this process, through libkillick
+    daemon   False: a hub of this process alone, a child that ends with the process. None: True, on Windows False
     socket   the socket of the hub; None: where hubs of this user listen
     program  the program `killick`; None: $KILLICK, else the one in PATH
-    library  with daemon=False, the path of libkillick; None: $KILLICK_LIBRARY, else the installed one
     timeout  seconds for connecting, including the start of a hub
     """
 
-    def __init__(self, *, daemon: bool = True, socket: Optional[str] = None, program: Optional[str] = None,
-                 library: Optional[str] = None, timeout: float = CONNECT_S):
-        self._daemon = daemon
+    def __init__(self, *, daemon: Optional[bool] = None, socket: Optional[str] = None, program: Optional[str] = None,
+                 timeout: float = CONNECT_S):
+        self._daemon = sys.platform != "win32" if daemon is None else daemon
         self._socket = socket
         self._program = program
-        self._library = library
         self._timeout = timeout
-        self._link: Optional[Link] = None
+        self._link: Optional[HubLink] = None
         self._connecting: Optional[asyncio.Lock] = None  # made in the event loop that uses it (Python 3.9)
         self._closed = False
         self._sessions: Set[Session] = set()
@@ -145,7 +158,11 @@ class Client:
 
     async def create_session(self, mcp_servers: Optional[Mapping[str, Any]] = None, *, config: Optional[str] = None,
                              environments: Optional[Mapping[str, Any]] = None, tag: Optional[str] = None,
-                             lease: Optional[float] = None, features: Optional[Iterable[str]] = None,
+                             lease: Optional[float] = None, on_elicitation: Optional[Answerer] = None,
+                             on_sampling: Optional[Answerer] = None, on_roots: Optional[Answerer] = None,
+                             on_log: Optional[Listener] = None,
+                             on_list_changed: Optional[Callable[[str], object]] = None,
+                             on_resource_updated: Optional[Listener] = None,
                              wait: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
                              cwd: Optional[str] = None, timeout: float = CREATE_S) -> Session:
         """Start a session; returns when each server is ready or failed (`wait`="required": only required servers).
@@ -154,15 +171,29 @@ class Client:
         environments  executors that servers can be placed on
         tag           shown by `killick hub sessions`
         lease         seconds that the session stays without use; None: it ends with this client
-        features      the requests that servers may send: "sampling", "elicitation", "roots"
+        on_elicitation, on_sampling, on_roots
+                      answer the questions of servers; called with the name of the server and the params of
+                      elicitation/create, sampling/createMessage or roots/list, return the result of MCP, now or
+                      awaited. An exception becomes an error for the server; a question that the server withdraws is
+                      cancelled. Only what has a function is declared to servers.
+        on_log, on_resource_updated
+                      get the log messages of servers, and the changes of resources after a request of
+                      "resources/subscribe": the name of the server and the params of notifications/message or
+                      notifications/resources/updated. The request "logging/setLevel" chooses the level of log messages.
+        on_list_changed
+                      is called with "tools", "prompts" or "resources" when this list of the session has changed
         env, cwd      variables and directory that the servers get and that ${VAR} is taken from; None: those of this
                       process
         """
         params = _config_params(mcp_servers, config, environments, env, cwd)
-        params.update({"tag": tag, "wait": wait, "features": None if features is None else list(features),
-                       "lease": None if lease is None else int(lease * 1000)})
+        asked = {"elicitation": on_elicitation, "sampling": on_sampling, "roots": on_roots}
+        listeners = _listeners(on_log, on_list_changed, on_resource_updated)
+        answerers = {QUESTIONS[name]: answerer for name, answerer in asked.items() if answerer is not None}
+        params.update({"tag": tag, "wait": wait, "lease": None if lease is None else int(lease * 1000),
+                       "features": [name for name, answerer in asked.items() if answerer is not None] or None,
+                       "notifications": bool(listeners) or None})
         given = {name: value for name, value in params.items() if value is not None}
-        link, created = await self._create(given, timeout)
+        link, created = await self._create(given, timeout, {**answerers, **listeners})
         session = Session(self, link, _object(created, "session.create"), lease is not None)
         self._sessions.add(session)
         return session
@@ -205,17 +236,17 @@ class Client:
         finally:
             await link.close(timeout)
 
-    async def _create(self, params: Dict[str, Any], timeout: float) -> "tuple[Link, Any]":
+    async def _create(self, params: Dict[str, Any], timeout: float, handlers: Handlers) -> "tuple[HubLink, Any]":
         link = await self._connected()
         try:
-            return link, await link.request("session.create", params, timeout)
+            return link, await link.request("session.create", params, timeout, handlers)
         except KillickError as e:
             if e.code != CLOSED or self._closed:
                 raise
         link = await self._connected()  # the hub left, or was killed: the next one gets the session
-        return link, await link.request("session.create", params, timeout)
+        return link, await link.request("session.create", params, timeout, handlers)
 
-    async def _connected(self) -> Link:
+    async def _connected(self) -> HubLink:
         if self._connecting is None:
             self._connecting = asyncio.Lock()
         async with self._connecting:
@@ -225,7 +256,7 @@ class Client:
                 if self._daemon:
                     self._link = await find.connect(self._socket, self._program, self._timeout)
                 else:
-                    self._link = LibraryLink(self._library, self._program)
+                    self._link = await find.start_private(self._program, self._timeout)
                 _forward_events(self._link, self._events)
             if self._closed:  # meanwhile
                 await self._link.close(REQUEST_S)
@@ -245,7 +276,7 @@ class Client:
             link.abandon()
 
 
-def _forward_events(link: Link, queues: "Set[asyncio.Queue[Optional[Dict[str, Any]]]]") -> None:
+def _forward_events(link: HubLink, queues: "Set[asyncio.Queue[Optional[Dict[str, Any]]]]") -> None:
     """The link gets no reference to the client, so that a forgotten client is freed."""
     def on_event(event: Dict[str, Any]) -> None:
         for queue in queues:
@@ -258,6 +289,24 @@ def _forward_events(link: Link, queues: "Set[asyncio.Queue[Optional[Dict[str, An
             queue.put_nowait(None)
 
     link.on_event, link.on_closed = on_event, on_closed
+
+
+def _listeners(on_log: Optional[Listener], on_list_changed: Optional[Callable[[str], object]],
+               on_resource_updated: Optional[Listener]) -> Dict[str, Listener]:
+    """The functions that are given, by the method of their notification."""
+    found: Dict[str, Listener] = {}
+    if on_log is not None:
+        found["notifications/message"] = on_log
+    if on_resource_updated is not None:
+        found["notifications/resources/updated"] = on_resource_updated
+    if on_list_changed is not None:
+        for name in LISTS:
+            found[f"notifications/{name}/list_changed"] = _list_listener(on_list_changed, name)
+    return found
+
+
+def _list_listener(on_list_changed: Callable[[str], object], name: str) -> Listener:
+    return lambda server, params: on_list_changed(name)
 
 
 def _config_params(mcp_servers: Optional[Mapping[str, Any]], config: Optional[str],

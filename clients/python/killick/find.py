@@ -10,7 +10,7 @@ import sys
 import time
 from typing import List, Optional
 
-from .error import SYSTEM, TIMEOUT, KillickError
+from .error import CLOSED, SYSTEM, TIMEOUT, KillickError
 from .wire import HubLink
 
 RETRY_S = 0.02   # between two attempts to connect to a hub that starts
@@ -112,6 +112,51 @@ class Starter:
             raise KillickError(SYSTEM, f"cannot start a hub: '{self._program} hub' exited with status {status}; "
                                "run it to see the reason")
         self._start()
+
+
+class PrivateHub(asyncio.SubprocessProtocol):
+    """A hub of this process alone, on its stdin and stdout. It ends with its stdin, so also with this process."""
+
+    def __init__(self) -> None:
+        self.link = HubLink()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        stdin = transport.get_pipe_transport(0)
+        assert stdin is not None
+        self.link.connection_made(stdin)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.link.data_received(data)  # of stdout: the hub has the stderr of this process
+
+    def pause_writing(self) -> None:
+        self.link.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.link.resume_writing()
+
+    def connection_lost(self, exc: Optional[Exception]) -> None:
+        self.link.connection_lost(exc)  # the hub has exited, and its pipes are closed
+
+
+async def start_private(program: Optional[str], timeout: float) -> HubLink:
+    """A connection to a private hub, which is started."""
+    path = program_path(program)
+    try:
+        # its own session: a Ctrl-C in the terminal is for this process, which then ends its sessions
+        transport, hub = await asyncio.get_running_loop().subprocess_exec(
+            PrivateHub, path, "hub", "--quiet", "--listen", "stdio", stderr=None, start_new_session=True)
+    except OSError as e:
+        raise KillickError(SYSTEM, f"cannot start a hub: '{path}': {e.strerror}") from None
+    try:
+        await hub.link.request("hub.status", {}, timeout)
+    except BaseException as e:
+        status = transport.get_returncode()
+        transport.close()  # kills the hub if it still runs
+        if isinstance(e, KillickError) and e.code == CLOSED:
+            raise KillickError(SYSTEM, f"cannot start a hub: '{path} hub --listen stdio' exited with status {status}") from None
+        raise
+    return hub.link
 
 
 async def connect(path: Optional[str], program: Optional[str], timeout: float) -> HubLink:
