@@ -469,11 +469,16 @@ static void kill_checked(struct audit *a, pid_t pid)
 	struct stat fifo;
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	if (fd < 0)
+	if (fd < 0 && errno != ENOSYS)
 		return;
-	if (alive_with_tag(pid, a->tag) || (!fstat(a->fd, &fifo) && holds_fifo(pid, &fifo)))
-		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-	close(fd);
+	if (alive_with_tag(pid, a->tag) || (!fstat(a->fd, &fifo) && holds_fifo(pid, &fifo))) {
+		if (fd >= 0)
+			syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		else
+			kill(pid, SIGKILL); /* Linux before 5.3 */
+	}
+	if (fd >= 0)
+		close(fd);
 }
 
 /* Also ends what runs as another user, where kill(2) may not. */

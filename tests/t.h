@@ -83,6 +83,11 @@ int t_wait_child(pid_t pid, int timeout_ms);
 pid_t t_spawn(char *const *argv, const int *stdio);
 /* The program under test: the value of environment variable `var`, or `otherwise`. */
 const char *t_program(const char *var, const char *otherwise);
+/* From here on this process and its children have the system calls of Linux 4.18: later calls are
+ * unknown (ENOSYS), and so are waitid with a pidfd (EINVAL) and SO_PEERPIDFD (ENOPROTOOPT). clone
+ * with CLONE_PIDFD is refused (EINVAL), which 4.18 would ignore: a filter cannot. False: no seccomp
+ * filters here. */
+bool t_old_kernel(void);
 
 extern uint64_t t_seed;
 uint64_t t_random(void); /* splitmix64 from t_seed */

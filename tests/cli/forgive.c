@@ -51,13 +51,14 @@ TEST(doctor_shows_which_variables_are_passed, .timeout_ms = TEST_MS)
 {
 	begin();
 	setenv("FORGIVE_API_KEY", "s3cret", 1);
-	setenv("HTTPS_PROXY", "http://p", 1);
+	setenv("HTTPS_PROXY", "http://me:pa55word@p:3128", 1);
+	setenv("http_proxy", "http://p:3128", 1);
 	RUN(0, "doctor");
 	PRINTS("a server of a config gets ");
 	PRINTS("not passed");
 	PRINTS("FORGIVE_API_KEY");
-	PRINTS("HTTPS_PROXY");
-	OK(!strstr(out, "s3cret"));
+	PRINTS("HTTPS_PROXY=http://me:***@p:3128");
+	OK(!strstr(out, "s3cret") && !strstr(out, "pa55word") && !strstr(out, "http_proxy=http"));
 	RUN(0, "doctor", "--json");
 	PRINTS("\"variables\":{\"passed\":[\"");
 	PRINTS("\"FORGIVE_API_KEY\"");

@@ -130,9 +130,11 @@ TEST(files_of_the_project_come_before_those_of_the_user, .timeout_ms = TEST_MS)
 	write_shape(".cursor/mcp.json", shapes[1].format, ": ");
 	write_shape("project/.zed/settings.json", shapes[7].format, ": ");
 	OK(chdir("project") == 0);
+	RUN(0, "trust");
 	RUN(0, "status", "--json");
 	SAYS("the config is ~/project/.zed/settings.json, of Zed");
 	CONFIG(".mcp.json", "mine", "good");
+	RUN(0, "trust");
 	RUN(0, "status", "--json");
 	PRINTS("\"server\":\"mine\"");
 	STREQ(err, "");
@@ -248,4 +250,142 @@ TEST(a_wrapped_command_of_several_words_keeps_its_shell, .timeout_ms = TEST_MS)
 	PRINTS("ready");
 	RUN(0, "tools", "--config", "config.toml");
 	PRINTS("echo");
+}
+
+/* A server that its client runs on another machine, in each shape. With the value of this machine
+ * the same server is used here. */
+static const struct {
+	const char *path, *format, *equals, *there, *here;
+} placed[] = {
+	{ ".codex/config.toml",
+	  "[mcp_servers.s]\ncommand = '%s'\nargs = ['mcp', 'good']\ncwd = '/'\nenv = %s\n", " = ",
+	  "environment_id = \"remote\"\n", "environment_id = \"local\"\n" },
+	{ ".codex/config.toml",
+	  "[mcp_servers.s]\ncommand = '%s'\nargs = ['mcp', 'good']\ncwd = '/'\nenv = %s\n", " = ",
+	  "experimental_environment = \"remote\"\n", "experimental_environment = \"local\"\n" },
+	{ ".codex/config.toml",
+	  "[mcp_servers.s]\ncommand = '%s'\nargs = ['mcp', 'good']\ncwd = '/'\nenv = %s\n", " = ",
+	  "environment_id = \"\"\n", "[mcp_servers.s.tools.x]\nenvironment_id = \"remote\"\n" },
+	{ ".codex/config.toml",
+	  "[mcp_servers.s]\ncommand = '%s'\nargs = ['mcp', 'good']\ncwd = '/'\nenv = %s\n", " = ",
+	  "environment_id = 7\n", "host = \"remote\"\n" },
+	{ ".config/zed/settings.json",
+	  "{\"context_servers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", \"good\"], "
+	  "\"env\": %s, ",
+	  ": ", "\"remote\": true}}}", "\"remote\": false}}}" },
+	{ ".config/zed/settings.json",
+	  "{\"context_servers\": {\"s\": {\"command\": {\"path\": \"%s\", \"args\": [\"mcp\", "
+	  "\"good\"], \"env\": %s}, ",
+	  ": ", "\"remote\": \"dev.example.com\"}}}", "\"sandbox\": true}}}" },
+	{ ".claude.json",
+	  "{\"projects\": {}, \"mcpServers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", "
+	  "\"good\"], \"env\": %s, ",
+	  ": ", "\"environment\": \"host\"}}}", "\"environment\": null, \"remote\": true}}}" },
+	{ ".cursor/mcp.json",
+	  "{\"mcpServers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", \"good\"], "
+	  "\"env\": %s, ",
+	  ": ", "\"environment_id\": \"host\"}}}", "\"environment_id\": \"local\"}}}" },
+	{ ".config/opencode/opencode.json",
+	  "{\"mcp\": {\"s\": {\"command\": [\"%s\", \"mcp\", \"good\"], \"env\": %s, ", ": ",
+	  "\"environment\": \"host\"}}}", "\"environment\": {\"A\": \"b\"}}}}" },
+	{ ".config/amp/settings.json",
+	  "{\"amp.mcpServers\": {\"s\": {\"command\": \"%s\", \"args\": [\"mcp\", \"good\"], "
+	  "\"env\": %s, ",
+	  ": ", "\"environment_id\": \"local\", \"environment_id\": \"host\"}}}",
+	  "\"node\": \"x\"}}}" },
+	{ ".config/goose/config.yaml",
+	  "extensions:\n  s:\n    cmd: %s\n    args: [mcp, good]\n    envs: %s\n", ": ",
+	  "    type: frontend\n", "    type: stdio\n" },
+	{ ".continue/config.yaml",
+	  "mcpServers:\n- name: s\n  command: %s\n  args: [mcp, good]\n  env: %s\n", ": ",
+	  "  environment_id: host\n", "  container: x\n" },
+};
+enum { PLACED = sizeof(placed) / sizeof(placed[0]) };
+
+static void write_placed(size_t i, const char *value)
+{
+	char format[2048];
+
+	snprintf(format, sizeof(format), "%s%s", placed[i].format, value);
+	write_shape(placed[i].path, format, placed[i].equals);
+}
+
+TEST(a_server_for_another_machine_never_runs_here, .timeout_ms = TEST_MS)
+{
+	begin();
+	need_yaml();
+	OK(mkdir("project", 0700) == 0);
+	for (size_t i = 0; i < PLACED; i++) {
+		write_placed(i, placed[i].there);
+		if (run("call", "echo", "--config", placed[i].path, "text=hi", NULL) == 0)
+			FAIL("%s, %s: %s", placed[i].path, placed[i].there, out);
+		if (strcmp(placed[i].there, "    type: frontend\n") != 0)
+			SAYS("environment");
+		OK(chdir("project") == 0);
+		if (run("call", "echo", "text=hi", NULL) == 0)
+			FAIL("found: %s, %s: %s", placed[i].path, placed[i].there, out);
+		OK(chdir(t_audit.dir) == 0);
+		OK(unlink(placed[i].path) == 0);
+	}
+	EQ(started(), 0);
+}
+
+TEST(a_key_that_only_looks_like_a_place_does_not_stop_a_server, .timeout_ms = TEST_MS)
+{
+	begin();
+	need_yaml();
+	for (size_t i = 0; i < PLACED; i++) {
+		write_placed(i, placed[i].here);
+		RUN(0, "call", "echo", "--config", placed[i].path, "text=hi");
+		PRINTS("hi");
+		OK(unlink(placed[i].path) == 0);
+	}
+}
+
+/* Gemini CLI and Qwen Code use the URL, other clients the command. */
+TEST(a_server_with_a_url_and_a_command_never_runs_here, .timeout_ms = TEST_MS)
+{
+	static const char *const files[][2] = { { ".gemini/settings.json", "mcpServers" },
+						{ ".config/amp/settings.json", "amp.mcpServers" } };
+	char format[512];
+
+	begin();
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(format, sizeof(format),
+			 "{\"%s\": {\"s\": {\"command\": \"%%s\", \"args\": [\"mcp\", \"good\"], "
+			 "\"env\": %%s, \"url\": \"https://far.example/mcp\"}}}",
+			 files[i][1]);
+		write_shape(files[i][0], format, ": ");
+		RUN(65, "call", "echo", "--config", files[i][0], "text=hi");
+		SAYS("the server has a 'url' and a 'command'");
+	}
+	EQ(started(), 0);
+}
+
+TEST(wrap_leaves_a_server_for_another_machine_alone, .timeout_ms = TEST_MS)
+{
+	begin();
+	need_yaml();
+	for (size_t i = 0; i < PLACED; i++) {
+		static char before[TEXT_MAX];
+		FILE *f;
+
+		write_placed(i, placed[i].there);
+		f = fopen(placed[i].path, "re");
+		OK(f);
+		before[fread(before, 1, sizeof(before) - 1, f)] = '\0';
+		OK(fclose(f) == 0);
+		RUN(0, "wrap", "--yes", placed[i].path);
+		if (!strstr(out, "the server runs on another machine") &&
+		    !strstr(out, "part of the client"))
+			FAIL("%s, %s: %s", placed[i].path, placed[i].there, out);
+		RUN(0, "wrap", "--hub", "--yes", placed[i].path);
+		OK(file_has(placed[i].path, before));
+		OK(unlink(placed[i].path) == 0);
+	}
+	/* a killick that somebody else put there is the one of the other machine */
+	write_file("config.toml", "[mcp_servers.s]\ncommand = 'killick'\nargs = ['run', '--', "
+				  "'x']\nenvironment_id = 'host'\ncwd = '/'\n");
+	RUN(0, "wrap", "--hub", "--yes", "config.toml");
+	OK(file_has("config.toml", "args = ['run', '--', 'x']"));
 }

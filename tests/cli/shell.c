@@ -223,22 +223,31 @@ size_t started(void)
 	return n;
 }
 
-struct child on_terminal(const char *first, ...)
+struct child start_on_terminal(char *const *argv)
 {
-	char *argv[24] = { (char *)"setsid", (char *)"--ctty", (char *)killick(), (char *)first };
+	char *words[26] = { (char *)"setsid", (char *)"--ctty" };
 	struct winsize ws = { .ws_row = 24, .ws_col = columns };
 	struct child c = { .err = -1 };
 	int slave;
-	va_list ap;
 
-	va_start(ap, first);
-	fill(argv, 4, ap);
-	va_end(ap);
+	for (size_t i = 0; argv[i]; i++)
+		words[2 + i] = argv[i];
 	OK(openpty(&c.out, &slave, NULL, NULL, &ws) == 0);
 	fcntl(c.out, F_SETFD, FD_CLOEXEC);
 	fcntl(slave, F_SETFD, FD_CLOEXEC);
 	out[0] = err[0] = '\0';
-	c.pid = t_spawn(argv, (int[]){ slave, slave, slave });
+	c.pid = t_spawn(words, (int[]){ slave, slave, slave });
 	close(slave);
 	return c;
+}
+
+struct child on_terminal(const char *first, ...)
+{
+	char *argv[24] = { (char *)killick(), (char *)first };
+	va_list ap;
+
+	va_start(ap, first);
+	fill(argv, 2, ap);
+	va_end(ap);
+	return start_on_terminal(argv);
 }

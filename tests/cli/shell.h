@@ -46,6 +46,8 @@ struct child start_with_pipe(char *const *argv, int *out_in);
  * The terminal has this many columns (80). */
 extern unsigned short columns;
 struct child on_terminal(const char *first, ...);
+/* The same for any program. Bytes written to .out are typed. */
+struct child start_on_terminal(char *const *argv);
 /* Read until both ends are closed, or until `text`, if it is not NULL, was read. */
 void listen_for(struct child *c, const char *text);
 /* Wait for its end; the exit status as a shell has it. */

@@ -414,6 +414,31 @@ TEST(reap_ends_trees_without_keepers, .timeout_ms = 40000)
 	OK(strncmp(out, "no trees", 8) == 0);
 }
 
+/* Keepers that were killed, or that could not look for the mark, leave the record. */
+TEST(ps_calls_a_tree_ended_when_only_its_record_is_left, .timeout_ms = 40000)
+{
+	struct server s;
+	pid_t inner;
+
+	own_records();
+	s = hold("over", "plain", NULL);
+	inner = hold_of(s.pid);
+	OK(kill(s.pid, SIGSTOP) == 0); /* so that neither sees the other die */
+	OK(kill(inner, SIGKILL) == 0 && kill(s.pid, SIGKILL) == 0);
+	status_of(s.pid);
+	close(s.in);
+	close(s.out);
+	OK(t_wait_child(inner, 5000) != -1);
+	OK(audit_wait_empty(&t_audit, 5000, NULL)); /* the kernel has ended the server */
+	while (waitpid(-1, NULL, __WALL) > 0)
+		;
+	EQ(run("ps", NULL), 0);
+	OK(has("ended") && !has("abandoned"));
+	EQ(run("reap", NULL), 0);
+	EQ(run("ps", NULL), 0);
+	OK(strncmp(out, "no trees", 8) == 0);
+}
+
 TEST(doctor_answers, .timeout_ms = 40000)
 {
 	own_records();

@@ -1,7 +1,10 @@
 /* wrap.c - `killick wrap` and `killick unwrap` as a user calls them, in a home directory with the
  * configs of eight clients. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -333,10 +336,37 @@ TEST(doctor_names_servers_whose_killick_is_gone, .timeout_ms = TEST_MS)
 		   "[\"run\", \"--\", \"x\"]}}}");
 	RUN(0, "doctor");
 	PRINTS("claude-code cannot start a: no program /gone/killick");
-	PRINTS("to mend it: killick unwrap, then killick wrap");
+	PRINTS("to mend it: killick wrap\n");
+	PRINTS("held by killick: 0, not held: 1");
 	RUN(0, "unwrap", "--yes");
 	STREQ(contents("home/.claude.json"),
 	      "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": []}}}");
+}
+
+TEST(wrap_mends_servers_whose_killick_is_gone, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json",
+		   "{\"mcpServers\": {\"a\": {\"command\": \"/gone/killick\", \"args\": "
+		   "[\"run\", \"--\", \"x\"]}, \"b\": {\"command\": \"/gone/killick\", "
+		   "\"args\": [\"connect\", \"--server\", \"b\", \"--\", \"y\"]}, "
+		   "\"c\": {\"command\": \"killick\", \"args\": [\"run\", \"--\", \"z\"]}}}");
+	RUN(0, "wrap", "--yes");
+	PRINTS("Changed 2 servers in 1 file.");
+	STREQ(contents("home/.claude.json"),
+	      "{\"mcpServers\": {\"a\": {\"command\": \"killick\", \"args\": "
+	      "[\"run\", \"--\", \"x\"]}, \"b\": {\"command\": \"killick\", "
+	      "\"args\": [\"connect\", \"--server\", \"b\", \"--\", \"y\"]}, "
+	      "\"c\": {\"command\": \"killick\", \"args\": [\"run\", \"--\", \"z\"]}}}");
+	RUN(0, "doctor");
+	PRINTS("held by killick: 3, not held: 0");
+	/* a name that PATH does not have any more */
+	setenv("PATH", "/usr/bin:/bin", 1);
+	RUN(0, "doctor");
+	PRINTS("claude-code cannot start a: no program killick in PATH");
+	RUN(0, "wrap", "--dry-run");
+	PRINTS("mend");
 }
 
 TEST(killick_in_the_cache_of_npx_is_not_written, .timeout_ms = TEST_MS)
@@ -760,4 +790,169 @@ TEST(the_table_has_commands_and_file_names_at_60_columns, .timeout_ms = TEST_MS)
 			if (strlen(line) > columns && !strstr(line, "/killick"))
 				FAIL("%zu columns: %s", strlen(line), line);
 	}
+}
+
+static void git(const char *const *words)
+{
+	char *argv[12] = { (char *)"git", (char *)"-C", (char *)"work" };
+
+	for (size_t i = 0; i < 8 && words[i]; i++)
+		argv[i + 3] = (char *)words[i];
+	EQ(t_wait_child(t_spawn(argv, (int[]){ -1, -1, -1 }), RUN_MS), 0);
+}
+#define GIT(...) git((const char *const[]){ __VA_ARGS__, NULL })
+
+TEST(a_file_that_git_tracks_is_left_alone_unless_it_is_named, .timeout_ms = TEST_MS)
+{
+	static const char *const versions[] = { "2", "4" };
+
+	if (access("/usr/bin/git", X_OK) < 0)
+		SKIP("git is not installed");
+	begin_home();
+	killick_in_path();
+	make_dirs("work/.cursor/x");
+	make_dirs("work/.vscode/x");
+	write_file("work/.mcp.json", two_servers);
+	write_file("work/.cursor/mcp.json", two_servers);
+	GIT("init", "-q");
+	for (size_t i = 0; i < 2; i++) {
+		GIT("add", ".mcp.json");
+		GIT("update-index", "--index-version", versions[i]);
+		OK(chdir("work") == 0);
+		RUN(0, "wrap", "--yes", "--dry-run");
+		PRINTS("Left alone:\n");
+		PRINTS(".mcp.json: git tracks the file, so other people would get the change");
+		RUN(0, "wrap", "--yes");
+		STREQ(contents(".mcp.json"), two_servers);
+		OK(file_has(".cursor/mcp.json", "killick"));
+		RUN(0, "wrap", "--yes", ".mcp.json");
+		OK(file_has(".mcp.json", "killick"));
+		RUN(0, "unwrap", "--yes");
+		STREQ(contents(".mcp.json"), two_servers);
+		OK(chdir(t_audit.dir) == 0);
+	}
+	/* a linked work tree has its own index */
+	GIT("-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x");
+	GIT("worktree", "add", "-q", "../linked");
+	OK(chdir("linked") == 0);
+	RUN(0, "wrap", "--yes");
+	PRINTS("git tracks the file");
+	STREQ(contents(".mcp.json"), two_servers);
+	OK(chdir(t_audit.dir) == 0);
+}
+
+TEST(a_read_only_file_is_left_alone, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file("home/.claude.json", two_servers);
+	OK(chmod("home/.claude.json", 0444) == 0);
+	RUN(0, "wrap", "--yes");
+	PRINTS("~/.claude.json: the file is read-only; make it writable and try again");
+	PRINTS("Nothing to wrap.");
+	STREQ(contents("home/.claude.json"), two_servers);
+}
+
+TEST(the_diff_shows_carriage_returns_and_the_byte_order_mark, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	write_file(
+		"home/.claude.json",
+		"\xef\xbb\xbf{\"mcpServers\": {\r\n \"a\": {\r\n  \"command\": \"x\"\r\n }}}\r\n");
+	RUN(0, "wrap", "--dry-run");
+	PRINTS(" <U+FEFF>{\"mcpServers\": {^M\n");
+	PRINTS("-  \"command\": \"x\"^M\n");
+	PRINTS("+  \"command\": \"killick\",^M\n+  \"args\": [\"run\",\"--\",\"x\"]^M\n");
+}
+
+/* The number of files in the home directory beside the config. */
+static size_t count_others(void)
+{
+	DIR *d = opendir("home");
+	struct dirent *e;
+	size_t count = 0;
+
+	OK(d);
+	while ((e = readdir(d)) != NULL)
+		count += e->d_type == DT_REG && strcmp(e->d_name, ".claude.json") != 0;
+	closedir(d);
+	return count;
+}
+
+/* Has the process written this many bytes? True, too, if it has ended. */
+static bool has_written(pid_t pid, long long bytes)
+{
+	char path[40], line[80];
+	long long n = bytes;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "wchar: %lld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n >= bytes;
+}
+
+TEST(a_wrap_that_is_killed_while_it_writes_leaves_no_file_beside_the_config, .timeout_ms = 120000)
+{
+	static const char left[] = "home/..claude.json.killick-0123456789abcdef";
+	char *argv[] = { (char *)killick(), (char *)"wrap", (char *)"--yes", NULL };
+	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	begin_home();
+	killick_in_path();
+	write_large("copy", 30 << 20);
+	/* the copy of the old file has 30 MB, and then the new file */
+	for (long long mb = 5; mb < 60; mb += 15) {
+		struct child c;
+
+		write_large("home/.claude.json", 30 << 20);
+		c = start(argv, -1);
+		while (!has_written(c.pid, mb << 20))
+			sched_yield();
+		kill(c.pid, SIGKILL);
+		finish(&c);
+		/* the copy is complete, or not there */
+		EQ(count_others(), access("home/.claude.json.before-killick", F_OK) == 0);
+		if (count_others())
+			OK(same_files("copy", "home/.claude.json.before-killick"));
+		unlink("home/.claude.json.before-killick");
+	}
+	/* on a file system without unnamed files, an old one is removed by the next wrap */
+	write_file(left, "x");
+	OK(utimensat(AT_FDCWD, left, old, 0) == 0);
+	write_file("home/.claude.json", two_servers);
+	RUN(0, "wrap", "--yes");
+	OK(access(left, F_OK) < 0);
+}
+
+TEST(unwrap_all_finds_the_files_of_other_projects, .timeout_ms = TEST_MS)
+{
+	begin_home();
+	killick_in_path();
+	unsetenv("XDG_STATE_HOME");
+	make_dirs("one/x");
+	make_dirs("two/x");
+	write_file("one/.mcp.json", two_servers);
+	write_file("two/.mcp.json", two_servers);
+	write_file("home/.claude.json", two_servers);
+	OK(chdir("one") == 0);
+	RUN(0, "wrap", "--yes");
+	OK(chdir("../two") == 0);
+	RUN(0, "wrap", "--yes");
+	OK(chdir("../work") == 0);
+	RUN(0, "unwrap", "--dry-run");
+	PRINTS("2 more files with wrapped servers: `killick unwrap --all` lists them.");
+	RUN(0, "unwrap", "--yes", "--all");
+	PRINTS("Unwrapped 6 servers in 3 files.");
+	OK(chdir(t_audit.dir) == 0);
+	STREQ(contents("one/.mcp.json"), two_servers);
+	STREQ(contents("two/.mcp.json"), two_servers);
+	STREQ(contents("home/.claude.json"), two_servers);
+	RUN(0, "unwrap", "--all");
+	PRINTS("Nothing to unwrap.");
 }

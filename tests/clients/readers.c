@@ -388,10 +388,27 @@ TEST(a_command_that_is_one_string_is_split_by_a_shell)
 	wraps(FORMAT_JSON, "{\"servers\":{\"a\":{\"command\":\"cat -u\",\"args\":[\"-\"]}}}",
 	      "{\"servers\":{\"a\":{\"command\":\"killick\",\"args\":[\"run\", \"--\", "
 	      "\"/bin/sh\", \"-fc\", \"eval \\\"$0\\\" '\\\"$@\\\"'\", \"cat -u\", \"-\"]}}}");
-	/* no program is called "no-such": the string is the path of a program, perhaps elsewhere */
-	wraps(FORMAT_JSON, "{\"servers\":{\"a\":{\"command\":\"no-such x\",\"args\":[]}}}",
+	/* the path of a program, with a space, perhaps of another machine */
+	wraps(FORMAT_JSON, "{\"servers\":{\"a\":{\"command\":\"/no/such dir/x\",\"args\":[]}}}",
 	      "{\"servers\":{\"a\":{\"command\":\"killick\",\"args\":[\"run\", \"--\", "
-	      "\"no-such x\"]}}}");
+	      "\"/no/such dir/x\"]}}}");
+}
+
+TEST(a_command_that_is_one_string_is_wrapped_in_the_same_way_whatever_path_has)
+{
+	static const char *const paths[] = { "/usr/bin:/bin", "/nowhere", "" };
+
+	for (size_t i = 0; i < 3; i++) {
+		setenv("PATH", paths[i], 1);
+		wraps(FORMAT_JSON, "{\"servers\":{\"a\":{\"command\":\"npx -y x\",\"args\":[]}}}",
+		      "{\"servers\":{\"a\":{\"command\":\"killick\",\"args\":[\"run\", "
+		      "\"--\", \"/bin/sh\", \"-fc\", \"eval \\\"$0\\\" '\\\"$@\\\"'\", "
+		      "\"npx -y x\"]}}}");
+	}
+	unsetenv("PATH");
+	wraps(FORMAT_JSON, "{\"servers\":{\"a\":{\"command\":\"/bin/cat -u\",\"args\":[]}}}",
+	      "{\"servers\":{\"a\":{\"command\":\"killick\",\"args\":[\"run\", \"--\", "
+	      "\"/bin/sh\", \"-fc\", \"eval \\\"$0\\\" '\\\"$@\\\"'\", \"/bin/cat -u\"]}}}");
 }
 
 TEST(servers_of_a_toml_array_have_the_names_of_their_tables)

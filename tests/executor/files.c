@@ -3,93 +3,23 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fuse.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fuse.h"
 #include "guest.h"
 #include "t.h"
 
 #define PER_OWNER 4
 #define THREADS   256
 #define SOON_MS   5000 /* less than the 10 s after which a file system counts as hanging */
-
-/* --- a file system that hangs --- */
-
-struct fuse {
-	int fd;
-	char dir[100];
-};
-
-/* The kernel asks for the beginning first; without an answer nothing else is asked. */
-static void fuse_greet(struct fuse *f)
-{
-	struct {
-		struct fuse_in_header head;
-		struct fuse_init_in init;
-		char more[FUSE_MIN_READ_BUFFER];
-	} in;
-	struct {
-		struct fuse_out_header head;
-		struct fuse_init_out init;
-	} out = { .head.len = sizeof(out) };
-
-	OK(t_wait_fd(f->fd, POLLIN, GUEST_MS));
-	OK(read(f->fd, &in, sizeof(in)) > 0);
-	EQ(in.head.opcode, FUSE_INIT);
-	out.head.unique = in.head.unique;
-	out.init = (struct fuse_init_out){ .major = FUSE_KERNEL_VERSION,
-					   .minor = in.init.minor,
-					   .flags = in.init.flags & FUSE_PARALLEL_DIROPS,
-					   .max_background = 1024,
-					   .max_write = 4096 };
-	EQ(write(f->fd, &out, sizeof(out)), (ssize_t)sizeof(out));
-}
-
-/* With a beginning what is asked next hangs for good; without, it can still be killed. */
-static void fuse_mount(struct fuse *f, bool begun)
-{
-	char options[100];
-
-	f->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(f->dir, sizeof(f->dir), "%s/hangs", t_audit.dir);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", f->fd);
-	if (f->fd < 0 || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mkdir(f->dir, 0700) < 0 ||
-	    mount("fuse", f->dir, "fuse", MS_NOSUID | MS_NODEV, options) < 0) {
-		close(f->fd);
-		rmdir(f->dir);
-		SKIP("cannot mount a file system of our own");
-	}
-	if (begun)
-		fuse_greet(f);
-}
-
-/* One more request hangs. */
-static void fuse_await(struct fuse *f)
-{
-	char request[FUSE_MIN_READ_BUFFER + 4096];
-
-	OK(t_wait_fd(f->fd, POLLIN, GUEST_MS));
-	OK(read(f->fd, request, sizeof(request)) > 0);
-}
-
-/* All that hang get an error. */
-static void fuse_end(struct fuse *f)
-{
-	close(f->fd);
-	umount2(f->dir, MNT_DETACH);
-	rmdir(f->dir);
-}
 
 /* --- requests --- */
 

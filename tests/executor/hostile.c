@@ -108,7 +108,7 @@ TEST(out_of_order)
 	guest_say(&g, "{\"method\":\"initialized\",\"params\":{}}");
 	guest_refused(&g, -32602, "process/start", "{}");
 	guest_refused(&g, -32601, "process/closeStdin", "{\"processId\":\"p\"}");
-	guest_refused(&g, -32601, "fs/writeFile", "{}");
+	guest_refused(&g, -32601, "fs/copy", "{}");
 	guest_refused(&g, -32600, "process/read", "{\"processId\":\"nobody\"}");
 	guest_close(&g);
 	guest_connect(&g, &h);

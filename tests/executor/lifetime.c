@@ -3,6 +3,7 @@
  *
  * The rows are those in which Codex's own executor leaves some of them.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,44 @@ TEST(terminate_after_the_leader_has_exited)
 	free(guest_await(&g, "process/closed", "p"));
 	only_executor_lives();
 	guest_close(&g);
+	host_stop(&h);
+	nothing_lives();
+}
+
+/* Children of an owner often inherit its socket, which then does not hang up. */
+TEST(an_owner_is_killed_whose_child_holds_the_socket, .timeout_ms = 20000)
+{
+	struct host h;
+	struct guest g;
+	int ready[2];
+	pid_t owner, child = 0;
+
+	HOST(&h, NULL, "--quiet", "--lease", "1s");
+	OK(!pipe(ready));
+	owner = fork();
+	if (owner == 0) {
+		guest_open(&g, &h);
+		guest_start(&g, "p", PIPED, tree_script("exec cat >/dev/null"));
+		guest_await_output(&g, "p", "up");
+		child = fork();
+		if (child > 0 && write(ready[1], &child, sizeof(child)) < 0)
+			_exit(1);
+		alarm(60);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	OK(t_wait_fd(ready[0], POLLIN, GUEST_MS));
+	EQ(read(ready[0], &child, sizeof(child)), sizeof(child));
+	close(ready[0]);
+	kill(owner, SIGKILL);
+	OK(t_wait_child(owner, GUEST_MS) >= 0);
+	for (double until = t_now_ms() + GUEST_MS; audit_count(&t_audit) > 2;) {
+		OK(t_now_ms() < until); /* all but the executor and the child end */
+		t_wait_fd(-1, 0, 5);
+	}
+	kill(child, SIGKILL);
+	OK(t_wait_child(child, GUEST_MS) >= 0);
 	host_stop(&h);
 	nothing_lives();
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "records.h"
 #include "t.h"
 
 /* Run it to its end; what it said on stderr. */
@@ -79,6 +80,7 @@ TEST(wrong_command_lines_are_refused)
 	REFUSED("--max-output", "--max-output", "1000");
 	REFUSED("--max-output", "--max-output", "much");
 	REFUSED("--contain", "--contain", "bottle");
+	REFUSED("--sandbox takes bwrap", "--sandbox", "docker");
 	REFUSED("try 'killick exec-server --help'", "--colour");
 }
 
@@ -378,4 +380,28 @@ TEST(process_one_of_a_container, .timeout_ms = 20000)
 	kill(first, SIGTERM);
 	EQ(host_end(&h), 0);
 	guest_close(&g);
+}
+
+/* `killick ps` looks where the executor's records are. */
+TEST(a_variable_of_a_process_does_not_move_its_record)
+{
+	char own[160];
+	struct guest g;
+	struct host h;
+
+	snprintf(own, sizeof(own), "%s/own", t_audit.dir);
+	EQ(mkdir(own, 0700), 0);
+	setenv("KILLICK_RUNTIME_DIR", own, 1);
+	HOST(&h, NULL, "--quiet");
+	guest_open(&g, &h);
+	free(guest_ask(&g, "process/start",
+		       "{\"processId\":\"p\",\"argv\":[\"cat\"],\"cwd\":\"file:///\",\"env\":{"
+		       "\"KILLICK_RUNTIME_DIR\":\"%s\"},\"envPolicy\":{\"inherit\":\"all\","
+		       "\"ignoreDefaultExcludes\":true,\"exclude\":[],\"set\":{},"
+		       "\"includeOnly\":[]}," PIPED "}",
+		       t_audit.dir));
+	EQ(records_count(own), 1);
+	EQ(records_count(t_audit.dir), 0);
+	guest_close(&g);
+	host_stop(&h);
 }

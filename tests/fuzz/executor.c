@@ -18,6 +18,35 @@
 #include "fuzz.h"
 
 #include "../unit/fake_owners.h"
+#include "os/folder.h"
+
+/* No input may change a file of this machine: the linker puts these in the place of the functions
+ * of folder.h (--wrap). */
+int __wrap_folder_write(const struct folder *f, const char *name);
+int __wrap_folder_make_directory(const struct folder *f, const char *name);
+int __wrap_folder_remove(const struct folder *f, const char *name);
+int __wrap_folder_remove_directory(const struct folder *f, const char *name);
+
+int __wrap_folder_write(const struct folder *f, const char *name)
+{
+	(void)f, (void)name;
+	return -EROFS;
+}
+
+int __wrap_folder_make_directory(const struct folder *f, const char *name)
+{
+	return __wrap_folder_write(f, name);
+}
+
+int __wrap_folder_remove(const struct folder *f, const char *name)
+{
+	return __wrap_folder_write(f, name);
+}
+
+int __wrap_folder_remove_directory(const struct folder *f, const char *name)
+{
+	return __wrap_folder_write(f, name);
+}
 
 #define CLIENTS 4
 #define IDS     64

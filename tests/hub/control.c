@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "control_lab.h"
+#include "records.h"
 
 TEST(a_session_is_made_used_and_destroyed)
 {
@@ -167,6 +168,7 @@ static const struct {
 	{ "session.create", "\"mcpServers\":{},\"lease\":\"1s\"", -32602 },
 	{ "session.create", "\"mcpServers\":{},\"features\":[\"x\"]", -32602 },
 	{ "session.create", "\"mcpServers\":{},\"wait\":\"never\"", -32602 },
+	{ "session.create", "\"mcpServers\":{},\"notifications\":[]", -32602 },
 	{ "session.create", "\"mcpServers\":{},\"tag\":\"\"", -32602 },
 	{ "session.create", "\"mcpServers\":{},\"tag\":\"a\\nb\"", -32602 },
 	{ "session.create", "\"mcpServers\":{},\"cwd\":\"here\"", -32602 },
@@ -196,6 +198,7 @@ static const struct {
 	{ "tool.call", "\"session\":\"s1\"", -32602 },
 	{ "tool.call", "\"session\":\"s1\",\"tool\":\"echo\",\"arguments\":[]", -32602 },
 	{ "tool.call", "\"session\":\"s1\",\"tool\":\"echo\",\"timeoutMs\":-1", -32602 },
+	{ "tool.call", "\"session\":\"s1\",\"tool\":\"echo\",\"_meta\":7", -32602 },
 	{ "tool.call", "\"session\":\"s1\",\"tool\":\"none\"", 0 },
 	{ "mcp.request", "\"session\":\"s1\"", -32602 },
 	{ "mcp.request", "\"session\":\"s1\",\"method\":\"initialize\"", 0 },
@@ -287,6 +290,21 @@ TEST(a_refresh_keeps_unchanged_servers)
 	mate_hub_stop();
 }
 
+TEST(a_variable_of_a_server_does_not_move_its_record)
+{
+	struct control c;
+	char more[200];
+
+	mate_hub_start();
+	control_open(&c);
+	snprintf(more, sizeof(more), "\"env\":{\"KILLICK_RUNTIME_DIR\":\"%s\"}", t_audit.dir);
+	control_do(&c, "session.create", servers("good", more));
+	EQ(records_count(getenv("KILLICK_RUNTIME_DIR")), 1);
+	EQ(records_count(t_audit.dir), 0);
+	control_close(&c);
+	mate_hub_stop();
+}
+
 TEST(a_session_that_is_not_open_is_not_refreshed)
 {
 	struct control c;
@@ -294,8 +312,311 @@ TEST(a_session_that_is_not_open_is_not_refreshed)
 	mate_hub_start();
 	control_open(&c);
 	control_send(&c, "session.create", servers("mute", NULL));
+	await_sessions(1);
 	EQ(error_code(with_session(&c, "session.refresh", "s1", servers("good", NULL))), -32000);
 	HAS(with_session(&c, "session.destroy", "s1", NULL), "\"proved\":true");
+	control_close(&c);
+	mate_hub_stop();
+}
+
+#define ASK(method_)                                                                               \
+	"\"tool\":\"ask\",\"arguments\":{\"method\":\"" method_                                    \
+	"\",\"params\":{\"message\":\"Name?\"}}"
+
+/* The answer that the server of the session got to its question, as the call returns it. */
+static void expect_answer(struct control *c, const char *id, const char *method, const char *text)
+{
+	char members[160];
+	struct span s;
+
+	snprintf(members, sizeof(members),
+		 "\"tool\":\"ask\",\"arguments\":{\"method\":\"%s\",\"params\":{}}", method);
+	s = with_session(c, "tool.call", id, members);
+	HAS(s, text);
+	if (has(s, "decline"))
+		FAIL("the hub has decided: %.*s", (int)s.len, s.at);
+}
+
+static long ask_name(struct control *c, const char *id)
+{
+	char members[300];
+
+	snprintf(members, sizeof(members), "\"session\":\"%s\"," ASK("elicitation/create"), id);
+	return control_send(c, "tool.call", members);
+}
+
+TEST(a_program_is_asked_what_it_declared_and_answers)
+{
+	struct control c;
+	struct span s;
+	char id[32];
+	long call;
+
+	mate_hub_start();
+	control_open(&c);
+	snprintf(id, sizeof(id), "%s",
+		 create(&c, "good", "\"features\":[\"elicitation\",\"sampling\"]"));
+	call = ask_name(&c, id);
+	s = control_note(&c);
+	HAS(s, "\"method\":\"session.question\",\"params\":{\"session\":\"s1\",");
+	HAS(s, "\"question\":1,\"server\":\"a\",\"method\":\"elicitation/create\",\"params\":{"
+	       "\"message\":\"Name?\"}");
+	EQ(error_code(with_session(&c, "session.answer", id, "\"question\":1")), -32602);
+	EQ(error_code(with_session(&c, "session.answer", id, "\"question\":2,\"result\":{}")),
+	   -32001);
+	control_send(&c, "session.answer",
+		     "\"session\":\"s1\",\"question\":1,\"result\":{\"action\":\"accept\","
+		     "\"content\":{\"name\":\"Ada\"}}");
+	HAS(control_wait(&c, call), "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}");
+	/* not open any more */
+	EQ(error_code(with_session(&c, "session.answer", id, "\"question\":1,\"result\":{}")),
+	   -32001);
+	call = ask_name(&c, id);
+	HAS(control_note(&c), "\"question\":2");
+	control_send(
+		&c, "session.answer",
+		"\"session\":\"s1\",\"question\":2,\"error\":{\"code\":-7,\"message\":\"no\"}");
+	HAS(control_wait(&c, call), "\"error\":{\"code\":-7,\"message\":\"no\"}");
+	/* the server ends before the answer */
+	ask_name(&c, id);
+	HAS(control_note(&c), "\"question\":3");
+	control_send(&c, "server.stop", "\"server\":\"a\"");
+	HAS(control_note(&c), "\"method\":\"session.withdrawn\",\"params\":{\"session\":\"s1\"");
+	control_close(&c);
+	await_sessions(0);
+	mate_hub_stop();
+}
+
+/* Give up a request of this connection. */
+static void cancel(struct control *c, long id)
+{
+	char line[100];
+
+	snprintf(line, sizeof(line),
+		 "{\"jsonrpc\":\"2.0\",\"method\":\"cancel\",\"params\":{\"id\":%ld}}\n", id);
+	EQ(write(c->fd, line, strlen(line)), strlen(line));
+}
+
+TEST(a_cancelled_call_withdraws_its_question, .timeout_ms = 30000)
+{
+	struct control c;
+	char id[32];
+	long call;
+
+	mate_hub_start();
+	control_open(&c);
+	snprintf(id, sizeof(id), "%s", create(&c, "good", "\"features\":[\"elicitation\"]"));
+	call = ask_name(&c, id);
+	HAS(control_note(&c), "\"question\":1");
+	cancel(&c, call);
+	HAS(control_note(&c), "\"method\":\"session.withdrawn\",\"params\":{\"session\":\"s1\"");
+	EQ(error_code(with_session(&c, "session.answer", id, "\"question\":1,\"result\":{}")),
+	   -32001);
+	HAS(with_session(&c, "tool.call", id, "\"tool\":\"echo\""), "\"result\""); /* it lives */
+	control_close(&c);
+	mate_hub_stop();
+}
+
+TEST(a_program_that_declares_nothing_is_not_asked)
+{
+	struct control c;
+	char id[32];
+
+	mate_hub_start();
+	control_open(&c);
+	snprintf(id, sizeof(id), "%s", create(&c, "good", NULL));
+	expect_answer(&c, id, "elicitation/create", "\"answer\":{\"error\":{\"code\":-32601");
+	expect_answer(&c, id, "sampling/createMessage", "\"answer\":{\"error\":{\"code\":-32601");
+	control_close(&c);
+	mate_hub_stop();
+}
+
+/* The session has a lease and goes on without the connection that could answer. */
+TEST(a_question_of_a_program_that_has_left_is_cancelled_and_not_declined)
+{
+	struct control c, d;
+	char id[32];
+
+	mate_hub_start();
+	control_open(&c);
+	control_open(&d);
+	snprintf(id, sizeof(id), "%s",
+		 create(&c, "good", "\"lease\":60000,\"features\":[\"elicitation\"]"));
+	ask_name(&c, id);
+	HAS(control_note(&c), "\"question\":1");
+	control_close(&c);
+	expect_answer(&d, id, "elicitation/create", "{\"action\":\"cancel\"}");
+	with_session(&d, "session.destroy", id, NULL);
+	control_close(&d);
+	mate_hub_stop();
+}
+
+/* Read until the connection has sent this text. */
+static void await_text(struct control *c, const char *text)
+{
+	double end = t_now_ms() + MATE_MS;
+
+	while (!(c->len && memmem(c->at, c->len, text, strlen(text)))) {
+		ssize_t n;
+
+		if (t_now_ms() > end || !t_wait_fd(c->fd, POLLIN, MATE_MS))
+			FAIL("%s did not come: %.*s", text, (int)c->len, c->at ? c->at : "");
+		c->at = realloc(c->at, c->len + 65536);
+		OK(c->at);
+		n = read(c->fd, c->at + c->len, 65536);
+		OK(n > 0);
+		c->len += (size_t)n;
+	}
+}
+
+/* Make a session with a server of any era; its id. */
+static void create_any(struct control *c, const char *way, const char *more, char id[32])
+{
+	char params[800];
+
+	snprintf(params, sizeof(params), "%s,%s", servers(way, "\"era\":\"auto\""), more);
+	scan_copy(scan_member(control_do(c, "session.create", params), "session"), id, 32);
+}
+
+/* The params of tool.call. */
+static const char *call_of(const char *id, const char *tool, const char *arguments)
+{
+	static char params[200];
+
+	snprintf(params, sizeof(params), "\"session\":\"%s\",\"tool\":\"%s\",\"arguments\":{%s}",
+		 id, tool, arguments);
+	return params;
+}
+
+/* Wait for a notification that has this text, behind others; with further text. */
+static void await_note(struct control *c, const char *text, const char *more)
+{
+	struct span note;
+
+	do
+		note = control_note(c);
+	while (!has(note, text));
+	HAS(note, more);
+}
+
+static void expect_notifications(struct control *c, const char *way)
+{
+	char id[32], members[200];
+
+	/* a session of the same connection that does not want notifications */
+	create_any(c, way, "\"notifications\":false", id);
+	with_session(c, "mcp.request", id,
+		     "\"method\":\"logging/setLevel\",\"params\":{\"level\":\"debug\"}");
+	control_send(c, "tool.call", call_of(id, "log", "\"text\":\"unwanted\""));
+	await_text(c, "\"result\":");
+	OK(!memmem(c->at, c->len, "notification", strlen("notification")));
+
+	create_any(c, way, "\"tag\":\"t\",\"notifications\":true", id);
+	with_session(c, "mcp.request", id,
+		     "\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}");
+	control_send(c, "tool.call", call_of(id, "log", "\"text\":\"wanted\""));
+	snprintf(members, sizeof(members),
+		 "\"method\":\"session.notification\",\"params\":{\"session\":\"%s\",\"tag\":\"t\","
+		 "\"server\":\"a\",\"method\":\"notifications/message\",\"params\":{",
+		 id);
+	await_note(c, "\"data\":", members);
+
+	/* a modern server reports changes as soon as it has answered the subscription */
+	HAS(with_session(c, "mcp.request", id,
+			 "\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"zoo://a\"}"),
+	    "\"result\"");
+	control_send(c, "tool.call",
+		     call_of(id, "notify", "\"what\":\"updated\",\"uri\":\"zoo://a\""));
+	await_note(c, "\"method\":\"notifications/resources/updated\"", "\"uri\":\"zoo://a\"");
+	control_send(c, "tool.call", call_of(id, "notify", "\"what\":\"tools\""));
+	/* of the session and not of a server */
+	await_note(c, "notifications/tools/list_changed",
+		   "\"tag\":\"t\",\"method\":\"notifications/tools/list_changed\",\"params\":{}");
+}
+
+TEST(a_program_gets_the_notifications_that_it_wants, .timeout_ms = 30000)
+{
+	struct control c;
+
+	mate_hub_start();
+	control_open(&c);
+	expect_notifications(&c, "good");
+	expect_notifications(&c, "modern");
+	control_close(&c);
+	mate_hub_stop();
+}
+
+/* Read three reports with this token, and then the answer. */
+static void expect_progress(struct control *c, const char *method, const char *members,
+			    const char *token)
+{
+	char params[200];
+	long call = control_send(c, method, members);
+
+	for (int i = 1; i <= 3; i++) {
+		snprintf(params, sizeof(params),
+			 "\"server\":\"a\",\"method\":\"notifications/progress\",\"params\":{"
+			 "\"progressToken\":%s,\"progress\":%d,\"total\":3,",
+			 token, i);
+		HAS(control_note(c), params);
+	}
+	HAS(control_wait(c, call), "\"result\"");
+}
+
+TEST(a_caller_gets_the_progress_of_its_own_requests)
+{
+	struct control c, d;
+	char id[32];
+
+	mate_hub_start();
+	control_open(&c);
+	control_open(&d);
+	STREQ(create(&c, "good", "\"lease\":60000"), "s1");
+	expect_progress(&c, "tool.call",
+			"\"session\":\"s1\",\"tool\":\"progress\",\"_meta\":{\"progressToken\":7}",
+			"7");
+	/* another connection than that which made the session */
+	expect_progress(&d, "tool.call",
+			"\"session\":\"s1\",\"tool\":\"progress\",\"_meta\":{\"progressToken\":7}",
+			"7");
+	expect_progress(
+		&d, "mcp.request",
+		"\"session\":\"s1\",\"method\":\"tools/call\",\"params\":{\"name\":\"progress\","
+		"\"_meta\":{\"progressToken\":\"x y\"}}",
+		"\"x y\"");
+	with_session(&c, "session.destroy", "s1", NULL);
+	create_any(&c, "modern", "\"tag\":\"t\"", id);
+	STREQ(id, "s2");
+	expect_progress(&c, "tool.call",
+			"\"session\":\"s2\",\"tool\":\"progress\",\"_meta\":{\"progressToken\":8}",
+			"8");
+	control_close(&c);
+	control_close(&d);
+	mate_hub_stop();
+}
+
+/* Whether the hub or the server knows that there is no such tool. */
+TEST(an_unknown_tool_and_a_forbidden_tool_have_the_code_of_wrong_params)
+{
+	char params[1200], id[32];
+	struct control c;
+
+	mate_hub_start();
+	control_open(&c);
+	snprintf(params, sizeof(params),
+		 "\"mcpServers\":{\"a\":{\"command\":\"%s\",\"args\":[\"mcp\",\"good\"],"
+		 "\"disabledTools\":[\"echo\"]},\"b\":{\"command\":\"%s\",\"args\":[\"mcp\","
+		 "\"good\"]}}",
+		 ZOO, ZOO);
+	scan_copy(scan_member(control_do(&c, "session.create", params), "session"), id, sizeof(id));
+	EQ(error_code(with_session(&c, "tool.call", id, "\"tool\":\"none\"")), -32602);
+	EQ(error_code(with_session(&c, "tool.call", id, "\"tool\":\"a__echo\"")), -32602);
+	EQ(error_code(with_session(&c, "tool.call", id, "\"server\":\"b\",\"tool\":\"none\"")),
+	   -32602);
+	EQ(error_code(with_session(&c, "tool.call", id, "\"server\":\"a\",\"tool\":\"echo\"")),
+	   -32602);
+	EQ(error_code(with_session(&c, "tool.call", id, "\"server\":\"x\",\"tool\":\"echo\"")),
+	   -32001);
 	control_close(&c);
 	mate_hub_stop();
 }
@@ -371,24 +692,6 @@ TEST(servers_are_restarted_stopped_and_sent_to_rest)
 	mate_hub_stop();
 }
 
-/* Read until the connection has sent this text. */
-static void await_text(struct control *c, const char *text)
-{
-	double end = t_now_ms() + MATE_MS;
-
-	while (!(c->len && memmem(c->at, c->len, text, strlen(text)))) {
-		ssize_t n;
-
-		if (t_now_ms() > end || !t_wait_fd(c->fd, POLLIN, MATE_MS))
-			FAIL("%s did not come: %.*s", text, (int)c->len, c->at ? c->at : "");
-		c->at = realloc(c->at, c->len + 65536);
-		OK(c->at);
-		n = read(c->fd, c->at + c->len, 65536);
-		OK(n > 0);
-		c->len += (size_t)n;
-	}
-}
-
 TEST(events_reach_subscribers)
 {
 	struct control c, all, some;
@@ -420,16 +723,13 @@ TEST(events_reach_subscribers)
 TEST(a_request_can_be_cancelled)
 {
 	struct control c;
-	char line[200];
 	long id;
 
 	mate_hub_start();
 	control_open(&c);
 	create(&c, "good", NULL);
 	id = control_send(&c, "tool.call", "\"session\":\"s1\",\"tool\":\"block\"");
-	snprintf(line, sizeof(line),
-		 "{\"jsonrpc\":\"2.0\",\"method\":\"cancel\",\"params\":{\"id\":%ld}}\n", id);
-	EQ(write(c.fd, line, strlen(line)), strlen(line));
+	cancel(&c, id);
 	HAS(control_do(&c, "session.list", ""), "\"inFlight\":0");
 	/* the server has got the cancellation */
 	HAS(with_session(&c, "tool.call", "s1", "\"tool\":\"seen\""), "\"result\"");
@@ -507,6 +807,33 @@ TEST(the_limit_of_servers_holds_for_all_sessions)
 	create(&c, "bom", NULL);
 	HAS(control_do(&c, "server.list", ""), "\"state\":\"resting\"");
 	EQ(mate_servers(), 1);
+	control_close(&c);
+	mate_hub_stop();
+}
+
+/* The files of the catalogue are written and read by threads of the hub. */
+TEST(the_next_hub_knows_the_lists_of_a_server)
+{
+	double end = t_now_ms() + MATE_MS;
+	struct control c;
+	struct span r;
+
+	mate_hub_start();
+	control_open(&c);
+	HAS(control_do(&c, "session.create", servers("good", NULL)), "\"state\":\"ready\"");
+	while (!has(control_do(&c, "session.create", servers("good", NULL)), "\"tools\":")) {
+		OK(t_now_ms() < end);
+		usleep(5000);
+	}
+	control_close(&c);
+	mate_hub_stop();
+	mate_hub_start();
+	control_open(&c);
+	r = control_do(&c, "session.create", servers("good", NULL));
+	HAS(r, "\"state\":\"idle\"");
+	HAS(r, "\"tools\":");
+	EQ(mate_servers(), 0);
+	HAS(with_session(&c, "tool.call", "s1", "\"tool\":\"pid\""), "\"result\"");
 	control_close(&c);
 	mate_hub_stop();
 }

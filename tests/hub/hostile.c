@@ -12,36 +12,9 @@
 #include <unistd.h>
 
 #include "control_lab.h"
+#include "fuse.h"
 
 /* --- callers that misbehave --- */
-
-TEST(a_caller_that_never_reads_is_disconnected, .timeout_ms = 60000)
-{
-	static const char request[] =
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.list\",\"params\":{\"detail\":"
-		"true}}\n";
-	struct control c, other;
-	bool open = true;
-	double end = t_now_ms() + 50000;
-
-	mate_hub_start();
-	control_open(&c);
-	create(&c, "good", NULL);
-	while (open && t_now_ms() < end) {
-		ssize_t n = send(c.fd, request, sizeof(request) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		open = n > 0 || errno == EAGAIN;
-		if (n < 0 && open)
-			usleep(1000);
-	}
-	OK(!open);
-	control_open(&other);
-	control_do(&other, "hub.status", "");
-	control_close(&other);
-	await_sessions(0);
-	control_close(&c);
-	mate_hub_stop();
-}
 
 static int hub_fds(pid_t hub)
 {
@@ -104,6 +77,44 @@ TEST(a_flood_of_descriptors_is_closed)
 	EQ(hub_fds(hub), before);
 	control_close(&c);
 	mate_hub_stop();
+}
+
+/* A connection has one attached session. The first one waits for a program that hangs; a session of
+ * another kind, made meanwhile, must not let a second one in. */
+TEST(a_connection_cannot_attach_twice_while_a_config_is_read, .timeout_ms = 40000)
+{
+	int in[2], out[2];
+	char line[400];
+	struct control c;
+	struct fuse f;
+	pid_t hub;
+
+	fuse_mount(&f, true);
+	hub = mate_hub_start();
+	OK(!pipe2(in, O_CLOEXEC) && !pipe2(out, O_CLOEXEC));
+	control_open(&c);
+	snprintf(line, sizeof(line),
+		 "{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"session.attach\",\"params\":{"
+		 "\"mcpServers\":{\"a\":{\"command\":\"%s/server\"}}}}\n",
+		 f.dir);
+	send_fds(c.fd, line, (int[]){ in[0], out[1] }, 2);
+	fuse_await(&f);
+	control_do(&c, "session.create", "\"mcpServers\":{}");
+	EQ(error_code(control_ask(&c, "session.create", "\"config\":\"/nowhere\"")) != 0, true);
+	send_fds(c.fd,
+		 "{\"jsonrpc\":\"2.0\",\"id\":902,\"method\":\"session.attach\",\"params\":{"
+		 "\"mcpServers\":{}}}\n",
+		 (int[]){ in[0], out[1] }, 2);
+	HAS(control_wait(&c, 902), "this connection has attached a session already");
+	control_close(&c);
+	for (int i = 0; i < 2; i++) {
+		close(in[i]);
+		close(out[i]);
+	}
+	kill(hub, SIGTERM);
+	fuse_end(&f); /* a process ends when its last thread does */
+	EQ(t_wait_child(hub, MATE_MS), 0);
+	mate_reap();
 }
 
 TEST(many_connections_come_and_go, .timeout_ms = 30000)
@@ -222,6 +233,7 @@ TEST(pipes_of_root_block_again_after_the_session)
 	if (hub == 0) {
 		if (setgid(65534) < 0 || setuid(65534) < 0 || access(program, X_OK) < 0)
 			_exit(77);
+		dup2(2, 1); /* the hub says its address */
 		execl(program, "killick", "hub", NULL);
 		_exit(77);
 	}

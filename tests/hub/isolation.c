@@ -321,7 +321,7 @@ static void client_replace(struct client *c)
 }
 
 /* One question while no other call is in flight: the hub learns that the server asks, and gives the
- * server one call at a time from then on. Otherwise the first question would be declined. */
+ * server one call at a time from then on. Otherwise the first question would be cancelled. */
 static void ask_alone(struct client *c)
 {
 	op_simple(c, &c->pending[0], ASK);

@@ -82,7 +82,7 @@ static void got_task_answer(struct client *c, struct pending *p, struct span lin
 static void got_answer(struct client *c, struct span line)
 {
 	struct pending *p = client_pending(c, scan_member(line, "id"));
-	bool error = scan_member(line, "error").len > 0, declined;
+	bool error = scan_member(line, "error").len > 0, cancelled;
 	long id = scan_long(scan_member(line, "id"), -1);
 
 	if (!p) {
@@ -106,9 +106,9 @@ static void got_answer(struct client *c, struct span line)
 	case ASK:
 	case LINK:
 		/* while the server may still work for a client that has left, no client is asked */
-		declined =
-			has(line, "{\"action\":\"decline\"}") || has(line, "\"answer\":{\"error\"");
-		MUST(c, line, !error && (has(line, c->tag) || (!isolation_calm && declined)),
+		cancelled =
+			has(line, "{\"action\":\"cancel\"}") || has(line, "\"answer\":{\"error\"");
+		MUST(c, line, !error && (has(line, c->tag) || (!isolation_calm && cancelled)),
 		     "a question without the answer of this client");
 		break;
 	case WATCH:

@@ -1,13 +1,16 @@
 /* life.c - how a hub starts and ends, and what is left when the hub, `killick connect` or the
  * client ends in each state of a session: nothing.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -186,6 +189,24 @@ TEST(a_hub_is_no_child_of_the_client_and_outlives_it)
 	mate_hub_stop();
 }
 
+TEST(connect_starts_the_hub_on_linux_4_18)
+{
+	struct mate_spec spec = { .config = NULL };
+	struct mate m;
+
+	if (!t_old_kernel())
+		SKIP("no seccomp filters here");
+	mate_room();
+	spec.config = MATE_CONFIG("mcp.json", { "a", "good", NULL, NULL });
+	mate_open(&m, &spec);
+	mate_hello(&m, &spec);
+	mate_hub_adopt();
+	mate_kill(&m); /* without pidfds the hub sees the end of the connection */
+	await_sessions(0);
+	mate_await_servers(0);
+	mate_hub_stop();
+}
+
 /* A service manager makes the socket and starts the hub with it. */
 TEST(a_socket_from_a_service_manager_is_used)
 {
@@ -211,6 +232,7 @@ TEST(a_socket_from_a_service_manager_is_used)
 			dup2(fd, 3);
 		else
 			fcntl(fd, F_SETFD, 0);
+		dup2(2, 1); /* the hub says its address */
 		execl(program, "killick", "hub", "--idle-exit", "300ms", NULL);
 		_exit(127);
 	}
@@ -661,4 +683,92 @@ TEST(pipes_of_the_client_stay_blocking)
 	close(pair[0]);
 	close(pair[1]);
 	mate_hub_stop();
+}
+
+/* --- a machine whose first process does not reap --- */
+
+static int count_zombies(void)
+{
+	DIR *d = opendir("/proc");
+	int count = 0;
+
+	OK(d);
+	for (struct dirent *e; (e = readdir(d));) {
+		char path[300], text[256] = "";
+		const char *state;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
+		f = *e->d_name >= '1' && *e->d_name <= '9' ? fopen(path, "re") : NULL;
+		if (!f)
+			continue;
+		state = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+		count += state && state[1] && state[2] == 'Z';
+		fclose(f);
+	}
+	closedir(d);
+	return count;
+}
+
+/* As process 1: a hub, a session with many servers, and its end. */
+static void run_servers_as_init(void)
+{
+	enum { SERVERS = 50 };
+	char *params = NULL, session[64], id[16];
+	size_t size;
+	FILE *f = open_memstream(&params, &size);
+	double end;
+	struct control c;
+	int zombies;
+	pid_t hub;
+
+	OK(f);
+	fprintf(f, "\"mcpServers\":{");
+	for (int i = 0; i < SERVERS; i++)
+		fprintf(f,
+			"%s\"s%d\":{\"command\":\"%s\",\"args\":[\"mcp\",\"good\"],"
+			"\"env\":{\"NUMBER\":\"%d\"}}", /* else the lists are known */
+			i ? "," : "", i, t_program("ZOO", "build/tests/zoo/killick-zoo"), i);
+	fprintf(f, "}");
+	OK(!fclose(f));
+	hub = mate_hub_start();
+	control_open(&c);
+	scan_copy(scan_member(control_do(&c, "session.create", params), "session"), id, sizeof(id));
+	snprintf(session, sizeof(session), "\"session\":\"%s\"", id);
+	control_do(&c, "session.destroy", session);
+	end = t_now_ms() + MATE_MS;
+	while ((zombies = count_zombies()) > 0) {
+		if (t_now_ms() > end)
+			FAIL("%d zombies are left", zombies);
+		usleep(5000);
+	}
+	control_close(&c);
+	/* hub.shutdown is not for us: as the root of a user namespace we are not visible to the hub */
+	OK(kill(hub, SIGTERM) == 0);
+	EQ(t_wait_child(hub, MATE_MS), 0);
+	free(params);
+}
+
+/* The keepers are not children of the hub: their parent has ended. In a container whose process 1
+ * does not reap they would become zombies, one for each server. */
+TEST(ended_servers_leave_no_zombie_where_the_first_process_does_not_reap, .timeout_ms = 120000)
+{
+	int flags = CLONE_NEWPID | CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0), status;
+	pid_t init;
+
+	if (unshare(flags) < 0)
+		SKIP("no pid namespace can be made here: %s", strerror(errno));
+	init = fork();
+	OK(init >= 0);
+	if (init == 0) {
+		if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount("proc", "/proc", "proc", 0, NULL) < 0)
+			_exit(77);
+		run_servers_as_init();
+		_exit(0);
+	}
+	EQ(waitpid(init, &status, 0), init);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("/proc of a new pid namespace cannot be mounted here");
+	EQ(status, 0);
 }

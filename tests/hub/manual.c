@@ -161,8 +161,8 @@ TEST(the_examples_of_the_manual_are_true, .timeout_ms = 60000)
 			answered++;
 		}
 	}
-	EQ(asked, 21);
-	EQ(answered, 22);
+	EQ(asked, 34);
+	EQ(answered, 39);
 	free(line);
 	fclose(f);
 	control_close(&c);

@@ -85,11 +85,18 @@ void mate_open(struct mate *m, const struct mate_spec *spec)
 {
 	const char *direct[] = { zoo_path(), "mcp", spec->way ? spec->way : "tagged", spec->word,
 				 NULL };
-	const char *through[] = {
-		t_program("KILLICK", "build/killick"), "connect",  "--config", spec->config,
-		spec->only ? "--server" : NULL,        spec->only, NULL
-	};
+	const char *through[9] = { t_program("KILLICK", "build/killick"), "connect", "--config",
+				   spec->config };
+	size_t n = 4;
 
+	if (spec->only) {
+		through[n++] = "--server";
+		through[n++] = spec->only;
+	}
+	if (spec->tag) {
+		through[n++] = "--session";
+		through[n++] = spec->tag;
+	}
 	mate_open_program(m, mate_is_direct() ? direct : through);
 	m->capabilities = spec->capabilities ? spec->capabilities : "{}";
 	m->modern = spec->version && !strcmp(spec->version, MODERN);
@@ -249,7 +256,7 @@ static struct span mate_next(struct mate *m, double end, const char *what)
 		double left = end - t_now_ms();
 
 		if (left <= 0 || !t_wait_fd(m->out, POLLIN, (int)left))
-			FAIL("nothing came for %d ms; waited for %s", MATE_MS, what);
+			FAIL("nothing came for %d ms; waited for %s", MATE_MS + m->more_ms, what);
 		if (!mate_read(m))
 			FAIL("the connection has ended; waited for %s", what);
 	}
@@ -287,7 +294,7 @@ static struct span mate_take(struct mate *m, struct mate_note **at)
 
 struct span mate_answer(struct mate *m, long id)
 {
-	double end = t_now_ms() + MATE_MS;
+	double end = t_now_ms() + MATE_MS + m->more_ms;
 	char what[48];
 
 	for (struct mate_note **at = &m->notes; *at; at = &(*at)->next)

@@ -50,6 +50,7 @@ const char *mate_hub_socket(void);
 struct mate_spec {
 	const char *config;  /* path */
 	const char *only;    /* --server; NULL: all */
+	const char *tag;     /* --session; NULL: none */
 	const char *version; /* of the protocol; NULL: 2025-11-25; "2026-07-28": the modern era */
 	const char *capabilities; /* JSON; NULL: {} */
 	const char *way;          /* MATE_DIRECT: the way of the server; NULL: tagged */
@@ -71,6 +72,7 @@ struct mate {
 	char *answer;    /* the last line of mate_answer */
 	char *hello;     /* the answer to initialize or server/discover */
 	size_t received; /* messages */
+	int more_ms;     /* mate_answer waits so much longer than MATE_MS */
 };
 
 /* Start a client of any program that is an MCP server; nothing is sent. */

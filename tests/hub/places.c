@@ -99,6 +99,20 @@ TEST(a_server_runs_on_an_executor_and_ends_with_its_session, .timeout_ms = 60000
 	mate_hub_stop();
 }
 
+/* The hub does not see the processes of the other machine: it must not say that there are none. */
+TEST(processes_and_memory_of_a_server_on_an_executor_are_not_known, .timeout_ms = 60000)
+{
+	struct mate m;
+
+	executor_open("30s");
+	mate_hub_start();
+	mate_join(&m, placed_config("far", "never"));
+	servers_have("\"processes\":null,\"memory\":null,");
+	mate_close(&m);
+	executor_close();
+	mate_hub_stop();
+}
+
 TEST(sessions_share_a_server_on_an_executor, .timeout_ms = 60000)
 {
 	struct mate a, b;

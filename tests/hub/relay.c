@@ -157,6 +157,22 @@ TEST(a_resting_server_costs_less_than_a_mebibyte, .timeout_ms = 60000)
 	mate_reap();
 }
 
+TEST(a_question_whose_params_are_an_array_is_refused_and_the_relay_goes_on, .timeout_ms = 60000)
+{
+	struct mate m;
+	struct span s;
+
+	relay_begin();
+	RELAY(&m, "tagged", "--rest", "1h");
+	m.capabilities = "{\"roots\":{}}";
+	mate_hello(&m, &plain);
+	s = mate_do(&m, "ask", "\"method\":\"roots/list\",\"params\":[\"x\"]");
+	EQ(scan_long(mate_at(s, "structuredContent", "answer", "error", "code", NULL), 0), -32602);
+	STREQ(mate_text(&m, "echo", "\"text\":\"here\""), "here");
+	EQ(relay_close(&m), 0);
+	mate_reap();
+}
+
 TEST(a_crashed_server_is_started_again_and_its_calls_get_an_error, .timeout_ms = 60000)
 {
 	struct mate m;
@@ -223,7 +239,8 @@ TEST(a_busy_older_copy_finishes_its_call_first, .timeout_ms = 60000)
 	mate_reap();
 }
 
-/* The file in which the newest copy has its pid: its path, valid until the next call. */
+/* The file in which the newest copy has its pid: its path, valid until the next call; NULL: there
+ * is no file. */
 static const char *copy_file(void)
 {
 	static char path[400];
@@ -239,56 +256,180 @@ static const char *copy_file(void)
 		if (strncmp(d->d_name, "copy-", 5) == 0)
 			snprintf(path, sizeof(path), "%s/%s", run, d->d_name);
 	closedir(dir);
-	OK(path[0]);
-	return path;
+	return path[0] ? path : NULL;
 }
 
-/* Wait until a process waits for the lock of this file. */
-static void await_lock_waiter(int fd)
+/* Wait until the file has the pid of this copy. */
+static void await_newest(const struct mate *m)
 {
 	double end = t_now_ms() + MATE_MS;
-	char line[256], inode[32];
-	bool found = false;
-	struct stat st;
+	long pid = 0;
 
-	OK(!fstat(fd, &st));
-	snprintf(inode, sizeof(inode), ":%llu ", (unsigned long long)st.st_ino);
-	while (!found && t_now_ms() < end) {
-		FILE *f = fopen("/proc/locks", "re");
+	while (pid != m->pid && t_now_ms() < end) {
+		const char *path = copy_file();
+		FILE *f = path ? fopen(path, "re") : NULL;
 
-		OK(f);
-		while (fgets(line, sizeof(line), f))
-			found = found || (strstr(line, "-> FLOCK") && strstr(line, inode));
-		fclose(f);
-		if (!found)
+		if (f && fscanf(f, "%ld", &pid) != 1)
+			pid = 0;
+		if (f)
+			fclose(f);
+		if (pid != m->pid)
 			t_wait_fd(-1, 0, 5);
 	}
-	OK(found);
+	EQ(pid, m->pid);
+}
+
+static int copy_lock(void)
+{
+	const char *path = copy_file();
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+
+	OK(fd >= 0 && !flock(fd, LOCK_EX));
+	return fd;
 }
 
 /* The older copy removes the file while a newer copy waits for the lock of this file. */
-TEST(a_copy_that_gets_the_lock_of_a_removed_file_makes_a_new_file, .timeout_ms = 60000)
+TEST(a_copy_that_waits_for_the_lock_of_a_removed_file_makes_a_new_file, .timeout_ms = 60000)
 {
 	struct mate older, newer, newest;
-	const char *path;
 	int lock;
 
 	relay_begin();
 	RELAY(&older, NULL, "--supersede");
 	mate_hello(&older, &plain);
-	path = copy_file();
-	lock = open(path, O_RDWR | O_CLOEXEC);
-	OK(lock >= 0 && !flock(lock, LOCK_EX));
+	lock = copy_lock();
 	RELAY(&newer, NULL, "--supersede");
-	await_lock_waiter(lock);
-	OK(!unlink(path));
+	OK(!unlink(copy_file()));
 	close(lock);
 	mate_hello(&newer, &plain);
+	await_newest(&newer);
 	RELAY(&newest, NULL, "--supersede");
 	mate_hello(&newest, &plain);
 	EQ(relay_end(&newer), 0);
 	EQ(relay_close(&older), 0);
 	EQ(relay_close(&newest), 0);
+	mate_reap();
+}
+
+TEST(a_copy_starts_and_replaces_the_older_copy_while_another_process_holds_the_lock,
+     .timeout_ms = 60000)
+{
+	struct mate older, newer;
+	int lock;
+
+	relay_begin();
+	RELAY(&older, NULL, "--supersede");
+	mate_hello(&older, &plain);
+	lock = copy_lock();
+	RELAY(&newer, NULL, "--supersede");
+	mate_hello(&newer, &plain);
+	EQ(relay_end(&older), 0);
+	await_newest(&newer);
+	EQ(relay_close(&newer), 0); /* the end does not wait for the lock, either */
+	close(lock);
+	mate_reap();
+}
+
+TEST(sigterm_ends_a_copy_while_another_process_holds_the_lock, .timeout_ms = 60000)
+{
+	struct mate older, newer;
+	int lock;
+
+	relay_begin();
+	RELAY(&older, NULL, "--supersede");
+	mate_hello(&older, &plain);
+	lock = copy_lock();
+	RELAY(&newer, NULL, "--supersede");
+	mate_hello(&newer, &plain);
+	kill(newer.pid, SIGTERM);
+	EQ(relay_end(&newer), 128 + SIGTERM);
+	kill(older.pid, SIGTERM);
+	relay_end(&older); /* 0 when the newer copy has asked first */
+	close(lock);
+	mate_reap();
+}
+
+TEST(a_copy_whose_own_server_holds_the_lock_is_replaced, .timeout_ms = 60000)
+{
+	const char *argv[] = { t_program("KILLICK", "build/killick"),
+			       "run",
+			       "--supersede",
+			       "--",
+			       "/bin/sh",
+			       "-c",
+			       "exec flock \"${ZOO_PIDS%pids}\"run/copy-* \"$0\" mcp good",
+			       t_program("ZOO", "build/tests/zoo/killick-zoo"),
+			       NULL };
+	struct mate older, newer;
+
+	relay_begin();
+	mate_open_program(&older, argv);
+	mate_hello(&older, &plain);
+	mate_open_program(&newer, argv);
+	EQ(relay_end(&older), 0);
+	mate_hello(&newer, &plain); /* the server of this copy waits for the lock, too */
+	kill(newer.pid, SIGTERM);
+	EQ(relay_end(&newer), 128 + SIGTERM);
+	mate_reap();
+}
+
+TEST(the_owners_end_ends_a_copy_while_another_process_holds_the_lock, .timeout_ms = 60000)
+{
+	pid_t owner = t_spawn((char *[]){ "/bin/sleep", "60", NULL }, (int[]){ -1, -1, -1 });
+	struct mate older, newer;
+	char pid[16];
+	int lock;
+
+	relay_begin();
+	snprintf(pid, sizeof(pid), "%d", (int)owner);
+	RELAY(&older, NULL, "--supersede", "--owner", pid);
+	mate_hello(&older, &plain);
+	lock = copy_lock();
+	RELAY(&newer, NULL, "--supersede", "--owner", pid);
+	mate_hello(&newer, &plain);
+	kill(owner, SIGKILL);
+	OK(t_wait_child(owner, MATE_MS) >= 0);
+	relay_end(&newer);
+	relay_end(&older);
+	close(lock);
+	mate_reap();
+}
+
+/* Two accounts at one service: the same command, told apart by a variable alone. */
+TEST(copies_with_different_variables_are_different_servers, .timeout_ms = 60000)
+{
+	struct mate first, second, newer;
+
+	relay_begin();
+	setenv("RELAY_ACCOUNT", "one", 1);
+	RELAY(&first, NULL, "--supersede");
+	mate_hello(&first, &plain);
+	setenv("RELAY_ACCOUNT", "two", 1);
+	RELAY(&second, NULL, "--supersede");
+	mate_hello(&second, &plain);
+	RELAY(&newer, NULL, "--supersede");
+	mate_hello(&newer, &plain);
+	EQ(relay_end(&second), 0);
+	OK(relay_pid(&first) > 0);
+	EQ(relay_close(&first), 0);
+	EQ(relay_close(&newer), 0);
+	mate_reap();
+}
+
+TEST(the_report_of_a_relay_is_for_its_user_alone, .timeout_ms = 60000)
+{
+	struct stat st;
+	char path[96];
+	struct mate m;
+
+	umask(0);
+	relay_begin();
+	snprintf(path, sizeof(path), "%s/report", t_audit.dir);
+	RELAY(&m, NULL, "--rest", "1h", "--report", path);
+	mate_hello(&m, &plain);
+	EQ(relay_close(&m), 0);
+	OK(!stat(path, &st) && st.st_size > 0);
+	EQ(st.st_mode & 07777, 0600);
 	mate_reap();
 }
 

@@ -521,3 +521,72 @@ TEST(unknown_members_numbers_and_escapes_keep_their_bytes)
 	free(got);
 	rows_end(&r);
 }
+
+/* --- members that a server may take for others --- */
+
+/* A server may ignore the case of members: then the client could choose the id under which the
+ * server answers, and so the session that gets the answer. */
+TEST(an_id_in_other_letters_does_not_reach_a_server_that_ignores_case)
+{
+	enum { TRIES = 60 };
+	char name[16];
+	struct rows r;
+	struct span s;
+	long id;
+
+	rows_begin_with(&r, NULL, NULL, "taggedfolds", NULL);
+	id = mate_call(&r.a, "sleep", "\"ms\":1500", NULL);
+	rows_await_calls(&r.b, "sleep", 1);
+	for (int i = 1; i <= TRIES; i++)
+		mate_say(&r.b,
+			 "{\"jsonrpc\":\"2.0\",\"id\":\"x%d\",\"method\":\"tools/call\",\"params\":"
+			 "{\"name\":\"echo\",\"arguments\":{\"text\":\"of b\"}},\"ID\":%d}",
+			 i, i);
+	for (int i = 1; i <= TRIES; i++) {
+		snprintf(name, sizeof(name), "\"x%d\"", i);
+		mate_note(&r.b, name, "-32600");
+	}
+	s = mate_result(&r.a, id);
+	if (memmem(s.at, s.len, "of b", 4))
+		FAIL("the answer to another session: %.*s", (int)s.len, s.at);
+	rows_end(&r);
+}
+
+TEST(members_that_differ_only_in_case_are_refused)
+{
+#define CALL "\"method\":\"tools/call\""
+#define ECHO "\"name\":\"echo\",\"arguments\":{\"text\":\"t\"}"
+	static const struct {
+		const char *members;
+		const char *code;
+	} rows[] = {
+		{ CALL ",\"params\":{" ECHO "},\"Id\":1", "-32600" },
+		{ CALL ",\"params\":{" ECHO "},\"\\u0049d\":1", "-32600" },
+		{ CALL ",\"params\":{" ECHO "},\"METHOD\":\"tools/list\"", "-32600" },
+		{ CALL ",\"params\":{" ECHO "},\"Params\":{\"name\":\"pid\"}", "-32600" },
+		{ CALL ",\"params\":{" ECHO "},\"param\xc5\xbf\":{\"name\":\"pid\"}", "-32600" },
+		{ CALL ",\"params\":{" ECHO "},\"method\":\"tools/list\"", "-32600" },
+		{ CALL ",\"params\":{" ECHO ",\"NAME\":\"pid\"}", "-32602" },
+		{ CALL ",\"params\":{" ECHO ",\"_META\":{\"progressToken\":1}}", "-32602" },
+		{ CALL ",\"params\":{" ECHO ",\"_meta\":{\"PROGRESSTOKEN\":1}}", "-32602" },
+		{ CALL ",\"params\":{" ECHO ",\"_meta\":{\"progress\\u0054o\xe2\x84\xaa"
+		       "en\":1}}",
+		  "-32602" },
+		{ CALL ",\"params\":{" ECHO ",\"task\":{},\"Task\":{}}", "-32602" },
+		{ CALL ",\"params\":{" ECHO ",\"RequestState\":\"s\"}", "-32602" },
+	};
+	char id[16];
+	struct rows r;
+
+	rows_begin_with(&r, NULL, NULL, "taggedfolds", NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(id, sizeof(id), "\"r%zu\"", i);
+		mate_say(&r.a, "{\"jsonrpc\":\"2.0\",\"id\":%s,%s}", id, rows[i].members);
+		mate_note(&r.a, id, rows[i].code);
+	}
+	/* other members may be there */
+	mate_say(&r.a, "{\"jsonrpc\":\"2.0\",\"id\":\"o\"," CALL ",\"params\":{" ECHO
+		       ",\"Extra\":1},\"idx\":1,\"X\":2}");
+	mate_note(&r.a, "\"o\"", "\"result\"");
+	rows_end(&r);
+}

@@ -1,4 +1,5 @@
-/* view.c - `killick hub status|sessions|servers|reload|stop` as a person and a script see them. */
+/* view.c - `killick hub status|sessions|servers|reload|restart|stop` as a person and a script see
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,39 @@ TEST(connect_on_a_terminal_says_that_a_client_is_expected, .timeout_ms = TEST_MS
 	listen_for(&c, NULL);
 	EQ(finish(&c), 0);
 	EQ(ask("stop", NULL), 0);
+	nothing_left();
+}
+
+TEST(restart_names_one_server, .timeout_ms = TEST_MS)
+{
+	char *more[] = { (char *)killick(), "hub", "restart", "a", "--json", NULL };
+	char id[16];
+	struct child one, c;
+	int in;
+
+	begin();
+	CONFIG("mcp.json", "a", "good");
+	EQ(ask("restart", "a"), 69);
+	SAYS("no hub is running");
+	one = connect_one("tag", &in);
+	EQ(ask("restart", NULL), 64);
+	SAYS("killick hub restart SERVER");
+	EQ(ask("status", "a"), 64);
+	EQ(ask("restart", "b"), 69);
+	SAYS("there is no server 'b'");
+	EQ(ask("restart", "a"), 0);
+	PRINTS("the server is ready");
+	snprintf(id, sizeof(id), "%.*s", (int)strcspn(out, ":"), out);
+	EQ(ask("restart", id), 0);
+	PRINTS(": pid ");
+	c = start(more, -1);
+	listen_for(&c, NULL);
+	EQ(finish(&c), 0);
+	PRINTS("\"ending\":{");
+	EQ(ask("stop", NULL), 0);
+	close(in);
+	listen_for(&one, NULL);
+	EQ(finish(&one), 69);
 	nothing_left();
 }
 

@@ -241,6 +241,14 @@ static bool cell_unshare_pidns(void)
 	       cell_write_file("/proc/self/gid_map", gid_map);
 }
 
+/* The auditor's FIFO above all. */
+static void cell_close_all(void)
+{
+	if (syscall(SYS_close_range, 0U, ~0U, 0) < 0) /* Linux before 5.9 */
+		for (int fd = 0; fd < 1024; fd++)
+			close(fd);
+}
+
 /* The init is told of only when it dies with its parent. In the new namespace it could not see that
  * the parent is dead already. */
 static _Noreturn void cell_keep_pidns(int say)
@@ -255,12 +263,12 @@ static _Noreturn void cell_keep_pidns(int say)
 	if (init == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)!write(ready[1], "r", 1);
-		syscall(SYS_close_range, 0U, ~0U, 0);
+		cell_close_all();
 	} else {
 		if (init > 0 && read(ready[0], &c, 1) != 1)
 			_exit(1);
 		tell(say, 'n', init);
-		syscall(SYS_close_range, 0U, ~0U, 0);
+		cell_close_all();
 	}
 	while (init >= 0)
 		pause();

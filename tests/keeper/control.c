@@ -1,12 +1,15 @@
 /* control.c - `killick run --control`: the socket by which a program owns a server. */
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -661,4 +664,151 @@ TEST(an_owner_that_dies_with_the_question_unanswered_costs_nothing)
 	close(o.control);
 	o.in = o.control = -1;
 	end_emigrant(&o, foreign);
+}
+
+/* --- --users: the processes for which the owner holds the server --- */
+
+static volatile sig_atomic_t continued;
+
+static void on_continued(int sig)
+{
+	(void)sig;
+	continued++;
+}
+
+/* A process that waits; its pidfd is in the epoll. */
+struct user {
+	pid_t pid;
+	int fd;
+};
+
+static struct user add_user(int epoll)
+{
+	static uint64_t last;
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = ++last };
+	struct user u = { .pid = fork() };
+
+	if (u.pid == 0) {
+		alarm(60);
+		for (;;)
+			pause();
+	}
+	u.fd = (int)syscall(SYS_pidfd_open, u.pid, 0);
+	if (u.fd < 0 && errno == ENOSYS)
+		SKIP("users of an owner are known by pidfds, which Linux has since 5.3");
+	OK(u.fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, u.fd, &ev) == 0);
+	return u;
+}
+
+static void kill_user(const struct user *u)
+{
+	kill(u->pid, SIGKILL);
+	OK(t_wait_child(u->pid, HELD_MS) >= 0);
+}
+
+static void remove_user(int epoll, const struct user *u)
+{
+	OK(epoll_ctl(epoll, EPOLL_CTL_DEL, u->fd, NULL) == 0);
+	close(u->fd);
+}
+
+/* Start `cat` with an epoll of one user. */
+static struct user own_for_a_user(struct owner *o, const char *level, int *out_epoll)
+{
+	char fd[16];
+	struct user u;
+
+	*out_epoll = epoll_create1(0);
+	u = add_user(*out_epoll);
+	snprintf(fd, sizeof(fd), "%d", *out_epoll);
+	OWN_AS(o, "--users", fd, "--contain", level, "--", "cat");
+	fcntl(*out_epoll, F_SETFD, FD_CLOEXEC);
+	return u;
+}
+
+/* Does the process have an epoll? */
+static bool has_epoll(pid_t pid)
+{
+	char path[64], to[64] = "";
+	bool found = false;
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	OK(dir);
+	while ((d = readdir(dir)))
+		found |= readlinkat(dirfd(dir), d->d_name, to, sizeof(to) - 1) > 0 &&
+			 strstr(to, "eventpoll");
+	closedir(dir);
+	return found;
+}
+
+static void ignore_a_user(const char *level, bool stop_watch)
+{
+	struct owner o;
+	struct user u;
+	int epoll;
+
+	continued = 0;
+	sigaction(SIGCONT,
+		  &(struct sigaction){ .sa_handler = on_continued, .sa_flags = SA_RESTART }, NULL);
+	u = own_for_a_user(&o, level, &epoll);
+	OK(listen_once(&o));
+	if (strstr(o.line, "refused"))
+		SKIP("level %s is not possible here", level);
+	OK(!has_epoll(atoi(strstr(o.line, "\"pid\":") + 6))); /* the server does not get it */
+	kill_user(&u);
+	if (stop_watch)
+		kill(o.watch, SIGSTOP);
+	OK(t_wait_fd(o.control, POLLIN, 2 * HELD_MS)); /* 7.5 s */
+	expect(&o, "\"why\":\"owner\"");
+	OK(strstr(o.line, "did not handle the end of a process"));
+	OK(continued >= 1);
+	EQ(ended(&o), SIGTERM);
+	remove_user(epoll, &u);
+	close(epoll);
+	disown_all(&o);
+}
+
+TEST(an_owner_that_does_not_handle_the_end_of_a_user_counts_as_gone, .timeout_ms = 30000)
+{
+	ignore_a_user("auto", false);
+}
+
+TEST(the_same_at_level_keeper_with_the_watch_stopped, .timeout_ms = 30000)
+{
+	ignore_a_user("keeper", true);
+}
+
+TEST(the_same_at_level_namespace, .timeout_ms = 30000)
+{
+	ignore_a_user("namespace", false);
+}
+
+/* Always one user has ended, but never the same one for long. */
+TEST(an_owner_that_handles_the_end_of_its_users_keeps_its_server, .timeout_ms = 30000)
+{
+	struct owner o;
+	int epoll;
+	struct user u = own_for_a_user(&o, "auto", &epoll);
+
+	let_live(&o, false);
+	kill_user(&u);
+	for (double end = t_now_ms() + 9000; t_now_ms() < end;) {
+		struct user next = add_user(epoll);
+
+		kill_user(&next);
+		t_wait_fd(-1, 0, 200);
+		remove_user(epoll, &u);
+		u = next;
+	}
+	say(&o, "eof");
+	close(o.in);
+	o.in = -1;
+	expect(&o, "\"why\":\"stdin\"");
+	EQ(ended(&o), 0);
+	remove_user(epoll, &u);
+	close(epoll);
+	disown_all(&o);
 }

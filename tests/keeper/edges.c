@@ -1,6 +1,6 @@
 /* edges.c - what an owner, a client or another process on the machine can do to keepers without
  * being the server: stopped keepers of an owner that is not their parent, leaked descriptors,
- * endless environments, pipes that nobody reads, pid 1, time namespaces. */
+ * endless environments, pipes that nobody reads, full disks, pid 1, time namespaces. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -449,4 +450,176 @@ TEST(a_janitor_in_another_time_namespace_leaves_trees_alone)
 	held_done(&h);
 	if (WEXITSTATUS(status) == 77)
 		SKIP("no time namespaces here");
+}
+
+/* --- the report --- */
+
+/* With the step at which the hold dies; NULL: the hold lives. */
+static void die_and_count_reports(const char *step, const char *level)
+{
+	struct held h;
+
+	if (step)
+		setenv("KILLICK_DIE_AT", step, 1);
+	else
+		unsetenv("KILLICK_DIE_AT");
+	HELD(&h, "--contain", level, "--", "/bin/sh", "-c", "exit 3");
+	int status = held_status(&h);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 69) {
+		t_note("no level %s here", level);
+	} else {
+		if (held_report_lines(&h) != 1)
+			FAIL("death at %s, %s: %d reports", step, level, held_report_lines(&h));
+		OK(held_reported(&h, "\"survivors\":[]"));
+	}
+	held_done(&h);
+	unlink(h.report);
+}
+
+TEST(a_tree_has_one_report_wherever_its_hold_dies, .timeout_ms = 60000)
+{
+	static const char *const steps[] = { "hold:begin",   "hold:ready",     "hold:cloned",
+					     "hold:started", "hold:stopping",  "hold:killed",
+					     "hold:proved",  "hold:reporting", "hold:reported",
+					     "hold:clean",   "hold:done",      NULL };
+
+	setenv("KILLICK", t_program("KILLICK_STEPS", "build/tests/killick-steps"), 1);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		die_and_count_reports(steps[i], "keeper");
+		die_and_count_reports(steps[i], "cgroup");
+		die_and_count_reports(steps[i], "namespace");
+	}
+}
+
+TEST(a_report_that_cannot_be_written_is_said_on_stderr)
+{
+	char text[1024];
+	struct held h;
+
+	HELD(&h, "--report", "/dev/full", "--", "/bin/sh", "-c", "exit 3");
+	int status = held_status(&h);
+	held_errors(&h, text, sizeof(text));
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 3); /* as the server exited */
+	STREQ(text, "killick: --report: cannot write to '/dev/full': No space left on device; the "
+		    "tree has ended\n");
+	held_done(&h);
+}
+
+/* Nothing reads stderr either, and its pipe is full. */
+TEST(a_report_that_cannot_be_written_does_not_block_the_end)
+{
+	struct held h;
+
+	HELD(&h, "--report", "/dev/full", "--", "/bin/sh", "-c",
+	     "dd if=/dev/zero bs=4096 count=1000 oflag=nonblock 2>/dev/null >&2; exit 3");
+	int status = held_status(&h);
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 3);
+	held_done(&h);
+}
+
+TEST(a_full_disk_is_refused_before_the_server_starts)
+{
+	char dir[96], file[128], text[1024], full[4096] = { 0 };
+	struct held h;
+	int fd;
+
+	if (!held_own_mounts())
+		SKIP("no mount namespace here");
+	snprintf(dir, sizeof(dir), "%s/disk", t_audit.dir);
+	OK(mkdir(dir, 0700) == 0);
+	if (mount("none", dir, "tmpfs", 0, "size=16k") < 0)
+		SKIP("no tmpfs here");
+	snprintf(file, sizeof(file), "%s/data", dir);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (write(fd, full, sizeof(full)) > 0)
+		;
+	EQ(errno, ENOSPC);
+	close(fd);
+	snprintf(file, sizeof(file), "%s/report", dir);
+	HELD(&h, "--report", file, "--", "/bin/sh", "-c", "exit 3");
+	int status = held_status(&h);
+	held_errors(&h, text, sizeof(text));
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 75);
+	OK(strstr(text, "cannot write to") && strstr(text, "No space left on device"));
+	OK(strchr(text, '\n') == text + strlen(text) - 1);
+	OK(access(file, F_OK) < 0); /* an empty file would look like success */
+	held_done(&h);
+	OK(umount(dir) == 0);
+}
+
+/* A disk that becomes full while the server runs. */
+TEST(the_report_has_its_room_before_the_disk_is_full)
+{
+	char dir[96], data[128], full[4096] = { 0 };
+	struct held h;
+	int fd;
+
+	if (!held_own_mounts())
+		SKIP("no mount namespace here");
+	snprintf(dir, sizeof(dir), "%s/disk", t_audit.dir);
+	OK(mkdir(dir, 0700) == 0);
+	if (mount("none", dir, "tmpfs", 0, "size=16k") < 0)
+		SKIP("no tmpfs here");
+	snprintf(data, sizeof(data), "%s/report", dir);
+	HELD(&h, "--report", data, "--", "/bin/sh", "-c", "echo up; read line; exit 3");
+	held_expect(&h, "up");
+	snprintf(data, sizeof(data), "%s/data", dir);
+	fd = open(data, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (write(fd, full, sizeof(full)) > 0)
+		;
+	EQ(errno, ENOSPC);
+	close(fd);
+	held_eof(&h);
+	int status = held_status(&h);
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 3);
+	snprintf(h.report, sizeof(h.report), "%s/report", dir);
+	EQ(held_report_lines(&h), 1);
+	held_done(&h);
+	OK(umount(dir) == 0);
+}
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+
+	OK(stat(path, &st) == 0);
+	return st.st_mode & 07777;
+}
+
+TEST(a_new_report_and_a_new_log_are_for_their_user_alone)
+{
+	char log[96];
+	struct held h;
+
+	umask(0);
+	snprintf(log, sizeof(log), "%s/log", t_audit.dir);
+	for (int round = 0; round < 2; round++) {
+		HELD(&h, "--log", log, "--", "/bin/true");
+		OK(held_status(&h) == 0);
+		held_done(&h);
+		EQ(mode_of(h.report), round == 0 ? 0600 : 0644);
+		EQ(mode_of(log), round == 0 ? 0600 : 0644);
+		/* an existing file keeps its mode */
+		OK(chmod(h.report, 0644) == 0 && chmod(log, 0644) == 0);
+	}
+}
+
+TEST(a_refusal_has_a_report)
+{
+	char text[1024];
+	struct held h;
+
+	HELD(&h, "--contain", "job", "--", "/bin/true");
+	int status = held_status(&h);
+	held_errors(&h, text, sizeof(text));
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 69);
+	EQ(held_report_lines(&h), 1);
+	OK(held_reported(&h, "\"why\":\"failed\"") && held_reported(&h, "\"proof\":[]"));
+	OK(held_reported(&h, "\"notes\":[\"refused: --contain job is not possible here"));
+	held_done(&h);
 }

@@ -24,6 +24,7 @@
 
 #include "../t.h"
 #include "held.h"
+#include "lost.h"
 
 /* --- children from before --- */
 
@@ -401,31 +402,131 @@ TEST(without_pidfd_send_signal_it_holds_or_refuses, .timeout_ms = 60000)
 	harm_without_call(SYS_pidfd_send_signal, "pidfd_send_signal");
 }
 
-/* A stranger's end can be seen by nothing but a pidfd. */
-TEST(an_owner_by_pid_needs_pidfd_open)
+/* --- Linux 4.18 --- */
+
+static bool harm_old_kernel(int a, int b)
 {
-	static const int errors[] = { EPERM, ENOSYS };
-	char self[16];
+	(void)a, (void)b;
+	return t_old_kernel();
+}
 
-	snprintf(self, sizeof(self), "%d", (int)getpid());
-	for (int i = 0; i < 2; i++) {
-		const char *const options[] = { "--owner", self, NULL };
+TEST(on_linux_4_18_the_owners_end_is_seen, .timeout_ms = 60000)
+{
+	static const char *const levels[] = { "auto", "keeper" };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		struct harm h;
-		bool up = harm_start(&h, options, harm_refuse, SYS_pidfd_open, errors[i]);
-		int status = h.status;
+		bool up = harm_start(&h, (const char *const[]){ "--contain", levels[i], NULL },
+				     harm_old_kernel, 0, 0);
 
-		if (!up && WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		if (!up && WIFEXITED(h.status) && WEXITSTATUS(h.status) == 77)
 			SKIP("no seccomp filters here");
-		if (up) {
-			audit_scrub(&t_audit);
-			harm_end(&h);
-			FAIL("it started with an owner that it cannot watch");
-		}
-		harm_one_line(&h, "pidfd_open", NULL, "--owner PID");
-		OK(harm_end(&h));
-		OK(WIFEXITED(status));
-		EQ(WEXITSTATUS(status), 69);
+		if (!harm_end(&h) || !up)
+			FAIL("level %s: %s", levels[i], up ? "outlived its owner" : "no start");
 	}
+}
+
+/* An owner that is not the parent, and whose end no descriptor shows. */
+static void harm_poll_owner(harm_setup_fn setup, int a, int b)
+{
+	const int stdio[] = { -1, -1, -1 };
+	pid_t owner = t_spawn((char *const[]){ "/bin/sleep", "600", NULL }, stdio);
+	char number[16];
+	struct harm h;
+	bool up;
+
+	snprintf(number, sizeof(number), "%d", (int)owner);
+	up = harm_start(&h, (const char *const[]){ "--owner", number, NULL }, setup, a, b);
+	if (!up && WIFEXITED(h.status) && WEXITSTATUS(h.status) == 77)
+		SKIP("no seccomp filters here");
+	OK(up);
+	kill(owner, SIGKILL);
+	/* not yet reaped: a zombie has ended, too */
+	OK(t_wait_fd(h.hear, POLLIN, HELD_MS));
+	OK(t_wait_child(owner, HELD_MS) >= 0);
+	OK(harm_end(&h));
+}
+
+TEST(an_owner_by_pid_is_polled_on_linux_4_18)
+{
+	harm_poll_owner(harm_old_kernel, 0, 0);
+}
+
+TEST(an_owner_by_pid_is_polled_without_pidfd_open)
+{
+	harm_poll_owner(harm_refuse, SYS_pidfd_open, EPERM);
+}
+
+TEST(ps_reap_and_tools_work_on_linux_4_18, .timeout_ms = 60000)
+{
+	double end = t_now_ms() + HELD_MS;
+	char text[8192];
+	pid_t daemon;
+	struct held h;
+
+	if (!t_old_kernel())
+		SKIP("no seccomp filters here");
+	lost_dir();
+	HELD(&h, "--name", "old", "--", "cat");
+	held_hold(&h);
+	OK(write(h.in, "here\n", 5) == 5);
+	held_expect(&h, "here");
+	do /* the watch writes the name after the server has started */
+		EQ(KILLICK_SAYS(text, "ps"), 0);
+	while (!strstr(text, "old") && t_now_ms() < end);
+	OK(strstr(text, "old"));
+	held_eof(&h);
+	EQ(held_status(&h), 0);
+	held_done(&h);
+	daemon = lost_tree("keeper", "sleep 600; :");
+	EQ(KILLICK("reap"), 0);
+	OK(held_wait_gone(daemon));
+	lost_all_gone();
+	EQ(lost_records(), 0);
+	EQ(KILLICK_SAYS(text, "tools", "--", t_program("ZOO", "build/tests/zoo/killick-zoo"), "mcp",
+			"good"),
+	   0);
+	OK(strstr(text, "echo"));
+	held_reap_all(); /* the keeper of `tools`: orphans come to this test */
+	EQ(KILLICK_SAYS(text, "doctor", "--json"), 0);
+	OK(strstr(text, "\"keeper\":{\"works\":true"));
+}
+
+static bool harm_refuse_subreaper(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_CHILD_SUBREAPER, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0;
+}
+
+TEST(without_a_subreaper_doctor_and_run_agree)
+{
+	char text[8192];
+	struct held h;
+
+	if (!harm_refuse_subreaper())
+		SKIP("no seccomp filters here");
+	HELD(&h, "--", "/bin/true");
+	int status = held_status(&h);
+	held_errors(&h, text, sizeof(text));
+	OK(WIFEXITED(status));
+	EQ(WEXITSTATUS(status), 69);
+	OK(strstr(text, "cannot hold a server without prctl"));
+	EQ(held_report_lines(&h), 1);
+	OK(held_reported(&h, "refused: cannot hold a server without prctl"));
+	held_done(&h);
+	EQ(KILLICK_SAYS(text, "doctor", "--json"), 0);
+	OK(strstr(text, "\"level\":\"none\""));
+	OK(strstr(text, "\"keeper\":{\"works\":false"));
 }
 
 /* --- no /proc --- */

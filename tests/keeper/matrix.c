@@ -169,7 +169,7 @@ static int weight(int index)
 
 	if (!strncmp(r->mode, "bomb", 4))
 		return POOL_MAX_WIDTH;
-	if (!strcmp(r->mode, "idle") || !strcmp(r->mode, "flood") ||
+	if (!strcmp(r->mode, "idle") || strstr(r->mode, "flood") ||
 	    !strncmp(r->mode, "chain", 5)) /* forks without pause */
 		return 2 * CELL_WEIGHT;
 	return is_waiting(r) ? 1 : CELL_WEIGHT;
@@ -203,7 +203,7 @@ static bool leaves_early(const char *mode)
  * for 8 s by itself. */
 static int patience_ms(char expect, enum cell_ending ending)
 {
-	bool by_reap = strchr("MJ", expect) && ending != END_BOTH;
+	bool by_reap = strchr("MJm", expect) && ending != END_BOTH;
 
 	return by_reap || (expect == 'E' && !patient) ? FROZEN_MS : DEADLINE_MS;
 }
@@ -217,7 +217,7 @@ static void run_cell(int index, void *result)
 				  .level = levels[r->level],
 				  .mode = r->mode,
 				  .grace_ms = 100 };
-	bool janitor = ending == END_BOTH || strchr("MJ", r->expect[ending]);
+	bool janitor = ending == END_BOTH || strchr("MJm", r->expect[ending]);
 	struct result *out = result;
 	struct cell c;
 
@@ -267,6 +267,9 @@ static void judge_row(struct row *r)
 					 r->ms[e]);
 		if (r->got[e] == CELL_NONE && r->expect[e] != '-')
 			skip = r->text[e];
+		else if (r->got[e] == CELL_EMPTY && r->expect[e] == 'E' && r->level < 3)
+			t_note("%s %s %s: better than the table: nothing escapes", r->mode,
+			       levels[r->level], cell_ending_names[e]);
 		else if (r->expect[e] != r->got[e] &&
 			 !(r->expect[e] == '?' && strchr(".MJE", r->got[e])) &&
 			 !(r->expect[e] == 'm' && strchr(".M", r->got[e])) &&

@@ -232,6 +232,28 @@ TEST(environment_is_the_clients_plus_the_tag)
 	held_done(&h);
 }
 
+TEST(many_variables_and_arguments_reach_the_server)
+{
+	char script[160], name[32];
+	struct held h;
+	int fd;
+
+	/* without a #! line the keeper makes room for a shell in front of the arguments */
+	snprintf(script, sizeof(script), "%s/script", t_audit.dir);
+	fd = open(script, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	OK(fd >= 0 && dprintf(fd, "echo \"$#,${300},$V0,$V299,${KILLICK_TREE:+tag}\"\n") > 0);
+	close(fd);
+	setenv("S", script, 1);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "V%d", i);
+		setenv(name, name, 1);
+	}
+	held_start_script(&h, "sh", "exec \"$K\" run --report \"$R\" -- \"$S\" $(seq 300)");
+	held_expect(&h, "300,300,V0,V299,tag");
+	EQ(held_status(&h), 0);
+	held_done(&h);
+}
+
 TEST(stdio_blocks_as_servers_expect)
 {
 	struct held h;
@@ -419,7 +441,7 @@ TEST(leftovers_are_killed_when_the_server_exits)
 	held_done(&h);
 }
 
-/* The watch looks again after the hold and would end what it finds: two lines in the report. It
+/* The watch looks again after the hold and would end what it finds: a second stop in the log. It
  * must find nothing. */
 TEST(the_hold_alone_ends_escaping_processes)
 {
@@ -427,10 +449,13 @@ TEST(the_hold_alone_ends_escaping_processes)
 	static const char init[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n";
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		char line[512];
+		char line[512], log[200];
+		int stops = 0;
 		struct held h;
+		FILE *f;
 
-		HELD(&h, "--contain", "keeper", "--",
+		snprintf(log, sizeof(log), "%s/log-%zu", t_audit.dir, i);
+		HELD(&h, "--contain", "keeper", "--log", log, "--",
 		     t_program("ZOO", "build/tests/zoo/killick-zoo"), modes[i]);
 		OK(write(h.in, init, sizeof(init) - 1) == sizeof(init) - 1);
 		OK(held_line(&h, line, sizeof(line)));
@@ -438,6 +463,11 @@ TEST(the_hold_alone_ends_escaping_processes)
 		EQ(held_status(&h), 0);
 		OK(held_reported(&h, "\"why\":\"stdin\""));
 		EQ(held_report_lines(&h), 1);
+		f = fopen(log, "re");
+		while (f && fgets(line, sizeof(line), f))
+			stops += strstr(line, "event=stop ") != NULL;
+		OK(f && fclose(f) == 0);
+		EQ(stops, 1);
 		held_done(&h);
 		unlink(h.report);
 	}

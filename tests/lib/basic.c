@@ -53,8 +53,8 @@ TEST(a_runtime_without_sessions)
 {
 	struct killick *k = LAB();
 
-	EQ(killick_close(k, NULL), 0);
-	EQ(killick_close(k, NULL), 0); /* again: nothing */
+	EQ(killick_close(k, NULL, NULL), 0);
+	EQ(killick_close(k, NULL, NULL), 0); /* again: nothing */
 	killick_free(k);
 	killick_free(NULL);
 	killick_session_free(NULL);
@@ -105,7 +105,7 @@ TEST(invalid_options_are_refused)
 	OK(strstr(e.text, "grace_ms"));
 	so.grace_ms = 0;
 	EQ(killick_session_open(k, &so, NULL, &e), KILLICK_ERR_USAGE);
-	EQ(killick_session_open_start(k, &so, NULL, NULL, &e), KILLICK_ERR_USAGE);
+	EQ(killick_session_open_start(k, &so, NULL, NULL, NULL, &e), KILLICK_ERR_USAGE);
 	OK(!s);
 	lab_close(k);
 }
@@ -158,7 +158,7 @@ TEST(a_call_and_its_result)
 	OK(!killick_result_is_error(r));
 	text = killick_json_string(json, len, "content.0.type");
 	STREQ(text, "text");
-	free(text);
+	killick_text_free(text);
 	OK(!killick_json_string(json, len, "content.0"));
 	OK(!killick_json_find(json, len, "content.1", NULL));
 	killick_result_free(r);
@@ -198,7 +198,7 @@ TEST(tools_that_fail)
 	text = killick_json_string(json, len, "message");
 	STREQ(text, "no such tool");
 	OK(strstr(killick_result_error(r), "no such tool"));
-	free(text);
+	killick_text_free(text);
 	killick_result_free(r);
 	lab_end(s);
 	lab_close(k);
@@ -329,7 +329,7 @@ TEST(many_calls_at_once)
 					.name = i % 10 ? "echo" : "sleep", .args = args);
 
 		snprintf(args, sizeof(args), i % 10 ? "{\"text\":\"%d\"}" : "{\"ms\":%d}", i % 50);
-		EQ(killick_start(s, &rq, &c[i]), 0);
+		EQ(killick_start(s, &rq, &c[i], NULL), 0);
 	}
 	for (int i = N - 1; i >= 0; i--) {
 		struct killick_result *r = NULL;
@@ -362,12 +362,12 @@ TEST(calls_with_callbacks)
 	struct killick_call *c = NULL;
 
 	for (int i = 0; i < 50; i++)
-		EQ(killick_start(s, &rq, NULL), 0);
-	EQ(killick_start(s, &rq, &c), 0);
+		EQ(killick_start(s, &rq, NULL, NULL), 0);
+	EQ(killick_start(s, &rq, &c, NULL), 0);
 	killick_call_free(c); /* the call goes on */
 	rq.op = KILLICK_TOOLS;
 	rq.name = NULL;
-	EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, NULL, NULL), 0);
 	lab_await(&n, 52);
 	lab_end(s);
 	EQ(lab_value(&n), 52); /* once each */
@@ -384,17 +384,18 @@ struct inside {
 static void block_inside(void *ctx, struct killick_result *r)
 {
 	struct inside *in = ctx;
-	struct killick_result *again = (void *)in;
+	struct killick_result *again = NULL;
 	struct killick_request rq = KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo");
 	struct killick_error e;
 
 	killick_result_free(r);
 	EQ(killick_do(in->s, &rq, &again), KILLICK_ERR_USAGE);
-	OK(!again);
+	OK(strstr(killick_result_error(again), "called from a callback"));
+	killick_result_free(again);
 	EQ(killick_session_refresh(in->s, "{\"mcpServers\":{}}", NULL, NULL, &e),
 	   KILLICK_ERR_USAGE);
-	EQ(killick_session_close(in->s, NULL), KILLICK_ERR_USAGE);
-	EQ(killick_close(in->k, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_session_close(in->s, NULL, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_close(in->k, NULL, NULL), KILLICK_ERR_USAGE);
 	lab_add(&in->over);
 }
 
@@ -405,36 +406,135 @@ TEST(blocking_in_a_callback_is_refused)
 						    .on_done = block_inside);
 
 	in.s = lab_session(in.k, GOOD);
-	EQ(killick_start(in.s, &rq, NULL), 0);
+	EQ(killick_start(in.s, &rq, NULL, NULL), 0);
 	lab_await(&in.over, 1);
 	lab_end(in.s);
 	lab_close(in.k);
 }
 
-TEST(invalid_requests_are_refused)
+TEST(a_wrong_request_is_refused_with_the_argument_and_the_reason)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "two" }));
-	struct killick_request bad[] = {
-		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo"), /* which tool? */
-		KILLICK_REQUEST(.op = KILLICK_READ, .server = "zoo"), /* which uri? */
-		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "{"),
-		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "[]"),
-		KILLICK_REQUEST(.op = KILLICK_PING), /* of two servers */
-		KILLICK_REQUEST(.op = (enum killick_op)99, .server = "zoo"),
+	struct {
+		struct killick_request rq;
+		const char *text;
+	} bad[] = {
+		{ KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo"), "name is NULL" },
+		{ KILLICK_REQUEST(.op = KILLICK_READ, .server = "zoo"), "its uri" },
+		{ KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo", .args = "{"),
+		  "args is not JSON: " },
+		{ KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo",
+				  .args = "[]"),
+		  "args is JSON, but not an object" },
+		{ KILLICK_REQUEST(.op = (enum killick_op)99, .server = "zoo"), "op is 99" },
+		{ KILLICK_REQUEST(.op = KILLICK_PING, .timeout_ms = -5), "timeout_ms is -5" },
+		{ KILLICK_REQUEST(.op = KILLICK_COMPLETE, .server = "zoo"), "args is NULL" },
+		{ KILLICK_REQUEST(.op = KILLICK_RAW, .name = "initialize"), "'initialize'" },
 	};
+	struct killick_request many = KILLICK_REQUEST(.op = KILLICK_PING);
 	struct killick_request unknown = KILLICK_REQUEST(.op = KILLICK_PING, .server = "three");
+	struct killick_result *r = NULL;
+	struct killick_error e = { 0 };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct killick_result *r = NULL;
-		int code = killick_do(s, &bad[i], &r);
+		struct killick_call *c = NULL;
 
-		if (code != KILLICK_ERR_USAGE && code != KILLICK_ERR_NO_SERVER)
-			FAIL("bad request %zu: %s", i, killick_code_name(code));
+		EQ(killick_do(s, &bad[i].rq, &r), KILLICK_ERR_USAGE);
+		if (!strstr(killick_result_error(r), bad[i].text))
+			FAIL("'%s' without '%s'", killick_result_error(r), bad[i].text);
+		EQ(killick_start(s, &bad[i].rq, &c, &e), KILLICK_ERR_USAGE);
+		STREQ(e.text, killick_result_error(r));
+		EQ(e.code, killick_result_code(r));
+		OK(!c);
 		killick_result_free(r);
 	}
+	EQ(killick_do(NULL, &many, &r), KILLICK_ERR_USAGE);
+	OK(strstr(killick_result_error(r), "s is NULL"));
+	killick_result_free(r);
+	EQ(killick_call_tool(s, "zoo", NULL, NULL, &r), KILLICK_ERR_USAGE);
+	OK(strstr(killick_result_error(r), "name is NULL: this request needs a tool"));
+	killick_result_free(r);
+	EQ(killick_start(s, &unknown, NULL, &e), KILLICK_ERR_USAGE);
+	OK(strstr(e.text, "on_done"));
+	EQ(killick_wait(NULL, &r), KILLICK_ERR_USAGE);
+	OK(strstr(killick_result_error(r), "c is NULL"));
+	killick_result_free(r);
+	killick_result_free(lab_do(s, &many, KILLICK_ERR_NO_SERVER));
 	killick_result_free(lab_do(s, &unknown, KILLICK_ERR_NO_SERVER));
 	lab_end(s);
+	lab_close(k);
+}
+
+static void never_opened_at_all(void *ctx, struct killick_session *s, const struct killick_error *e)
+{
+	(void)ctx;
+	(void)s;
+	FAIL("%s", e->text);
+}
+
+TEST(the_status_counts_requests_and_their_latency)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }, { "idle" }));
+	struct killick_status *st = NULL;
+	char *json;
+	size_t len;
+
+	for (int i = 0; i < 10; i++)
+		lab_call(s, "zoo", "echo", "{\"text\":\"x\"}", 0, NULL, 0);
+	lab_call(s, "zoo", "no_such_tool", NULL, KILLICK_ERR_ANSWER, NULL, 0);
+	killick_result_free(lab_try(s, "zoo", "block", NULL, 20));
+	EQ(killick_session_status(s, &st, NULL), 0);
+	EQ(st->servers[0]->calls, 12);
+	EQ(st->servers[0]->errors, 2);
+	OK(st->servers[0]->p50_ms > 0 && st->servers[0]->p50_ms <= st->servers[0]->p99_ms);
+	OK(st->servers[0]->p99_ms >= 15); /* that of `block`, within 19 % */
+	EQ(st->servers[1]->calls, 0);
+	OK(st->servers[1]->p99_ms <= 0);
+	json = killick_status_json(st);
+	OK(killick_json_find(json, strlen(json), "0.calls", &len) && len == 2);
+	OK(killick_json_find(json, strlen(json), "1.p99_ms", &len));
+	killick_text_free(json);
+	killick_status_free(st);
+	lab_end(s);
+	lab_close(k);
+}
+
+/* Every function that has an error for its argument fills in the error. */
+TEST(each_function_says_why_it_failed)
+{
+	struct killick *k = LAB();
+	struct killick_error e;
+	struct killick_status *st = NULL;
+	struct killick_item *i = NULL;
+	char *server, *tool;
+
+#define SAYS(code_, words, call)                                                                   \
+	do {                                                                                       \
+		e = (struct killick_error){ 0 };                                                   \
+		EQ((call), code_);                                                                 \
+		EQ(e.code, code_);                                                                 \
+		OK(strstr(e.text, words));                                                         \
+	} while (0)
+
+	SAYS(KILLICK_ERR_USAGE, "k is NULL", killick_close(NULL, NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "k is NULL", killick_dispatch(NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "KILLICK_DISPATCH_HOST", killick_dispatch(k, &e));
+	SAYS(KILLICK_ERR_USAGE, "KILLICK_DISPATCH_PULL", killick_next(k, 0, &i, &e));
+	SAYS(KILLICK_ERR_USAGE, "k and out", killick_next(k, 0, NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "s is NULL", killick_session_close(NULL, NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "s is NULL", killick_session_close_start(NULL, NULL, NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "s is NULL", killick_session_refresh(NULL, "", NULL, NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "s and out", killick_session_status(NULL, &st, &e));
+	SAYS(KILLICK_ERR_USAGE, "s is NULL", killick_roots_changed(NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "s is NULL", killick_notify(NULL, NULL, "x", NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "qualified", killick_tool_find(NULL, NULL, &server, &tool, &e));
+	SAYS(KILLICK_ERR_USAGE, "a is NULL", killick_answer(NULL, "{}", &e));
+	SAYS(KILLICK_ERR_USAGE, "a is NULL", killick_decline(NULL, NULL, &e));
+	SAYS(KILLICK_ERR_USAGE, "k is NULL",
+	     killick_session_open_start(NULL, NULL, never_opened_at_all, NULL, NULL, &e));
+#undef SAYS
 	lab_close(k);
 }
 
@@ -455,12 +555,12 @@ TEST(names_for_models)
 	OK(strstr(killick_result_json(r, NULL), "\"few__pid\""));
 	OK(!strstr(killick_result_json(r, NULL), "few__echo"));
 	killick_result_free(r);
-	EQ(killick_tool_find(s, "a_b__echo", &server, &tool), 0);
+	EQ(killick_tool_find(s, "a_b__echo", &server, &tool, NULL), 0);
 	STREQ(server, "a b");
 	STREQ(tool, "echo");
-	free(server);
-	free(tool);
-	EQ(killick_tool_find(s, "a_b__nothing", &server, &tool), KILLICK_ERR_NO_SERVER);
+	killick_text_free(server);
+	killick_text_free(tool);
+	EQ(killick_tool_find(s, "a_b__nothing", &server, &tool, NULL), KILLICK_ERR_NO_SERVER);
 	killick_result_free(lab_do(s, &call, 0));
 	call.name = "few__echo";
 	killick_result_free(lab_do(s, &call, KILLICK_ERR_NO_SERVER));
@@ -490,7 +590,7 @@ TEST(status_has_the_parts_of_an_error)
 						      "\"c\":{\"url\":\"https://c\"}}}"),
 		   &s, &e),
 	   0);
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	list = st->servers;
 	STREQ(list[0]->reason,
 	      "exited with status 3 during its handshake; its stderr ends with: oops");
@@ -507,6 +607,28 @@ TEST(status_has_the_parts_of_an_error)
 	lab_close(k);
 }
 
+/* npm ends with lines about its log. */
+TEST(an_error_has_the_line_of_stderr_that_is_the_reason)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = NULL;
+	struct killick_error e;
+
+	EQ(killick_session_open(
+		   k,
+		   &KILLICK_SESSION_OPTIONS(
+				   .config =
+					   "{\"mcpServers\":{\"a\":{\"required\":true,\"command\":"
+					   "\"/bin/sh\",\"args\":[\"-c\",\"printf 'npm info "
+					   "ok\\nnpm ERR! "
+					   "code ECONNREFUSED\\nnpm ERR! more\\n1\\n2\\n3\\n' >&2; "
+					   "exit 1\"]}}}"),
+		   &s, &e),
+	   KILLICK_ERR_START);
+	OK(strstr(e.text, "its stderr says: npm ERR! code ECONNREFUSED; it ends with: 1 | 2 | 3"));
+	lab_close(k);
+}
+
 TEST(status_of_a_server)
 {
 	struct killick *k = LAB();
@@ -517,7 +639,7 @@ TEST(status_of_a_server)
 	struct killick_call *c = lab_block(s, "zoo");
 
 	expect_items(s, KILLICK_TOOLS, "tools", 15);
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	EQ(st->count, 1);
 	one = st->servers[0];
 	STREQ(one->name, "zoo");

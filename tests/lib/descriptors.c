@@ -234,11 +234,11 @@ static void close_under_callbacks(void)
 
 	k = LAB();
 	s = lab_session(k, SERVERS({ "a" }));
-	EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, NULL, NULL), 0);
 	lab_pid(s, "a");
 	close_everything();
 	lab_await(&n, 1); /* its time is over, and somebody says so */
-	EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, NULL, NULL), 0);
 	lab_await(&n, 2);
 	free_in_time();
 }
@@ -258,9 +258,9 @@ static void close_own_loop(void)
 	s = lab_session(k, SERVERS({ "a" }));
 	close_everything();
 	open_files();
-	EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, NULL, NULL), 0);
 	for (double end = t_now_ms() + LAB_MS; lab_value(&n) == 0 && t_now_ms() < end;) {
-		killick_dispatch(k); /* there is nothing to wait for */
+		killick_dispatch(k, NULL); /* there is nothing to wait for */
 		poll(NULL, 0, 2);
 	}
 	EQ(lab_value(&n), 1);

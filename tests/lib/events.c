@@ -53,7 +53,7 @@ static void expect_progress(const char *way, const char *more)
 	struct killick_request rq = progress_call(&st, "{\"n\":5}");
 
 	rq.on_done = on_done;
-	EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, NULL, NULL), 0);
 	lab_await(&st.over, 1);
 	EQ(st.count, 5); /* all of them before the result */
 	OK(st.in_order && st.total == 5);
@@ -318,7 +318,7 @@ static void *answer_later(void *arg)
 
 	lab_await(&l->came, 1);
 	STREQ(killick_ask_server(l->ask), "zoo");
-	killick_answer(l->ask, questions[0].answer);
+	killick_answer(l->ask, questions[0].answer, NULL);
 	return NULL;
 }
 
@@ -358,14 +358,14 @@ TEST(an_answer_that_comes_too_late)
 	struct killick_call *c = NULL;
 	struct killick_result *r = NULL;
 
-	EQ(killick_start(s, &rq, &c), 0);
+	EQ(killick_start(s, &rq, &c, NULL), 0);
 	lab_await(&l.came, 1);
 	killick_cancel(c);
 	EQ(killick_wait(c, &r), KILLICK_ERR_CANCELLED);
 	killick_result_free(r);
 	killick_call_free(c);
 	lab_end(s);
-	killick_answer(l.ask, questions[2].answer);
+	killick_answer(l.ask, questions[2].answer, NULL);
 	lab_close(k);
 }
 
@@ -479,10 +479,10 @@ TEST(callbacks_in_the_hosts_loop)
 
 	dispatcher = pthread_self();
 	for (int i = 0; i < 10; i++)
-		EQ(killick_start(s, &rq, NULL), 0);
+		EQ(killick_start(s, &rq, NULL, NULL), 0);
 	while (lab_value(&n) < 10 && t_now_ms() < end)
 		if (t_wait_fd(killick_fd(k), 1 /* POLLIN */, 1000))
-			killick_dispatch(k);
+			killick_dispatch(k, NULL);
 	EQ(lab_value(&n), 10);
 	lab_end(s);
 	lab_close(k);

@@ -54,7 +54,7 @@ TEST(a_blocked_call_and_the_end_of_the_runtime)
 	struct killick_report *report = NULL;
 	void *code = NULL;
 
-	EQ(killick_close(k, &report), 0);
+	EQ(killick_close(k, &report, NULL), 0);
 	OK(report->count == 1 && report->proved);
 	EQ(lab_living(), 0);
 	killick_report_free(report);
@@ -108,7 +108,7 @@ static void pids_of(struct killick_session *s, pid_t *out)
 {
 	struct killick_status *st = NULL;
 
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	EQ(st->count, 4);
 	for (int i = 0; i < 4; i++) {
 		EQ(st->servers[i]->state, KILLICK_READY);
@@ -129,7 +129,7 @@ static void refresh_once(struct killick_session *s, const struct lab_server *lis
 			KILLICK_REQUEST(.op = KILLICK_CALL, .server = list[i].name,
 					.name = "block");
 
-		EQ(killick_start(s, &rq, &blocked[i]), 0);
+		EQ(killick_start(s, &rq, &blocked[i], NULL), 0);
 	}
 	lab_refresh(s, list);
 	for (int i = 0; i < 4; i++) {
@@ -216,7 +216,7 @@ TEST(dropped_during_the_handshake)
 	struct killick_session_options options = KILLICK_SESSION_OPTIONS(.config = config);
 	struct killick_error e = { 0 };
 
-	EQ(killick_session_open_start(k, &options, never_opened, &n, &e), 0);
+	EQ(killick_session_open_start(k, &options, never_opened, &n, NULL, &e), 0);
 	lab_await_pids(2); /* they run, and are silent */
 	killick_free(k);
 	EQ(lab_value(&n), 1);
@@ -236,7 +236,7 @@ TEST(dropped_before_the_handshake)
 		struct lab_count n = LAB_COUNT_INIT;
 		struct killick *k = LAB();
 
-		EQ(killick_session_open_start(k, &options, never_opened, &n, &e), 0);
+		EQ(killick_session_open_start(k, &options, never_opened, &n, NULL, &e), 0);
 		killick_free(k);
 		EQ(lab_value(&n), 1);
 		EQ(audit_count(&t_audit), 0);

@@ -65,7 +65,7 @@ static void call_all(struct killick_session *s)
 		killick_do(s, &rq, &r);
 		killick_result_free(r);
 	}
-	if (killick_start(s, &block, &c) == 0 && c) {
+	if (killick_start(s, &block, &c, NULL) == 0 && c) {
 		killick_cancel(c);
 		killick_wait(c, NULL);
 		killick_call_free(c);
@@ -98,7 +98,7 @@ static int scenario(void)
 		killick_session_refresh(s, other, NULL, NULL, &e);
 	begin("end");
 	if (s)
-		killick_session_close(s, NULL);
+		killick_session_close(s, NULL, NULL);
 	killick_session_free(s);
 	killick_free(k);
 	begin("");

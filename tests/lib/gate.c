@@ -152,7 +152,7 @@ static bool has_asked(void *ctx)
 	return ((struct party_of_test *)ctx)->asks > 0;
 }
 
-/* The first request of the server cannot be attributed, and is declined. From then on the server
+/* The first request of the server cannot be attributed, and is cancelled. From then on the server
  * works for one call at a time. */
 TEST(a_shared_server_that_asks_gets_one_forward_at_a_time)
 {
@@ -165,7 +165,7 @@ TEST(a_shared_server_that_asks_gets_one_forward_at_a_time)
 	OK(!a.l->server->gate.asks);
 	send_line(&block, &a, BLOCK, NULL);
 	send_and_wait(&s[0], &b, ASK, 0);
-	expect_in(s[0].result, "decline");
+	expect_in(s[0].result, "\"cancel\"");
 	EQ(a.asks + b.asks, 0);
 	sent_done(&s[0]);
 	OK(a.l->server->gate.asks);

@@ -124,6 +124,7 @@ TRIAL(shifting, "shifting", ALL_FINE)
 TRIAL(cancels, "cancels", ALL_FINE)
 TRIAL(lateprogress, "lateprogress", ALL_FINE)
 TRIAL(samples, "samples", ALL_FINE)
+TRIAL(askflood, "askflood", ALL_FINE)
 TRIAL(asksall, "asksall", ALL_FINE)
 TRIAL(closeout, "closeout", .echo = EXITED, .next = FINE)
 TRIAL(closein, "closein", .echo = FINE, .next = FINE | LATE | CODE(KILLICK_ERR_BUSY))
@@ -288,7 +289,7 @@ TEST(a_server_that_does_not_read, .timeout_ms = 60000)
 			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "echo",
 					.args = args, .timeout_ms = 2000);
 
-		EQ(killick_start(s, &rq, &c[i]), 0);
+		EQ(killick_start(s, &rq, &c[i], NULL), 0);
 	}
 	lab_pid(s, "good");
 	for (int i = 0; i < N; i++) {

@@ -152,7 +152,7 @@ TEST(the_verdict_comes_also_if_the_first_session_leaves)
 	EQ(runtime_enter(k, NULL), 0);
 	waiter_wait(k, &o[0].o.waiter);
 	runtime_leave(k);
-	EQ(o[0].o.error.code, KILLICK_ERR_CLOSED);
+	EQ(o[0].o.error.code, KILLICK_ERR_CANCELLED);
 	lab_end(b);
 	lab_end(c);
 	lab_close(k);

@@ -39,16 +39,18 @@ static void on_ask(void *ctx, struct killick_ask *ask)
 
 	if (!strcmp(method, "sampling/createMessage")) {
 		lab_add(&g->asked[0]);
-		killick_answer(ask, "{\"model\":\"parrot\",\"role\":\"assistant\",\"content\":"
-				    "{\"type\":\"text\",\"text\":\"sampled here\"}}");
+		killick_answer(ask,
+			       "{\"model\":\"parrot\",\"role\":\"assistant\",\"content\":"
+			       "{\"type\":\"text\",\"text\":\"sampled here\"}}",
+			       NULL);
 	} else if (!strcmp(method, "elicitation/create")) {
 		lab_add(&g->asked[1]);
-		killick_answer(ask, "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}");
+		killick_answer(ask, "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}", NULL);
 	} else if (!strcmp(method, "roots/list")) {
 		lab_add(&g->asked[2]);
-		killick_answer(ask, g->roots);
+		killick_answer(ask, g->roots, NULL);
 	} else {
-		killick_decline(ask, "unknown");
+		killick_decline(ask, "unknown", NULL);
 	}
 }
 
@@ -138,7 +140,7 @@ static void expect_progress(struct guest *g, const char *tool, const char *args,
 		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "it", .name = tool, .args = args,
 				.ctx = &st, .on_progress = on_progress, .on_done = on_done);
 
-	EQ(killick_start(g->s, &rq, NULL), 0);
+	EQ(killick_start(g->s, &rq, NULL, NULL), 0);
 	lab_await(&st.over, 1);
 	EQ(st.count, count);
 	OK(st.last == count);
@@ -150,7 +152,7 @@ static void expect_cancel(struct guest *g, const char *tool, const char *args)
 		KILLICK_REQUEST(.op = KILLICK_CALL, .server = "it", .name = tool, .args = args);
 	struct killick_call *c = NULL;
 
-	EQ(killick_start(g->s, &rq, &c), 0);
+	EQ(killick_start(g->s, &rq, &c, NULL), 0);
 	get(g, KILLICK_TOOLS, NULL, NULL); /* it has arrived */
 	killick_cancel(c);
 	EQ(killick_wait(c, NULL), KILLICK_ERR_CANCELLED);
@@ -259,7 +261,7 @@ static void dual(const char *era, const char *got, const char *protocol)
 
 	snprintf(more, sizeof(more), ",\"era\":\"%s\"", era);
 	open_guest(&g, "dual-era.mjs", "", more);
-	EQ(killick_status(g.s, &st), 0);
+	EQ(killick_session_status(g.s, &st, NULL), 0);
 	STREQ(st->servers[0]->era, got);
 	STREQ(st->servers[0]->protocol, protocol);
 	STREQ(st->servers[0]->instructions, "Either way.");
@@ -314,7 +316,7 @@ TEST(legacy_found_out, .timeout_ms = 120000)
 	struct killick_status *st = NULL;
 
 	open_guest(&g, PACKAGE "everything/dist/index.js", ",\"stdio\"", ",\"era\":\"auto\"");
-	EQ(killick_status(g.s, &st), 0);
+	EQ(killick_session_status(g.s, &st, NULL), 0);
 	STREQ(st->servers[0]->era, "legacy");
 	killick_status_free(st);
 	expect(&g, KILLICK_CALL, "echo", "{\"message\":\"x\"}", "Echo: x");

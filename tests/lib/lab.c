@@ -103,7 +103,7 @@ void lab_end(struct killick_session *s)
 {
 	struct killick_report *r = NULL;
 
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	must_be_proved(r);
 	killick_session_free(s);
 }
@@ -112,7 +112,7 @@ void lab_close(struct killick *k)
 {
 	struct killick_report *r = NULL;
 
-	EQ(killick_close(k, &r), 0);
+	EQ(killick_close(k, &r, NULL), 0);
 	must_be_proved(r);
 	killick_free(k);
 }
@@ -182,7 +182,7 @@ struct killick_call *lab_block(struct killick_session *s, const char *server)
 		KILLICK_REQUEST(.op = KILLICK_CALL, .server = server, .name = "block");
 	struct killick_call *c = NULL;
 
-	EQ(killick_start(s, &rq, &c), 0);
+	EQ(killick_start(s, &rq, &c, NULL), 0);
 	OK(c);
 	lab_pid(s, server); /* lines are read in order: an answer to this means that one arrived */
 	return c;
@@ -217,7 +217,7 @@ enum killick_state lab_state(struct killick_session *s, const char *server)
 	struct killick_status *st = NULL;
 	enum killick_state state;
 
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	state = status_of(st, server)->state;
 	killick_status_free(st);
 	return state;
@@ -240,7 +240,7 @@ void lab_errors(struct killick_session *s, const char *server, char *out_error, 
 {
 	struct killick_status *st = NULL;
 
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	if (out_error)
 		snprintf(out_error, error_size, "%s", status_of(st, server)->error);
 	if (out_stderr)
@@ -427,9 +427,9 @@ static void on_ask(void *ctx, struct killick_ask *ask)
 	pthread_mutex_unlock(&ev->lock);
 	lab_add(&ev->asks); /* before the call can be over */
 	if (ev->answer)
-		killick_answer(ask, ev->answer);
+		killick_answer(ask, ev->answer, NULL);
 	else
-		killick_decline(ask, "the test says no");
+		killick_decline(ask, "the test says no", NULL);
 }
 
 const struct killick_handlers *lab_handlers(struct lab_events *ev, unsigned answers)

@@ -1,11 +1,14 @@
 /* lifecycle.c - open, refresh and close: what stays, what is replaced, what fails. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "keeper/cell.h"
 #include "lab.h"
+#include "records.h"
 
 static int try_open(struct killick *k, const char *config, struct killick_error *e)
 {
@@ -155,7 +158,7 @@ TEST(errors_in_one_server_leave_the_others_running)
 			 bad[i].members, zoo);
 		EQ(killick_session_open(k, &KILLICK_SESSION_OPTIONS(.config = config), &s, &e), 0);
 		lab_pid(s, "good");
-		EQ(killick_status(s, &st), 0);
+		EQ(killick_session_status(s, &st, NULL), 0);
 		EQ(st->count, 2);
 		EQ(st->servers[0]->state, KILLICK_GONE);
 		EQ(st->servers[0]->code, KILLICK_ERR_CONFIG);
@@ -199,7 +202,7 @@ TEST(remote_servers_say_what_can_be_done)
 					     "\"https://h.example/mcp?key=s3cret\"}}}"),
 		   &s, &e),
 	   0);
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	EQ(st->servers[0]->state, KILLICK_REMOTE);
 	STREQ(killick_state_name(KILLICK_REMOTE), "remote");
 	OK(strstr(st->servers[0]->error, "https://h.example/mcp"));
@@ -207,7 +210,7 @@ TEST(remote_servers_say_what_can_be_done)
 	OK(!strstr(st->servers[0]->error, "s3cret"));
 	text = killick_status_json(st);
 	OK(strstr(text, "\"state\":\"remote\"") && strstr(text, "\"code\":\"no-server\""));
-	free(text);
+	killick_text_free(text);
 	killick_status_free(st);
 	lab_call(s, "far", "pid", NULL, KILLICK_ERR_NO_SERVER, NULL, 0);
 	lab_end(s);
@@ -290,7 +293,7 @@ TEST(config_from_a_file_and_from_a_command)
 
 	EQ(killick_session_open(k, &options, &s, &e), 0);
 	lab_pid(s, "server");
-	EQ(killick_session_close(s, &report), 0);
+	EQ(killick_session_close(s, &report, NULL), 0);
 	EQ(report->count, 1);
 	STREQ(report->endings[0]->session, "by command");
 	killick_report_free(report);
@@ -379,6 +382,37 @@ TEST(the_environment_of_a_server)
 	lab_close(k);
 }
 
+/* `killick ps` and `killick reap` look where the owner's records are. */
+TEST(a_variable_of_a_server_does_not_move_its_record)
+{
+	char own[160], other[160], more[300], text[4096];
+	struct killick_session *s;
+	struct killick *k;
+
+	snprintf(own, sizeof(own), "%s/own", t_audit.dir);
+	snprintf(other, sizeof(other), "%s/other", t_audit.dir);
+	EQ(mkdir(own, 0700), 0);
+	EQ(mkdir(other, 0700), 0);
+	snprintf(more, sizeof(more), "\"env\":{\"KILLICK_RUNTIME_DIR\":\"%s\"}", other);
+	for (int named = 1; named >= 0; named--) {
+		if (named)
+			setenv("KILLICK_RUNTIME_DIR", own, 1);
+		else
+			unsetenv("KILLICK_RUNTIME_DIR");
+		k = LAB();
+		s = lab_session(k, SERVERS({ "zoo", .more = more }, { "plain" }));
+		EQ(records_count(own), named ? 2 : 0);
+		EQ(records_count(other), 0);
+		/* for a killick that the server starts */
+		lab_call(s, "zoo", "env", NULL, 0, text, sizeof(text));
+		OK(strstr(text, "KILLICK_RUNTIME_DIR"));
+		lab_call(s, "plain", "env", NULL, 0, text, sizeof(text));
+		OK(!strstr(text, "KILLICK_RUNTIME_DIR"));
+		lab_end(s);
+		lab_close(k);
+	}
+}
+
 TEST(a_refresh_keeps_what_did_not_change)
 {
 	struct killick *k = LAB();
@@ -447,7 +481,7 @@ TEST(calls_in_flight_end_or_finish_in_time)
 						    .name = "sleep", .args = "{\"ms\":300}");
 	struct killick_result *r = NULL;
 
-	EQ(killick_start(s, &rq, &nap), 0);
+	EQ(killick_start(s, &rq, &nap, NULL), 0);
 	lab_pid(s, "zoo");
 	lab_refresh(s, SERVERS({ "zoo", .more = "\"env\":{\"N\":\"2\"}" }));
 	EQ(killick_wait(nap, &r), 0); /* within the drain time */
@@ -465,7 +499,7 @@ static struct killick_report *close_report(struct killick_session *s)
 {
 	struct killick_report *r = NULL;
 
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	OK(r);
 	OK(r->proved);
 	return r;
@@ -509,6 +543,22 @@ TEST(what_a_server_started_ends_with_it)
 	lab_call(s, "zoo", "spawn", NULL, 0, NULL, 0);
 	lab_call(s, "two", "spawn", NULL, 0, NULL, 0);
 	OK(audit_count(&t_audit) >= 4);
+	lab_end(s);
+	EQ(audit_count(&t_audit), 0);
+	lab_close(k);
+}
+
+/* The harness makes this process the parent of orphans, and fails a test that leaves a zombie. */
+TEST(a_host_that_adopts_orphans_reaps_its_keepers_on_linux_4_18)
+{
+	struct killick_session *s;
+	struct killick *k;
+
+	if (!t_old_kernel())
+		SKIP("no seccomp filters here");
+	k = LAB();
+	s = lab_session(k, SERVERS({ "zoo" }, { "two" }));
+	lab_call(s, "zoo", "spawn", NULL, 0, NULL, 0);
 	lab_end(s);
 	EQ(audit_count(&t_audit), 0);
 	lab_close(k);
@@ -572,7 +622,7 @@ TEST(ten_servers_that_end_together_are_all_proved)
 		list[i].name = names[i];
 	}
 	s = lab_session(k, list);
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	EQ(r->count, 10);
 	for (size_t i = 0; i < r->count; i++)
 		OK(strstr(r->endings[i]->proof, "mark"));
@@ -607,7 +657,7 @@ TEST(the_same_with_callbacks)
 	double end = t_now_ms() + LAB_MS;
 	pid_t pid;
 
-	EQ(killick_session_open_start(k, &options, opened, &s, &e), 0);
+	EQ(killick_session_open_start(k, &options, opened, &s, NULL, &e), 0);
 	while (!__atomic_load_n(&s, __ATOMIC_ACQUIRE) && t_now_ms() < end)
 		t_wait_fd(-1, 0, 1);
 	OK(s);
@@ -616,12 +666,147 @@ TEST(the_same_with_callbacks)
 	lab_await(&n, 1);
 	OK(!lab_lives(pid));
 	lab_pid(s, "zoo");
-	EQ(killick_session_close_start(s, ended, &n), 0);
+	EQ(killick_session_close_start(s, ended, &n, NULL), 0);
 	lab_await(&n, 2);
 	EQ(lab_living(), 0);
 	killick_session_free(s);
 	free(one);
 	free(two);
+	lab_close(k);
+}
+
+/* --- a session is given up while it opens --- */
+
+struct given_up {
+	struct lab_count told;
+	int code;
+	bool empty; /* no process was left when `done` was called */
+};
+
+static void gave_up(void *ctx, struct killick_session *s, const struct killick_error *e)
+{
+	struct given_up *g = ctx;
+
+	OK(!s);
+	g->code = e->code;
+	g->empty = lab_living() == 0;
+	lab_add(&g->told);
+}
+
+/* Begin to open a session with a server that never answers initialize, and wait until it runs. */
+static struct killick_session *open_mute(struct killick *k, struct given_up *g)
+{
+	char *config = lab_config(SERVERS({ "good" }, { "mute", "mute" }));
+	struct killick_session *s = NULL;
+	struct killick_error e;
+
+	*g = (struct given_up){ .told = LAB_COUNT_INIT };
+	EQ(killick_session_open_start(
+		   k, &KILLICK_SESSION_OPTIONS(.config = config, .startup_ms = 600000), gave_up, g,
+		   &s, &e),
+	   0);
+	OK(s);
+	lab_await_pids(2);
+	free(config);
+	return s;
+}
+
+TEST(a_close_gives_an_open_up_and_proves_the_end)
+{
+	struct killick *k = LAB();
+	struct given_up g;
+	struct killick_session *s = open_mute(k, &g);
+	struct killick_error e;
+	struct killick_report *r;
+
+	lab_await_state(s, "mute", KILLICK_HANDSHAKING);
+	EQ(killick_session_refresh(s, "{\"mcpServers\":{}}", NULL, NULL, &e), KILLICK_ERR_USAGE);
+	OK(strstr(e.text, "not open yet"));
+	lab_call(s, "good", "pid", NULL, KILLICK_ERR_USAGE, NULL, 0);
+	r = close_report(s);
+	EQ(r->count, 2);
+	OK(r->proved);
+	STREQ(r->endings[0]->why, "close");
+	killick_report_free(r);
+	EQ(lab_living(), 0);
+	EQ(audit_count(&t_audit), 0);
+	lab_await(&g.told, 1);
+	EQ(g.code, KILLICK_ERR_CANCELLED);
+	OK(g.empty);
+	killick_session_free(s);
+	lab_close(k);
+}
+
+TEST(a_freed_handle_gives_an_open_up)
+{
+	struct killick *k = LAB();
+	struct given_up g;
+
+	killick_session_free(open_mute(k, &g));
+	lab_await(&g.told, 1);
+	EQ(g.code, KILLICK_ERR_CANCELLED);
+	OK(g.empty);
+	EQ(audit_count(&t_audit), 0);
+	lab_close(k);
+}
+
+TEST(an_open_is_given_up_at_any_moment, .timeout_ms = 60000)
+{
+	char *config = lab_config(SERVERS({ "a" }, { "b", "mute" }, { "c", "stays" }));
+	struct killick_session_options options =
+		KILLICK_SESSION_OPTIONS(.config = config, .startup_ms = 600000, .grace_ms = 50);
+	struct killick *k = LAB();
+
+	for (int i = 0; i < 30; i++) {
+		struct given_up g = { .told = LAB_COUNT_INIT };
+		struct killick_session *s = NULL;
+
+		EQ(killick_session_open_start(k, &options, gave_up, &g, &s, NULL), 0);
+		t_wait_fd(-1, 0, (int)(t_random() % 25));
+		killick_session_free(s);
+		lab_await(&g.told, 1);
+		EQ(g.code, KILLICK_ERR_CANCELLED);
+		OK(g.empty);
+	}
+	EQ(audit_count(&t_audit), 0);
+	free(config);
+	lab_close(k);
+}
+
+TEST(a_handle_that_is_freed_before_done_is_called_is_not_handed_out)
+{
+	struct given_up g = { .told = LAB_COUNT_INIT };
+	struct killick *k = lab_open(&KILLICK_OPTIONS(.dispatch = KILLICK_DISPATCH_HOST));
+	char *config = lab_config(SERVERS({ "zoo" }));
+	struct killick_session *s = NULL;
+
+	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config), gave_up, &g,
+				      &s, NULL),
+	   0);
+	lab_await_state(s, "zoo", KILLICK_READY);
+	killick_session_free(s);
+	while (killick_dispatch(k, NULL) == 0)
+		OK(t_wait_fd(killick_fd(k), POLLIN, LAB_MS));
+	EQ(g.code, KILLICK_ERR_CANCELLED);
+	free(config);
+	lab_close(k);
+}
+
+TEST(a_session_that_failed_to_open_is_still_freed_by_the_host)
+{
+	struct given_up g = { .told = LAB_COUNT_INIT };
+	struct killick *k = LAB();
+	char *config = lab_config(SERVERS({ "zoo", "refuses", .more = "\"required\":true" }));
+	struct killick_session *s = NULL;
+
+	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config), gave_up, &g,
+				      &s, NULL),
+	   0);
+	lab_await(&g.told, 1);
+	EQ(g.code, KILLICK_ERR_START);
+	lab_call(s, "zoo", "pid", NULL, KILLICK_ERR_CLOSED, NULL, 0);
+	killick_session_free(s);
+	free(config);
 	lab_close(k);
 }
 
@@ -654,12 +839,12 @@ TEST(tool_names_are_removed_with_their_server)
 	struct killick_call *c = NULL;
 	char *server = NULL, *tool = NULL;
 
-	EQ(killick_start(s, &rq, &c), 0);
+	EQ(killick_start(s, &rq, &c, NULL), 0);
 	lab_refresh(s, SERVERS({ "other" }));
 	EQ(killick_wait(c, &r), 0); /* it was let finish */
 	killick_result_free(r);
 	killick_call_free(c);
-	EQ(killick_tool_find(s, "zoo__echo", &server, &tool), KILLICK_ERR_NO_SERVER);
+	EQ(killick_tool_find(s, "zoo__echo", &server, &tool, NULL), KILLICK_ERR_NO_SERVER);
 	lab_end(s);
 	lab_close(k);
 }
@@ -691,7 +876,7 @@ TEST(eras)
 
 		snprintf(more, sizeof(more), "\"era\":\"%s\"", cases[i].era);
 		s = lab_session(k, SERVERS({ "zoo", cases[i].way, cases[i].argument, more }));
-		EQ(killick_status(s, &st), 0);
+		EQ(killick_session_status(s, &st, NULL), 0);
 		if (st->servers[0]->state != KILLICK_READY)
 			FAIL("%s as %s: %s", cases[i].way, cases[i].era, st->servers[0]->error);
 		STREQ(st->servers[0]->era, cases[i].got);

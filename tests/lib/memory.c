@@ -14,9 +14,9 @@
 
 #define MIB (1u << 20)
 
-/* A runtime for large messages. One arena for all threads: otherwise malloc reserves 64 MiB of address
- * space when a thread first meets another one in malloc, and if that happens after limit_memory,
- * nothing is left for the messages. */
+/* A runtime for large messages. One arena for all threads: otherwise malloc reserves 64 MiB of
+ * address space when a thread first meets another one in malloc, and if that happens after
+ * limit_memory, nothing is left for the messages. */
 static struct killick *open_runtime(void)
 {
 	EQ(mallopt(M_ARENA_MAX, 1), 1);

@@ -18,7 +18,7 @@ static struct killick_item *next_of(struct killick *k, enum killick_item_kind ki
 	struct killick_item *i = NULL;
 
 	for (;;) {
-		EQ(killick_next(k, LAB_MS, &i), 1);
+		EQ(killick_next(k, LAB_MS, &i, NULL), 1);
 		OK(i);
 		if (i->kind == kind)
 			return i;
@@ -37,7 +37,7 @@ static struct killick_session *pull_session(struct killick *k, const struct lab_
 	struct killick_item *i;
 
 	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config, .handlers = h),
-				      NULL, config, &e),
+				      NULL, config, NULL, &e),
 	   0);
 	i = next_of(k, KILLICK_ITEM_OPENED);
 	OK(i->ctx == config && i->error && i->error->code == 0);
@@ -61,7 +61,7 @@ TEST(results_come_as_items)
 				 &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo",
 						  .name = "echo", .args = "{\"text\":\"hi\"}",
 						  .ctx = &tags[n]),
-				 n == 2 ? &c : NULL),
+				 n == 2 ? &c : NULL, NULL),
 		   0);
 	OK(t_wait_fd(killick_fd(k), POLLIN, LAB_MS));
 	for (int n = 0; n < 3; n++) { /* in order: one server, one line after the other */
@@ -71,7 +71,7 @@ TEST(results_come_as_items)
 		killick_result_free(i->result);
 		killick_item_free(i);
 	}
-	EQ(killick_next(k, 0, &i), 0);
+	EQ(killick_next(k, 0, &i, NULL), 0);
 	OK(!i);
 	OK(!t_wait_fd(killick_fd(k), POLLIN, 0));
 	EQ(killick_wait(c, NULL), KILLICK_ERR_USAGE);
@@ -93,10 +93,10 @@ TEST(events_asks_and_progress_come_as_items)
 	EQ(killick_start(s,
 			 &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "log",
 					  .args = "{\"n\":1}"),
-			 NULL),
+			 NULL, NULL),
 	   0);
 	for (bool over = false; !over;) {
-		EQ(killick_next(k, LAB_MS, &i), 1);
+		EQ(killick_next(k, LAB_MS, &i, NULL), 1);
 		if (i->kind == KILLICK_ITEM_EVENT && i->event->kind == KILLICK_EVENT_LOG) {
 			OK(i->ctx == &tag && i->event->json_len > 0);
 			STREQ(i->event->server, "zoo");
@@ -112,12 +112,12 @@ TEST(events_asks_and_progress_come_as_items)
 	EQ(killick_start(s,
 			 &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "ask",
 					  .args = "{\"method\":\"roots/list\",\"params\":{}}"),
-			 NULL),
+			 NULL, NULL),
 	   0);
 	i = next_of(k, KILLICK_ITEM_ASK);
 	OK(i->ctx == &tag);
 	STREQ(killick_ask_method(i->ask), "roots/list");
-	EQ(killick_answer(i->ask, "{\"roots\":[]}"), 0);
+	EQ(killick_answer(i->ask, "{\"roots\":[]}", NULL), 0);
 	killick_item_free(i);
 	i = next_of(k, KILLICK_ITEM_RESULT);
 	EQ(killick_result_code(i->result), 0);
@@ -127,7 +127,7 @@ TEST(events_asks_and_progress_come_as_items)
 	EQ(killick_start(s,
 			 &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "progress",
 					  .args = "{\"n\":3}", .ctx = k, .wants_progress = true),
-			 NULL),
+			 NULL, NULL),
 	   0);
 	for (int n = 1; n <= 3; n++) {
 		i = next_of(k, KILLICK_ITEM_PROGRESS);
@@ -155,7 +155,7 @@ TEST(refresh_and_close_end_as_items)
 	STREQ(i->report->endings[0]->server, "a");
 	killick_report_free(i->report);
 	killick_item_free(i);
-	EQ(killick_session_close_start(s, NULL, NULL), 0);
+	EQ(killick_session_close_start(s, NULL, NULL, NULL), 0);
 	i = next_of(k, KILLICK_ITEM_ENDED);
 	STREQ(i->report->endings[0]->server, "b");
 	killick_report_free(i->report);
@@ -172,13 +172,40 @@ TEST(a_session_that_fails_to_open_says_so)
 	struct killick_item *i;
 
 	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config), NULL, NULL,
-				      NULL),
+				      NULL, NULL),
 	   0);
 	i = next_of(k, KILLICK_ITEM_OPENED);
 	OK(!i->session);
 	EQ(i->error->code, KILLICK_ERR_START);
 	OK(strstr(i->error->text, "database"));
 	killick_item_free(i);
+	free(config);
+	lab_close(k);
+}
+
+TEST(an_open_that_is_given_up_ends_as_an_item)
+{
+	struct killick *k = pulling();
+	char *config = lab_config(SERVERS({ "zoo", "mute" }));
+	struct killick_session *s = NULL;
+	struct killick_item *i;
+
+	EQ(killick_session_open_start(
+		   k, &KILLICK_SESSION_OPTIONS(.config = config, .startup_ms = 600000), NULL, &s,
+		   &s, NULL),
+	   0);
+	lab_await_pids(1);
+	EQ(killick_session_close_start(s, NULL, k, NULL), 0);
+	i = next_of(k, KILLICK_ITEM_OPENED);
+	OK(!i->session && i->ctx == &s);
+	EQ(i->error->code, KILLICK_ERR_CANCELLED);
+	killick_item_free(i);
+	i = next_of(k, KILLICK_ITEM_ENDED);
+	OK(i->ctx == k && i->report->count == 1 && i->report->proved);
+	EQ(lab_living(), 0);
+	killick_report_free(i->report);
+	killick_item_free(i);
+	killick_session_free(s);
 	free(config);
 	lab_close(k);
 }
@@ -216,13 +243,14 @@ TEST(callbacks_are_refused_where_items_are_pulled_and_the_other_way_round)
 		   &none, &e),
 	   KILLICK_ERR_USAGE);
 	OK(!none && strstr(e.text, "killick_next"));
-	EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .on_done = never_done), NULL),
+	EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .on_done = never_done), NULL,
+			 NULL),
 	   KILLICK_ERR_USAGE);
-	EQ(killick_session_close_start(s, never_ended, NULL), KILLICK_ERR_USAGE);
-	EQ(killick_dispatch(k), KILLICK_ERR_USAGE);
-	EQ(killick_next(other, 0, &i), KILLICK_ERR_USAGE);
-	EQ(killick_next(NULL, 0, &i), KILLICK_ERR_USAGE);
-	EQ(killick_next(k, -2, &i), KILLICK_ERR_USAGE);
+	EQ(killick_session_close_start(s, never_ended, NULL, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_dispatch(k, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_next(other, 0, &i, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_next(NULL, 0, &i, NULL), KILLICK_ERR_USAGE);
+	EQ(killick_next(k, -2, &i, NULL), KILLICK_ERR_USAGE);
 	lab_end(s);
 	lab_close(k);
 	lab_close(other);
@@ -233,7 +261,7 @@ static void *next_until_closed(void *arg)
 	struct killick_item *i = NULL;
 	int r;
 
-	while ((r = killick_next(arg, -1, &i)) == 1) {
+	while ((r = killick_next(arg, -1, &i, NULL)) == 1) {
 		killick_result_free(i->result);
 		killick_item_free(i);
 	}
@@ -250,10 +278,11 @@ TEST(threads_that_wait_for_items_return_when_the_runtime_is_closed)
 	for (int n = 0; n < 3; n++)
 		threads[n] = lab_thread(next_until_closed, k);
 	for (int n = 0; n < 100; n++)
-		EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo"), NULL),
+		EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo"), NULL,
+				 NULL),
 		   0);
 	killick_session_free(s);
-	EQ(killick_close(k, NULL), 0);
+	EQ(killick_close(k, NULL, NULL), 0);
 	for (int n = 0; n < 3; n++) {
 		pthread_join(threads[n], &closed);
 		OK(closed == k);
@@ -269,18 +298,19 @@ TEST(items_that_nobody_fetches_are_let_go_of)
 	char *config = lab_config(SERVERS({ "other" }));
 
 	for (int n = 0; n < 10; n++)
-		EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo"), NULL),
+		EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .server = "zoo"), NULL,
+				 NULL),
 		   0);
 	EQ(killick_start(s,
 			 &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "ask",
 					  .args = "{\"method\":\"roots/list\",\"params\":{}}"),
-			 NULL),
+			 NULL, NULL),
 	   0);
 	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config), NULL, NULL,
-				      NULL),
+				      NULL, NULL),
 	   0);
 	lab_pid(s, "zoo"); /* the pings are answered, and the ask has come */
-	killick_session_close_start(s, NULL, NULL);
+	killick_session_close_start(s, NULL, NULL, NULL);
 	free(config);
 	lab_close(k);
 }

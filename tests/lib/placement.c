@@ -27,7 +27,7 @@ static void placed_in(struct killick_session *s, const char *server, const char 
 {
 	struct killick_status *st;
 
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	for (size_t i = 0; i < st->count; i++)
 		if (strcmp(st->servers[i]->name, server) == 0)
 			STREQ(st->servers[i]->environment, environment);
@@ -61,7 +61,7 @@ TEST(a_server_runs_where_it_is_placed, .timeout_ms = 60000)
 	outpost_await_log(&o, "event=start", 1);
 	placed_in(s, "a", "far");
 	placed_in(s, "b", "");
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	EQ(r->count, 2);
 	OK(r->proved);
 	for (size_t i = 0; i < r->count; i++) {
@@ -148,7 +148,7 @@ TEST(status_and_lists_are_of_the_process_that_is_called, .timeout_ms = 60000)
 		killick_result_free(lab_do(s, &KILLICK_REQUEST(.op = op, .server = "a"), 0));
 	killick_result_free(lab_do(s, &KILLICK_REQUEST(.op = KILLICK_TOOLS), 0));
 	pid = lab_pid(s, "a");
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	EQ(st->servers[0]->pid, pid);
 	OK(st->servers[0]->tools > 0);
 	killick_status_free(st);
@@ -207,6 +207,38 @@ TEST(a_program_connects_and_ends_with_the_runtime, .timeout_ms = 60000)
 	lab_reap();
 	EQ(audit_count(&t_audit), 0); /* at once */
 	free(config);
+}
+
+/* Call a server on an executor whose program runs this script first. */
+static void works_behind(const char *script)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = NULL;
+	struct killick_error e;
+	char environments[400], *config, text[100];
+
+	snprintf(environments, sizeof(environments),
+		 "{\"far\":{\"program\":[\"/bin/sh\",\"-c\",\"%s exec \\\"$0\\\" exec-server "
+		 "--listen stdio --quiet\",\"%s\"]}}",
+		 script, t_program("KILLICK", "build/killick"));
+	config = outpost_config_of(environments, SERVERS({ "a", .more = PLACED }));
+	if (outpost_try(k, config, &s, &e))
+		FAIL("%s", e.text);
+	lab_call(s, "a", "echo", "{\"text\":\"x\"}", 0, text, sizeof(text));
+	STREQ(text, "x");
+	lab_end(s);
+	lab_close(k);
+	free(config);
+}
+
+TEST(a_program_may_print_lines_before_the_executor_runs, .timeout_ms = 120000)
+{
+	for (int i = 0; i < 10; i++) {
+		works_behind("echo Welcome;");
+		works_behind("printf 'Wel'; echo come; printf '\\\\r\\\\n\\\\n'; sleep 0.05; "
+			     "printf 'to '; sleep 0.05; "
+			     "echo host;");
+	}
 }
 
 TEST(a_program_that_fails_is_reported_with_its_stderr, .timeout_ms = 60000)
@@ -392,13 +424,55 @@ TEST(a_handshake_that_is_cancelled_leaves_nothing_there, .timeout_ms = 60000)
 	outpost_open(&o, NULL);
 	config = outpost_config(&o, false, SERVERS({ "a", "mute", .more = PLACED }));
 	EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config), on_opened,
-				      &told, &e),
+				      &told, NULL, &e),
 	   0);
 	lab_await_pids(1);
 	lab_close(k); /* in the middle of it */
 	EQ(lab_value(&told), 1);
 	EQ(lab_living(), 0);
 	free(config);
+	outpost_close(&o);
+}
+
+static void on_given_up(void *ctx, struct killick_session *s, const struct killick_error *e)
+{
+	OK(!s);
+	EQ(e->code, KILLICK_ERR_CANCELLED);
+	EQ(lab_living(), 0);
+	lab_add(ctx);
+}
+
+/* The runtime stays open, and its connection to the executor as well. */
+TEST(an_open_that_is_given_up_leaves_nothing_there, .timeout_ms = 120000)
+{
+	struct killick *k = LAB();
+	struct outpost o;
+	char *config;
+
+	outpost_open(&o, NULL);
+	config = outpost_config(&o, false,
+				SERVERS({ "a", "mute", .more = PLACED }, { "b", .more = PLACED }));
+	for (int i = 0; i < 20; i++) {
+		struct lab_count told = LAB_COUNT_INIT;
+		struct killick_session *s = NULL;
+		struct killick_report *r = NULL;
+
+		EQ(killick_session_open_start(
+			   k, &KILLICK_SESSION_OPTIONS(.config = config, .startup_ms = 600000),
+			   on_given_up, &told, &s, NULL),
+		   0);
+		if (i == 0)
+			lab_await_pids(2);
+		else
+			t_wait_fd(-1, 0, (int)(t_random() % 25));
+		EQ(killick_session_close(s, &r, NULL), 0);
+		OK(r->proved);
+		killick_report_free(r);
+		lab_await(&told, 1);
+		killick_session_free(s);
+	}
+	free(config);
+	lab_close(k);
 	outpost_close(&o);
 }
 
@@ -415,7 +489,7 @@ TEST(a_session_that_is_closed_at_any_moment_leaves_nothing_there, .timeout_ms = 
 		char *config = outpost_config(&o, false, SERVERS({ "a", "mute", .more = PLACED }));
 
 		EQ(killick_session_open_start(k, &KILLICK_SESSION_OPTIONS(.config = config),
-					      on_opened, &told, &e),
+					      on_opened, &told, NULL, &e),
 		   0);
 		poll(NULL, 0, (int)(t_random() % 25));
 		lab_close(k);

@@ -1,7 +1,8 @@
 /* placement_loss.c - the way to servers on an executor is cut: for a moment, or for good.
  *
- * Nobody waits for what cannot come: whatever is open fails at once, and so does what is asked for
- * later, until the way is back. And whatever happens, nothing is left there in the end.
+ * A request in flight that may wait is answered when the way is back; others fail at once, and so
+ * does what is asked for later, until the way is back. And whatever happens, nothing is left there
+ * in the end.
  */
 #include <poll.h>
 #include <signal.h>
@@ -86,6 +87,137 @@ TEST(calls_fail_at_once_while_the_connection_is_lost, .timeout_ms = 60000)
 	lab_close(k);
 	free(config);
 	outpost_close(&o);
+}
+
+/* --- requests in flight that wait for the resume --- */
+
+struct cut { /* a session with one server, `a`, behind a gate */
+	struct killick *k;
+	struct outpost o;
+	struct gate g;
+	struct killick_session *s;
+};
+
+static void cut_open(struct cut *c, const char *way, const char *more)
+{
+	c->k = LAB();
+	outpost_open(&c->o, NULL);
+	gate_open(&c->g, &c->o);
+	c->s = outpost_session(c->k, &c->o, true, SERVERS({ "a", way, .more = more }));
+	/* the session has seen the annotations of the tools */
+	killick_result_free(lab_do(c->s, &KILLICK_REQUEST(.op = KILLICK_TOOLS, .server = "a"), 0));
+}
+
+static void cut_close(struct cut *c)
+{
+	lab_end(c->s);
+	gate_close(&c->g);
+	lab_close(c->k);
+	outpost_close(&c->o);
+}
+
+static struct killick_call *cut_start(struct cut *c, const char *tool, const char *args, long ms)
+{
+	struct killick_call *call = NULL;
+
+	EQ(killick_start(c->s,
+			 &KILLICK_REQUEST(.op = KILLICK_CALL, .server = "a", .name = tool,
+					  .args = args, .timeout_ms = ms),
+			 &call, NULL),
+	   0);
+	return call;
+}
+
+/* The connection is cut for 200 ms while calls are in flight. */
+static void answered_after_a_cut(const char *way, const char *more)
+{
+	struct killick_call *calls[CALLS];
+	struct killick_result *r;
+	struct cut c;
+
+	cut_open(&c, way, more);
+	for (int i = 0; i < CALLS; i++)
+		calls[i] = cut_start(&c, "sleep", i % 2 ? "{\"ms\":10}" : "{\"ms\":400}", LAB_MS);
+	gate_set(&c.g, GATE_SHUT);
+	await_error(c.s, "a", "was lost: ");
+	poll(NULL, 0, 200);
+	gate_set(&c.g, GATE_OPEN);
+	for (int i = 0; i < CALLS; i++) {
+		if (killick_wait(calls[i], &r) != 0)
+			FAIL("call %d: %s", i, killick_result_error(r));
+		killick_result_free(r);
+		killick_call_free(calls[i]);
+	}
+	await_error(c.s, "a", "");
+	cut_close(&c);
+}
+
+TEST(a_call_of_a_tool_that_only_reads_is_answered_after_a_short_cut, .timeout_ms = 60000)
+{
+	answered_after_a_cut("reads", PLACED);
+}
+
+TEST(with_lost_calls_wait_every_call_is_answered_after_a_short_cut, .timeout_ms = 60000)
+{
+	answered_after_a_cut(NULL, PLACED ",\"lostCalls\":\"wait\"");
+}
+
+TEST(with_lost_calls_fail_a_call_of_a_tool_that_only_reads_fails_at_once, .timeout_ms = 60000)
+{
+	struct killick_call *call;
+	struct cut c;
+
+	cut_open(&c, "reads", PLACED ",\"lostCalls\":\"fail\"");
+	call = cut_start(&c, "block", NULL, -1);
+	gate_set(&c.g, GATE_SHUT);
+	must_be_lost(call); /* the gate stays shut until then */
+	gate_set(&c.g, GATE_OPEN);
+	await_error(c.s, "a", "");
+	cut_close(&c);
+}
+
+TEST(a_call_waits_for_the_resume_no_longer_than_its_deadline, .timeout_ms = 60000)
+{
+	struct killick_result *r = NULL;
+	struct killick_call *call;
+	struct cut c;
+
+	cut_open(&c, "reads", PLACED);
+	call = cut_start(&c, "block", NULL, 1000);
+	gate_set(&c.g, GATE_SHUT);
+	EQ(killick_wait(call, &r), KILLICK_ERR_TIMEOUT);
+	OK(strstr(killick_result_error(r), "was lost: "));
+	OK(strstr(killick_result_error(r), "timed out before the connection was resumed"));
+	killick_result_free(r);
+	killick_call_free(call);
+	gate_set(&c.g, GATE_OPEN);
+	await_error(c.s, "a", "");
+	cut_close(&c);
+}
+
+TEST(calls_that_wait_fail_with_the_reason_when_the_connection_is_given_up, .timeout_ms = 120000)
+{
+	struct killick_call *calls[CALLS];
+	struct killick_result *r;
+	double began;
+	struct cut c;
+
+	cut_open(&c, "reads", PLACED);
+	for (int i = 0; i < CALLS; i++)
+		calls[i] = cut_start(&c, "block", NULL, -1);
+	gate_set(&c.g, GATE_SHUT);
+	began = t_now_ms();
+	for (int i = 0; i < CALLS; i++) {
+		EQ(killick_wait(calls[i], &r), KILLICK_ERR_LOST);
+		OK(strstr(killick_result_error(r), "could not be resumed"));
+		killick_result_free(r);
+		killick_call_free(calls[i]);
+	}
+	OK(t_now_ms() - began < 60000); /* 25 s */
+	gate_set(&c.g, GATE_OPEN);
+	outpost_await_nobody(); /* the lease of 30 s is over */
+	lab_pid(c.s, "a");      /* used, and so started again */
+	cut_close(&c);
 }
 
 TEST(a_server_that_is_lost_does_not_spoil_the_list_of_the_others, .timeout_ms = 60000)
@@ -195,7 +327,7 @@ TEST(a_handshake_that_is_cut_fails_and_leaves_nothing, .timeout_ms = 90000)
 	await_error(s, "a", "the handshake with server 'a' failed: the connection to environment");
 	lab_await_state(s, "a", KILLICK_GONE);
 	outpost_await_nobody(); /* the lease */
-	killick_session_close(s, NULL);
+	killick_session_close(s, NULL, NULL);
 	killick_session_free(s);
 	killick_free(k);
 	gate_close(&g);
@@ -245,7 +377,7 @@ TEST(close_while_lost_is_bounded_and_says_until_when, .timeout_ms = 90000)
 	s = outpost_session(k, &o, true, SERVERS({ "a", "stays", .more = PLACED }, { "b" }));
 	gate_set(&g, GATE_SHUT);
 	await_error(s, "a", "was lost: ");
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	EQ(r->count, 2);
 	OK(!r->proved);
 	for (size_t i = 0; i < 2; i++) {
@@ -312,7 +444,7 @@ TEST(the_executor_is_killed, .timeout_ms = 90000)
 	outpost_kill(&o);
 	must_be_lost(c);
 	outpost_await_nobody(); /* its keepers saw to that */
-	killick_session_close(s, NULL);
+	killick_session_close(s, NULL, NULL);
 	killick_session_free(s);
 	killick_free(k);
 	lab_reap();
@@ -420,7 +552,7 @@ TEST(a_program_whose_keepers_hang_does_not_hang_the_close, .timeout_ms = 90000)
 	watch = parent_of(hold);
 	OK(hold > 1 && watch > 1);
 	OK(kill(watch, SIGSTOP) == 0 && kill(hold, SIGSTOP) == 0);
-	EQ(killick_close(k, &r), 0);
+	EQ(killick_close(k, &r, NULL), 0);
 	EQ(r->count, 1);
 	OK(r->proved); /* of the server */
 	killick_report_free(r);

@@ -267,7 +267,7 @@ static void with_few_descriptors(void)
 	options.config = config;
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 48, 48 });
 	if (killick_session_open(k, &options, &s, &e) == 0) {
-		EQ(killick_status(s, &st), 0);
+		EQ(killick_session_status(s, &st, NULL), 0);
 		for (size_t i = 0; i < st->count; i++)
 			failed += st->servers[i]->state != KILLICK_READY && *st->servers[i]->error;
 		OK(failed > 0 && failed < 31);

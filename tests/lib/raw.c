@@ -29,10 +29,10 @@ static struct killick_session *recorded(struct killick *k, const char *way, cons
 	return lab_session_with(k, SERVERS({ "zoo", way, .more = text }), options);
 }
 
-/* Was this line read by the server? What was sent before `pid` was called has been. */
-static bool was_read(struct killick_session *s, const char *line)
+/* Was this line read by the server? */
+static bool has_read(const char *line)
 {
-	FILE *f = (lab_pid(s, "zoo"), fopen(wire, "re"));
+	FILE *f = fopen(wire, "re");
 	char *got = NULL;
 	size_t room = 0;
 	bool found = false;
@@ -46,6 +46,13 @@ static bool was_read(struct killick_session *s, const char *line)
 	free(got);
 	fclose(f);
 	return found;
+}
+
+/* The same for a line without an answer: what was sent before `pid` was called has been read. */
+static bool was_read(struct killick_session *s, const char *line)
+{
+	lab_pid(s, "zoo");
+	return has_read(line);
 }
 
 static void raw(struct killick_session *s, const char *method, const char *params, int code,
@@ -74,6 +81,58 @@ TEST(a_raw_request_arrives_as_it_was_written)
 		       "\"cursor\":\"2\",\"q\":1e0,\"_meta\":{\"x.y/z\":[1, 2]}}}"));
 	raw(s, "no/such", "{}", KILLICK_ERR_ANSWER,
 	    "{\"code\":-32601,\"message\":\"no such method\"}");
+	lab_end(s);
+	lab_close(k);
+}
+
+TEST(every_operation_has_the_meta_of_the_host)
+{
+	static const struct {
+		struct killick_request rq;
+		const char *line; /* without its id */
+	} sent[] = {
+#define META_OF_HOST "\"_meta\":{\"traceparent\":\"00-1\"}}}"
+#define SENT(members, line, ...)                                                                   \
+	{ { .size = sizeof(struct killick_request),                                                \
+	    .server = "zoo",                                                                       \
+	    .meta = "{\"traceparent\":\"00-1\"}",                                                  \
+	    .refresh = true,                                                                       \
+	    __VA_ARGS__ },                                                                         \
+	  "\"method\":" line ",\"params\":{" members META_OF_HOST }
+		SENT("", "\"tools/list\"", .op = KILLICK_TOOLS),
+		SENT("", "\"resources/list\"", .op = KILLICK_RESOURCES),
+		SENT("", "\"prompts/list\"", .op = KILLICK_PROMPTS),
+		SENT("\"cursor\":\"2\",", "\"prompts/list\"", .op = KILLICK_PROMPTS),
+		SENT("\"name\":\"echo\",\"arguments\":{},", "\"tools/call\"", .op = KILLICK_CALL,
+		     .name = "echo"),
+		SENT("\"uri\":\"zoo://a\",", "\"resources/read\"", .op = KILLICK_READ,
+		     .name = "zoo://a"),
+		SENT("\"uri\":\"zoo://a\",", "\"resources/subscribe\"", .op = KILLICK_SUBSCRIBE,
+		     .name = "zoo://a"),
+		SENT("", "\"ping\"", .op = KILLICK_PING),
+		SENT("\"a\":1,", "\"x/y\"", .op = KILLICK_RAW, .name = "x/y",
+		     .args = "{\"a\":1,\"_meta\":{\"b\":2}}"),
+	};
+	struct killick *k = LAB();
+	struct killick_session *s = recorded(k, "good", "", &KILLICK_SESSION_OPTIONS());
+	struct killick_error e;
+
+	for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
+		char line[256];
+		bool found = false;
+
+		killick_do(s, &sent[i].rq, NULL);
+		for (int id = 1; id < 60 && !found; id++) {
+			snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%d,%s", id,
+				 sent[i].line);
+			found = has_read(line);
+		}
+		if (!found)
+			FAIL("not sent: %s", sent[i].line);
+	}
+	EQ(killick_start(s, &KILLICK_REQUEST(.op = KILLICK_PING, .meta = "[]"), NULL, &e),
+	   KILLICK_ERR_USAGE);
+	OK(strstr(e.text, "meta is JSON, but not an object"));
 	lab_end(s);
 	lab_close(k);
 }
@@ -164,7 +223,7 @@ TEST(a_notification_arrives_as_it_was_written)
 		       "{\"_meta\":{\"a\":1}, \"b\": 2}}"));
 	EQ(killick_notify(s, "other", "notifications/x", NULL, &e), KILLICK_ERR_NO_SERVER);
 	EQ(killick_notify(s, "zoo", "notifications/x", "[]", &e), KILLICK_ERR_USAGE);
-	EQ(killick_session_close(s, NULL), 0);
+	EQ(killick_session_close(s, NULL, NULL), 0);
 	EQ(killick_notify(s, "zoo", "notifications/x", NULL, &e), KILLICK_ERR_CLOSED);
 	killick_session_free(s);
 	lab_close(k);
@@ -233,7 +292,7 @@ static void expect_declared(const struct killick_session_options *options, const
 static void on_ask(void *ctx, struct killick_ask *a)
 {
 	lab_add(ctx);
-	killick_answer(a, "{\"roots\":[]}");
+	killick_answer(a, "{\"roots\":[]}", NULL);
 }
 
 TEST(features_are_declared_as_the_host_chooses)
@@ -253,7 +312,7 @@ TEST(features_are_declared_as_the_host_chooses)
 			"{\"roots\":{\"listChanged\":true}}");
 }
 
-TEST(what_is_declared_and_not_answered_is_declined)
+TEST(an_elicitation_that_nobody_can_answer_is_cancelled_and_not_declined)
 {
 	struct killick *k = LAB();
 	struct killick_session *s = lab_session_with(
@@ -262,9 +321,11 @@ TEST(what_is_declared_and_not_answered_is_declined)
 		s, "zoo", "ask", "{\"method\":\"elicitation/create\",\"params\":{}}", LAB_MS);
 	size_t len;
 	const char *json = killick_result_json(r, &len);
+	const char *action;
 
 	EQ(killick_result_code(r), 0);
-	OK(killick_json_find(json, len, "structuredContent.answer.result.action", &len));
+	action = killick_json_find(json, len, "structuredContent.answer.result.action", &len);
+	OK(action && len == 8 && memcmp(action, "\"cancel\"", 8) == 0);
 	killick_result_free(r);
 	lab_end(s);
 	lab_close(k);
@@ -281,14 +342,14 @@ TEST(servers_that_know_of_it_are_told_that_the_roots_changed)
 				 &KILLICK_SESSION_OPTIONS(.features = KILLICK_ROOTS));
 	char text[32];
 
-	EQ(killick_roots_changed(s), 1);
+	EQ(killick_roots_changed(s, NULL), 1);
 	OK(was_read(s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}"));
 	lab_seen(s, "zoo", "roots", text, sizeof(text));
 	STREQ(text, "1");
-	EQ(killick_roots_changed(other), 0);
+	EQ(killick_roots_changed(other, NULL), 0);
 	lab_seen(other, "zoo", "roots", text, sizeof(text));
 	STREQ(text, "0");
-	EQ(killick_roots_changed(NULL), KILLICK_ERR_USAGE);
+	EQ(killick_roots_changed(NULL, NULL), KILLICK_ERR_USAGE);
 	lab_end(other);
 	lab_end(s);
 	lab_close(k);
@@ -360,28 +421,28 @@ TEST(status_and_report_can_be_had_as_json)
 	char *json, *word;
 	size_t len;
 
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	json = killick_status_json(st);
 	word = killick_json_string(json, strlen(json), "0.server");
 	STREQ(word, "zoo");
-	free(word);
+	killick_text_free(word);
 	word = killick_json_string(json, strlen(json), "1.state");
 	STREQ(word, "disabled");
-	free(word);
+	killick_text_free(word);
 	OK(killick_json_find(json, strlen(json), "0.capabilities.tools.listChanged", &len));
-	free(json);
+	killick_text_free(json);
 	killick_status_free(st);
 
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	json = killick_report_json(r);
 	word = killick_json_string(json, strlen(json), "endings.0.session");
 	STREQ(word, "a \"label\"");
-	free(word);
+	killick_text_free(word);
 	OK(killick_json_find(json, strlen(json), "endings.0.exit.code", &len));
 	OK(killick_json_find(json, strlen(json), "endings.0.proof.0", &len));
 	OK(killick_json_find(json, strlen(json), "endings.0.report.tree", &len));
 	OK(!strncmp(killick_json_find(json, strlen(json), "proved", &len), "true", 4));
-	free(json);
+	killick_text_free(json);
 	killick_report_free(r);
 	OK(!killick_status_json(NULL) && !killick_report_json(NULL));
 	killick_session_free(s);

@@ -49,7 +49,7 @@ TEST(a_server_without_requests_rests_and_comes_back)
 		EQ(lab_pids(pids, 16), i + 1);
 	}
 	lab_await_state(s, "zoo", KILLICK_RESTING);
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	STREQ(st->servers[0]->why, "rest");
 	STREQ(st->servers[0]->error, "");
 	OK(st->servers[0]->settled);
@@ -84,7 +84,7 @@ TEST(a_session_whose_server_rests_can_be_refreshed_and_closed)
 	lab_await_state(s, "zoo", KILLICK_RESTING);
 	lab_refresh(s, list);
 	EQ(lab_state(s, "zoo"), KILLICK_RESTING);
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	EQ(r->count, 1);
 	STREQ(r->endings[0]->why, "rest");
 	OK(r->proved);

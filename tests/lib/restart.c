@@ -14,7 +14,7 @@ static unsigned restarts_of(struct killick_session *s)
 	struct killick_status *st = NULL;
 	unsigned n;
 
-	EQ(killick_status(s, &st), 0);
+	EQ(killick_session_status(s, &st, NULL), 0);
 	n = st->servers[0]->restarts;
 	killick_status_free(st);
 	return n;
@@ -128,6 +128,78 @@ TEST(a_crash_loop_ends, .timeout_ms = 120000)
 	lab_close(k);
 }
 
+/* On a slow machine a pause may be over before the next call. */
+static void crash_until_refused(struct killick_session *s)
+{
+	for (int i = 0; i < 12; i++) {
+		struct killick_result *r = lab_try(s, "zoo", "crash", NULL, LAB_MS);
+		bool refused = strstr(killick_result_error(r), "times in a row") != NULL;
+
+		EQ(killick_result_code(r), KILLICK_ERR_EXITED);
+		OK(strstr(killick_result_error(r), "during call 'crash'"));
+		killick_result_free(r);
+		if (refused)
+			return;
+	}
+	FAIL("the session is not refused");
+}
+
+/* Call `tool` until the call is accepted. */
+static int call_after_the_pause(struct killick_session *s, const char *tool)
+{
+	for (double end = t_now_ms() + LAB_MS;;) {
+		struct killick_result *r = lab_try(s, "zoo", tool, NULL, LAB_MS);
+		bool refused = killick_result_code(r) < 0 &&
+			       strstr(killick_result_error(r), "times in a row") != NULL;
+		int code = killick_result_code(r);
+
+		killick_result_free(r);
+		if (!refused)
+			return code;
+		OK(t_now_ms() < end);
+		t_wait_fd(-1, 0, 20);
+	}
+}
+
+/* After the pause one call is the trial: a crash begins the next pause, a success ends the row. */
+TEST(a_server_that_failed_too_often_is_tried_again_after_a_pause, .timeout_ms = 120000)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo" }));
+	char error[600];
+
+	crash_until_refused(s);
+	EQ(call_after_the_pause(s, "crash"), KILLICK_ERR_EXITED);
+	crash_until_refused(s);
+	EQ(call_after_the_pause(s, "pid"), 0);
+	lab_errors(s, "zoo", error, sizeof(error), NULL, 0);
+	STREQ(error, ""); /* the server is ready */
+	crash(s, NULL, "during call 'crash'");
+	lab_end(s);
+	lab_close(k);
+}
+
+/* The same for a server that does not get ready. */
+TEST(a_server_that_does_not_start_is_tried_again_after_a_pause, .timeout_ms = 120000)
+{
+	struct killick *k = LAB();
+	struct killick_session *s = lab_session(k, SERVERS({ "zoo", "diesnow" }));
+	char error[600];
+	pid_t pids[64];
+	size_t n;
+
+	for (double end = t_now_ms() + LAB_MS; (n = lab_pids(pids, 64)) < 7;) {
+		lab_call(s, "zoo", "pid", NULL, KILLICK_ERR_START, NULL, 0);
+		lab_errors(s, "zoo", error, sizeof(error), NULL, 0);
+		EQ(strstr(error, "times in a row") != NULL, lab_pids(pids, 64) >= 5);
+		OK(t_now_ms() < end + 20000);
+		t_wait_fd(-1, 0, 20);
+	}
+	EQ(n, 7);
+	lab_end(s);
+	lab_close(k);
+}
+
 TEST(a_crash_loop_without_anybody_calling, .timeout_ms = 120000)
 {
 	struct killick *k = LAB();
@@ -233,7 +305,7 @@ TEST(closed_while_it_dies)
 		struct killick_result *r = NULL;
 		int code;
 
-		EQ(killick_start(s, &rq, &c), 0);
+		EQ(killick_start(s, &rq, &c, NULL), 0);
 		lab_end(s);
 		code = killick_wait(c, &r);
 		OK(code == KILLICK_ERR_EXITED || code == KILLICK_ERR_CLOSED);
@@ -270,7 +342,7 @@ TEST(calls_while_it_starts_again)
 		struct killick_request rq =
 			KILLICK_REQUEST(.op = KILLICK_CALL, .server = "zoo", .name = "pid");
 
-		EQ(killick_start(s, &rq, &c[i]), 0);
+		EQ(killick_start(s, &rq, &c[i], NULL), 0);
 	}
 	for (int i = 0; i < 16; i++) {
 		struct killick_result *r = NULL;

@@ -49,7 +49,7 @@ TEST(one_process_for_the_same_fingerprint)
 	struct killick_status *st = NULL;
 
 	open_pair(&p, SHARED);
-	EQ(killick_status(p.b, &st), 0);
+	EQ(killick_session_status(p.b, &st, NULL), 0);
 	OK(st->servers[0]->shared);
 	killick_status_free(st);
 	close_pair(&p);
@@ -96,10 +96,10 @@ TEST(a_report_names_a_shared_server_once)
 	struct killick_report *r = NULL;
 
 	open_pair(&p, SHARED);
-	EQ(killick_session_close(p.a, &r), 0);
+	EQ(killick_session_close(p.a, &r, NULL), 0);
 	EQ(r->count, 0); /* nothing ended */
 	killick_report_free(r);
-	EQ(killick_session_close(p.b, &r), 0);
+	EQ(killick_session_close(p.b, &r, NULL), 0);
 	EQ(r->count, 1);
 	OK(r->proved);
 	killick_report_free(r);
@@ -140,7 +140,7 @@ static void start_progress(struct killick_session *s, struct steps *st, int n)
 
 	*st = (struct steps){ .over = LAB_COUNT_INIT };
 	snprintf(args, sizeof(args), "{\"n\":%d}", n);
-	EQ(killick_start(s, &rq, NULL), 0);
+	EQ(killick_start(s, &rq, NULL, NULL), 0);
 }
 
 TEST(progress_goes_to_its_call)
@@ -316,7 +316,7 @@ TEST(questions_without_a_clear_owner_are_declined)
 	struct pair p;
 
 	open_pair(&p, SHARED);
-	EQ(killick_start(p.b, &rq, &c), 0);
+	EQ(killick_start(p.b, &rq, &c, NULL), 0);
 	lab_pid(p.b, "zoo"); /* it has arrived */
 	ask(p.a, "error");
 	EQ(lab_value(&p.ev_a.asks), 0);
@@ -381,14 +381,14 @@ TEST(a_question_whose_owner_leaves)
 	struct killick_call *c = NULL;
 	double end = t_now_ms() + LAB_MS;
 
-	EQ(killick_start(a, &rq, &c), 0);
+	EQ(killick_start(a, &rq, &c, NULL), 0);
 	while (!__atomic_load_n(&kept, __ATOMIC_ACQUIRE) && t_now_ms() < end)
 		t_wait_fd(-1, 0, 1);
 	OK(kept);
 	lab_end(a);
 	finish(c, KILLICK_ERR_CLOSED);
 	lab_pid(b, "zoo");
-	killick_answer(kept, "{\"roots\":[]}"); /* to nobody */
+	killick_answer(kept, "{\"roots\":[]}", NULL); /* to nobody */
 	lab_end(b);
 	lab_close(k);
 }
@@ -418,7 +418,7 @@ TEST(a_question_of_no_call_whose_session_leaves)
 		lab_seen(b, "zoo", "late.error.code", late, sizeof(late));
 	OK(*late == '-');
 	EQ(lab_value(&ev.asks), 0);
-	killick_answer(kept, "{\"roots\":[]}"); /* to nobody */
+	killick_answer(kept, "{\"roots\":[]}", NULL); /* to nobody */
 	lab_end(b);
 	lab_close(k);
 }

@@ -60,7 +60,7 @@ static void use(struct crowd *c, struct killick_session *s, uint64_t pick)
 
 	switch (pick >> 2 & 7) {
 	case 0:
-		killick_session_close(s, NULL);
+		killick_session_close(s, NULL, NULL);
 		break;
 	case 1:
 		snprintf(more, sizeof(more), "\"env\":{\"N\":\"%d\"}",
@@ -71,11 +71,11 @@ static void use(struct crowd *c, struct killick_session *s, uint64_t pick)
 		free(config);
 		break;
 	case 2:
-		OK(killick_status(s, &st) == 0);
+		OK(killick_session_status(s, &st, NULL) == 0);
 		killick_status_free(st);
 		break;
 	default:
-		OK(killick_start(s, &rq, &call) == 0);
+		OK(killick_start(s, &rq, &call, NULL) == 0);
 		if (pick & 2 || pick & 64)
 			killick_cancel(call);
 		killick_wait(call, &r);
@@ -131,7 +131,7 @@ static void *close_it(void *arg)
 	struct killick_report *r = NULL;
 	intptr_t count;
 
-	EQ(killick_session_close(arg, &r), 0);
+	EQ(killick_session_close(arg, &r, NULL), 0);
 	OK(r->proved || r->count == 0);
 	count = (intptr_t)r->count;
 	EQ(lab_living(), 0); /* whoever returns first, it is over */
@@ -140,7 +140,7 @@ static void *close_it(void *arg)
 }
 
 /* In every state: one of the closers has the report, all of them return when it is over. */
-static void close_from_all(const struct lab_server *list, enum killick_wait wait)
+static void close_from_all(const struct lab_server *list, enum killick_wait_for wait)
 {
 	struct killick *k = LAB();
 	struct killick_session *s =
@@ -221,7 +221,7 @@ TEST(the_runtime_is_closed_while_threads_wait)
 	}
 	lab_await(&begun, 6);
 	lab_await_pids(4); /* ours, two that are opened, one of the refresh */
-	EQ(killick_close(k, &report), 0);
+	EQ(killick_close(k, &report, NULL), 0);
 	OK(report->proved);
 	killick_report_free(report);
 	EQ(lab_living(), 0);
@@ -245,7 +245,7 @@ TEST(cancelled_while_it_is_answered)
 		struct killick_result *r = NULL;
 		int code;
 
-		EQ(killick_start(s, &rq, &c), 0);
+		EQ(killick_start(s, &rq, &c, NULL), 0);
 		for (volatile int spin = 0; spin < i * 40 % 20000; spin++)
 			;
 		killick_cancel(c);

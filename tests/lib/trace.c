@@ -76,13 +76,36 @@ static void end_and_name(struct killick_session *s, char out[40])
 	size_t len;
 	const char *id;
 
-	EQ(killick_session_close(s, &r), 0);
+	EQ(killick_session_close(s, &r, NULL), 0);
 	EQ(r->count, 1);
 	id = killick_json_find(r->endings[0]->json, strlen(r->endings[0]->json), "tree", &len);
 	OK(id && len == 18);
 	snprintf(out, 40, "tree=%.16s", id + 1);
 	killick_report_free(r);
 	killick_session_free(s);
+}
+
+static void keep_line(void *ctx, const char *line)
+{
+	OK(strncmp(line, "trace ", 6) == 0 && !strchr(line, '\n'));
+	lab_add(ctx);
+}
+
+TEST(a_logger_gets_the_lines_in_place_of_stderr)
+{
+	struct lab_count lines = LAB_COUNT_INIT;
+	struct killick *k;
+
+	catch_stderr("session,server");
+	killick_set_logger(keep_line, &lines);
+	k = LAB();
+	lab_end(lab_session(k, SERVERS({ "zoo" })));
+	lab_close(k);
+	OK(lab_value(&lines) >= 8);
+	EQ(said(), 0);
+	killick_set_logger(NULL, NULL);
+	lab_close(LAB());
+	OK(said() > 0);
 }
 
 TEST(trace_prints_every_state_of_a_session)
@@ -142,7 +165,7 @@ TEST(trace_says_why_a_server_is_gone)
 	catch_stderr("server");
 	k = LAB();
 	s = lab_session(k, SERVERS({ "zoo", "dies" }));
-	killick_session_close(s, NULL);
+	killick_session_close(s, NULL, NULL);
 	killick_session_free(s);
 	lab_close(k);
 	transitions(trace_file, "server", "-> gone (ended: server 'zoo' exited with status 3",

@@ -651,6 +651,27 @@ TEST(lines_over_a_program)
 	lab_close();
 }
 
+/* The keeper tells of the start on another descriptor, which may be read later than stdout. */
+TEST(what_a_program_writes_at_once_is_not_lost, .timeout_ms = 60000)
+{
+	enum { ROUNDS = 30 };
+	static struct peer p[ROUNDS];
+	unsigned whole = 0;
+
+	lab_open();
+	for (int i = 0; i < ROUNDS; i++) {
+		over_program(&p[i], (char *[]){ "sh", "-c", "echo one; echo two; exec cat", NULL });
+		UNTIL(p[i].opens);
+		LOCKED(channel_send(p[i].c, "three", 5));
+		UNTIL(p[i].got.len > 6 && !strcmp(p[i].got.data + p[i].got.len - 6, "three\n"));
+		whole += strcmp(p[i].got.data, "one\ntwo\nthree\n") == 0;
+		LOCKED((channel_close(p[i].c, true), 0));
+		UNTIL(p[i].closes);
+	}
+	lab_close();
+	EQ(whole, ROUNDS);
+}
+
 TEST(a_program_that_fails_says_why)
 {
 	static struct peer p, q;

@@ -14,7 +14,7 @@
 
 #include "t.h"
 
-#define LAB_DEADLINE_S 8
+#define LAB_DEADLINE_S 30
 #define LAB_PEERS      1100
 #define LAB_LIMIT      (4u << 20) /* bytes that may be unsent */
 

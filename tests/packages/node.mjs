@@ -1,7 +1,7 @@
 // node.mjs - the Node package against the real hub, shared and private. Environment: KILLICK, ZOO. Run with --expose-gc.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readlinkSync, realpathSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -16,11 +16,11 @@ const { ZOO, KILLICK } = process.env;
 const MODES = [['with a shared hub', true], ['with a private hub', false]];
 let number = 0;
 
-// Servers with a mark of their own, and the mark.
+// Servers with a mark of their own, and the mark. They live longer than a test waits.
 function servers(names, more = {}) {
   const value = `${process.pid}.${++number}`;
   const config = Object.fromEntries(names.map((name) => [name,
-    { command: ZOO, args: ['mcp'], env: { PACKAGES_MARK: value, SERVER: name }, ...more }]));
+    { command: ZOO, args: ['mcp'], env: { PACKAGES_MARK: value, SERVER: name, ZOO_LIFE_MS: '20000' }, ...more }]));
   return [config, `PACKAGES_MARK=${value}`];
 }
 
@@ -172,6 +172,13 @@ both('a large answer comes whole', async (client) => {
   assert(text(await session.callTool('echo', { text: sent })) === sent);
 });
 
+both('a tool of several servers is called before the tools were listed', async (client) => {
+  const session = await client.createSession({ mcpServers: servers(['one', 'two'])[0] });
+  assert(Number(text(await session.callTool('two__pid'))) > 0);
+  await error(session.callTool('pid'), Code.HUB_BAD_PARAMS, "'pid'"); // whose?
+  await error(session.callTool('pid', {}, { server: 'three' }), Code.HUB_NOT_FOUND, "'three'");
+});
+
 both('other requests reach the server', async (client) => {
   const session = await client.createSession({ mcpServers: servers(['one'])[0] });
   assert((await session.request('prompts/list')).prompts);
@@ -238,7 +245,6 @@ both('failures have a code and a sentence', async (client) => {
   await error(client.createSession({ mcpServers, config: 'x' }), Code.USAGE);
   await error(client.createSession({}), Code.USAGE);
   await error(client.createSession({ mcpServers, wait: 'never' }), Code.HUB_BAD_PARAMS, 'wait');
-  await error(client.createSession({ mcpServers, features: ['telepathy'] }), Code.HUB_BAD_PARAMS);
   await error(client.createSession({ config: '/no/such/config' }), Code.HUB_FAILED, '/no/such/config');
   await error(client.request('no.such'), Code.HUB_NO_METHOD, 'no.such');
   assert.equal(text(await session.callTool('echo', { text: 'well' })), 'well');
@@ -285,7 +291,7 @@ both('a server that fails is named in the session', async (client) => {
 
 both('a call times out', async (client) => {
   const session = await client.createSession({ mcpServers: servers(['one'])[0] });
-  const e = await error(session.callTool('block', {}, { timeoutMs: 200 }), Code.HUB_FAILED, '200 ms');
+  const e = await error(session.callTool('block', {}, { timeoutMs: 200 }), Code.TIMEOUT, '200 ms');
   assert.equal(e.reason, 'timeout');
   assert.equal((await session.callTool('seen')).structuredContent.cancelled, 1);
 });
@@ -295,21 +301,167 @@ both('an aborted signal cancels the call', async (client) => {
   const abort = new AbortController();
   const call = session.callTool('block', {}, { signal: abort.signal });
   await session.callTool('echo'); // the call before has been sent
-  abort.abort();
-  await error(call, Code.CANCELLED, 'cancelled');
+  const reason = new Error('the person has left');
+  abort.abort(reason);
+  await assert.rejects(call, (e) => e === reason);
   assert.equal((await session.callTool('seen')).structuredContent.cancelled, 1);
-  await error(session.callTool('echo', {}, { signal: abort.signal }), Code.CANCELLED);
+  await assert.rejects(session.callTool('echo', {}, { signal: abort.signal }), (e) => e === reason);
+  await assert.rejects(session.callTool('block', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' });
 });
 
-both('a cancelled create leaves no server', async (client) => {
+both('an aborted create ends its servers at once', async (client) => {
   const [mcpServers, mark] = servers(['good', 'slow']);
-  mcpServers.slow.args = ['mcp', 'mute'];
+  Object.assign(mcpServers.slow, { args: ['mcp', 'mute'], startupTimeoutSec: 600 }); // never answers initialize
   const abort = new AbortController();
   const created = client.createSession({ mcpServers, signal: abort.signal });
   await until(() => live(mark) === 2, 'the start of the servers');
   abort.abort();
-  await error(created, Code.CANCELLED);
+  await assert.rejects(created, { name: 'AbortError' });
   await until(() => live(mark) === 0, 'the end of the servers', 6000);
+});
+
+// The answer that a server gets, as text.
+async function ask(session, method, params, options) {
+  return JSON.stringify(await session.callTool('ask', { method, params }, options));
+}
+
+both('a function answers the questions of servers', async (client) => {
+  const session = await client.createSession({
+    mcpServers: servers(['one'])[0],
+    onElicitation: async (server, { message }) => ({ action: 'accept', content: { name: `${server}: ${message}` } }),
+    onSampling: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'yes' } }),
+  });
+  assert.match(await ask(session, 'elicitation/create', { message: 'Name?' }), /one: Name\?/);
+  assert.match(await ask(session, 'sampling/createMessage', { messages: [], maxTokens: 1 }), /yes/);
+  const refused = await ask(session, 'roots/list', {}); // nobody answers this question, so it was not declared
+  assert(refused.includes('-32601') && !refused.includes('decline'), refused);
+});
+
+both('an exception of the function is an error for the server', async (client) => {
+  const session = await client.createSession({
+    mcpServers: servers(['one'])[0],
+    onElicitation: () => {
+      throw new Error('no person is here');
+    },
+  });
+  const refused = await ask(session, 'elicitation/create', { message: 'Name?' });
+  assert(refused.includes('no person is here') && !refused.includes('decline'), refused);
+});
+
+both('a question that is withdrawn is aborted', async (client) => {
+  let isAsked;
+  const asked = new Promise((resolve) => {
+    isAsked = resolve;
+  });
+  const session = await client.createSession({
+    mcpServers: servers(['one'])[0],
+    onElicitation: (server, params, { signal }) => new Promise((resolve, reject) => {
+      isAsked(signal);
+      signal.addEventListener('abort', () => reject(signal.reason));
+    }),
+  });
+  const abort = new AbortController();
+  const call = ask(session, 'elicitation/create', { message: 'Name?' }, { signal: abort.signal });
+  const signal = await asked;
+  abort.abort();
+  await assert.rejects(call, { name: 'AbortError' });
+  await until(() => signal.aborted, 'the end of the question');
+});
+
+// A listener, and what it has got so far; next() waits for more.
+function collect(take = (first) => first) {
+  const got = [];
+  return {
+    got,
+    listener: (...args) => got.push(take(...args)),
+    next: async () => {
+      await until(() => got.length > 0, 'a notification');
+      return got.shift();
+    },
+  };
+}
+
+both('functions get the notifications of servers', async (client) => {
+  const logs = collect((server, { level, data }) => [server, level, data]);
+  const lists = collect();
+  const resources = collect((server, params) => [server, params]);
+  const session = await client.createSession({
+    mcpServers: servers(['one', 'two'])[0], onLog: logs.listener, onListChanged: lists.listener,
+    onResourceUpdated: resources.listener,
+  });
+  await session.callTool('one__log', { text: 'a message' });
+  assert.deepEqual(await logs.next(), ['one', 'info', 'a message']);
+  await session.request('logging/setLevel', { level: 'error' });
+  await session.callTool('one__log', { text: 'too verbose' });
+  await session.callTool('two__log', { text: 'loud', level: 'error' });
+  assert.deepEqual(await logs.next(), ['two', 'error', 'loud']);
+  for (const what of ['tools', 'prompts', 'resources']) {
+    await session.callTool('two__notify', { what });
+    assert.equal(await lists.next(), what);
+  }
+  await session.request('resources/subscribe', { uri: 'zoo://a' }, { server: 'two' });
+  await session.callTool('two__notify', { what: 'updated', uri: 'zoo://a' });
+  assert.deepEqual(await resources.next(), ['two', { uri: 'zoo://a' }]);
+  assert.deepEqual([...logs.got, ...lists.got, ...resources.got], []);
+});
+
+both('a refresh is a change of the lists', async (client) => {
+  const lists = collect();
+  const [{ one }] = servers(['one']);
+  const session = await client.createSession({ mcpServers: { one }, onListChanged: lists.listener });
+  await session.refresh({ mcpServers: { one, two: one } });
+  assert.equal(await lists.next(), 'tools');
+});
+
+both('a function gets the progress of its call', async (client) => {
+  const session = await client.createSession({ mcpServers: servers(['one', 'two'])[0] });
+  const steps = async (n, more) => {
+    const { got, listener } = collect((server, { progress, total, message }) => [server, progress, total, message]);
+    await session.callTool('two__progress', { n }, { ...more, onProgress: listener });
+    assert.deepEqual(got, Array.from({ length: n }, (_, i) => ['two', i + 1, n, `step ${i + 1}`])); // before the result
+  };
+  await Promise.all([steps(2), steps(3, { timeoutMs: 30_000 })]);
+  const { got, listener } = collect((server, { progress }) => progress);
+  await session.request('tools/call', { name: 'progress', _meta: { 'x/y': 1 } }, { server: 'one', onProgress: listener });
+  assert.deepEqual(got, [1, 2, 3]);
+  assert.equal(text(await session.callTool('one__progress')), 'done'); // nobody listens
+});
+
+both('an exception of a listener does not end the session', async (client) => {
+  const rejected = collect((e) => e.message);
+  const fail = () => {
+    throw new Error('not for me');
+  };
+  process.on('unhandledRejection', rejected.listener);
+  try {
+    const session = await client.createSession({ mcpServers: servers(['one'])[0], onLog: fail });
+    await session.callTool('log');
+    await session.callTool('progress', { n: 1 }, { onProgress: fail });
+    assert.deepEqual([await rejected.next(), await rejected.next()], ['not for me', 'not for me']);
+    assert.equal(text(await session.callTool('echo', { text: 'well' })), 'well');
+  } finally {
+    process.off('unhandledRejection', rejected.listener);
+  }
+});
+
+test('index.d.ts has the names that exist at run time, and no other', async () => {
+  const types = readFileSync(join(ROOT, 'clients', 'node', 'index.d.ts'), 'utf8');
+  const declared = [...types.matchAll(/^export (?:const|class|function) (\w+)/gm)].map((found) => found[1]);
+  const index = await import('../../clients/node/index.js');
+  assert.deepEqual(declared.sort(), Object.keys(index).sort());
+  for (const name of ['Client', 'Session']) {
+    const body = types.slice(types.indexOf(`export class ${name} `)).split('\n}')[0];
+    const methods = [...body.matchAll(/^  (?:private )?(?:readonly )?(?:static )?(\w+)[(:]/gm)].map((found) => found[1]);
+    const real = new Set([...Object.getOwnPropertyNames(index[name].prototype), ...Object.getOwnPropertyNames(index[name]),
+      'id', 'tag', 'servers']);
+    for (const method of methods)
+      assert(real.has(method), `${name}.${method} is declared and missing`);
+    for (const method of Object.getOwnPropertyNames(index[name].prototype))
+      assert(methods.includes(method), `${name}.${method} is not declared`);
+  }
+  const codes = types.slice(types.indexOf('export const Code')).split('\n}')[0];
+  assert.deepEqual([...codes.matchAll(/readonly (\w+): (-\d+)/g)].map(([, name, code]) => [name, Number(code)]),
+    Object.entries(Code));
 });
 
 both('the end of a server fails its calls', async (client) => {

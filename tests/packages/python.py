@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""python.py - the Python package against the real hub and the real library. Environment: KILLICK, ZOO, KILLICK_LIBRARY."""
+"""python.py - the Python package against the real hub, shared and private. Environment: KILLICK, ZOO."""
 import asyncio
 import contextlib
 import gc
+import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,19 +18,19 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, 'clients', 'python'))
 sys.dont_write_bytecode = True
 import killick  # noqa: E402
-from tap import main, processes, test, until  # noqa: E402
+from tap import Skip, main, processes, test, until  # noqa: E402
 
 ZOO = os.environ['ZOO']
 number = 0
 
 
 def servers(*names, **more):
-    """Servers with a mark of their own, and the mark."""
+    """Servers with a mark of their own, and the mark. They live longer than a test waits."""
     global number
     number += 1
     mark = f'PACKAGES_MARK={os.getpid()}.{number}'
-    config = {name: {'command': ZOO, 'args': ['mcp'], 'env': dict([mark.split('='), ('SERVER', name)]), **more}
-              for name in names}
+    config = {name: {'command': ZOO, 'args': ['mcp'],
+                     'env': dict([mark.split('='), ('SERVER', name), ('ZOO_LIFE_MS', '20000')]), **more} for name in names}
     return config, mark
 
 
@@ -58,17 +60,24 @@ async def error(awaitable, code, words=''):
     raise AssertionError(f'no error, but {result}')
 
 
+async def begin(call):
+    """A task whose request is sent before those of later calls; the hub passes requests on in this order."""
+    task = asyncio.ensure_future(call)
+    await asyncio.sleep(0)
+    return task
+
+
 def both(function):
-    """Run the test with a hub, and again without."""
-    async def with_hub():
+    """Run the test with the shared hub, and again with a private one."""
+    async def with_a_shared_hub():
         async with killick.Client() as client:
             await function(client)
 
-    async def without_hub():
+    async def with_a_private_hub():
         async with killick.Client(daemon=False) as client:
             await function(client)
 
-    for each in (with_hub, without_hub):
+    for each in (with_a_shared_hub, with_a_private_hub):
         each.__name__ = f'{function.__name__}_{each.__name__}'
         test(each)
 
@@ -83,7 +92,7 @@ def example(*options):
     assert run.returncode == 0, run.stdout
     lines = run.stdout.splitlines()
     # the hub knows the tools from the second turn on
-    created = [3] + [3 if options else 0] * 23
+    created = [3] + [0] * 23
     assert lines[:-1] == [f'turn {n}: {count} servers, 3 after the calls, 0 after disconnect'
                           for n, count in enumerate(created, 1)], run.stdout
     assert lines[-1] == '24 turns, 0 with a wrong number of processes', run.stdout
@@ -92,12 +101,12 @@ def example(*options):
 # --- the reported failure ---
 
 @test
-async def twenty_four_turns_leave_no_server_with_hub():
+async def twenty_four_turns_leave_no_server_with_a_shared_hub():
     example()
 
 
 @test
-async def twenty_four_turns_leave_no_server_without_hub():
+async def twenty_four_turns_leave_no_server_with_a_private_hub():
     example('--no-daemon')
 
 
@@ -200,6 +209,15 @@ async def a_large_answer_comes_whole(client):
 
 
 @both
+async def a_tool_of_several_servers_is_called_before_the_tools_were_listed(client):
+    config, _ = servers('one', 'two')
+    session = await client.create_session(config)
+    assert int(text(await session.call_tool('two__pid'))) > 0
+    await error(session.call_tool('pid'), killick.HUB_BAD_PARAMS, "'pid'") # whose?
+    await error(session.call_tool('pid', server='three'), killick.HUB_NOT_FOUND, "'three'")
+
+
+@both
 async def other_requests_reach_the_server(client):
     session = await client.create_session(servers('one')[0])
     assert 'prompts' in await session.request('prompts/list')
@@ -270,7 +288,6 @@ async def failures_have_a_code_and_a_sentence(client):
     await error(client.create_session(servers('one')[0], config='x'), killick.USAGE)
     await error(client.create_session(), killick.USAGE)
     await error(client.create_session(servers('one')[0], wait='never'), killick.HUB_BAD_PARAMS, 'wait')
-    await error(client.create_session(servers('one')[0], features=['telepathy']), killick.HUB_BAD_PARAMS)
     await error(client.create_session(config='/no/such/config'), killick.HUB_FAILED, '/no/such/config')
     assert text(await session.call_tool('echo', {'text': 'well'})) == 'well'
 
@@ -315,7 +332,7 @@ async def a_server_that_fails_is_named_in_the_session(client):
 @both
 async def a_call_times_out(client):
     session = await client.create_session(servers('one')[0])
-    assert (await error(session.call_tool('block', timeout=0.2), killick.HUB_FAILED, '200 ms')).reason == 'timeout'
+    assert (await error(session.call_tool('block', timeout=0.2), killick.TIMEOUT, '200 ms')).reason == 'timeout'
     seen = await session.call_tool('seen')
     assert seen['structuredContent']['cancelled'] == 1, seen
 
@@ -323,8 +340,8 @@ async def a_call_times_out(client):
 @both
 async def a_cancelled_task_cancels_the_call(client):
     session = await client.create_session(servers('one')[0])
-    task = asyncio.ensure_future(session.call_tool('block'))
-    await session.call_tool('echo') # both calls have been sent
+    task = await begin(session.call_tool('block'))
+    await session.call_tool('echo') # the call before has been sent
     task.cancel()
     try:
         await task
@@ -335,20 +352,173 @@ async def a_cancelled_task_cancels_the_call(client):
 
 
 @both
-async def a_cancelled_create_leaves_no_server(client):
+async def a_cancelled_create_ends_its_servers_at_once(client):
     config, mark = servers('good', 'slow')
-    config['slow'].update(args=['mcp', 'mute'], startupTimeoutSec=1) # the library opens the session then
+    config['slow'].update(args=['mcp', 'mute'], startupTimeoutSec=600) # never answers initialize
     task = asyncio.ensure_future(client.create_session(config))
     await until(lambda: live(mark) == 2, 'the start of the servers')
     task.cancel()
+    try:
+        raise AssertionError(await task)
+    except asyncio.CancelledError:
+        pass
     await until(lambda: live(mark) == 0, 'the end of the servers', 6)
+    assert text(await (await client.create_session(servers('one')[0])).call_tool('echo', {'text': 'well'})) == 'well'
+
+
+@both
+async def a_create_that_times_out_ends_its_servers_at_once(client):
+    config, mark = servers('slow')
+    config['slow'].update(args=['mcp', 'mute'], startupTimeoutSec=600)
+    task = asyncio.ensure_future(error(client.create_session(config, timeout=2), killick.TIMEOUT, 'session.create'))
+    await until(lambda: live(mark) == 1, 'the start of the server')
+    await task
+    await until(lambda: live(mark) == 0, 'the end of the server', 6)
+
+
+@test
+async def a_cancelled_create_ends_a_server_on_an_executor_at_once():
+    config, mark = servers('slow')
+    config['slow'].update(args=['mcp', 'mute'], startupTimeoutSec=600, environment='far', cwd='/')
+    far = {'far': {'program': [os.environ['KILLICK'], 'exec-server', '--listen', 'stdio']}}
+    for daemon in True, False:
+        async with killick.Client(daemon=daemon) as client:
+            task = asyncio.ensure_future(client.create_session(config, environments=far))
+            await until(lambda: live(mark) == 1, 'the start of the server')
+            task.cancel()
+            await until(lambda: live(mark) == 0, 'the end of the server', 6)
+
+
+async def ask(session, method, params, **more):
+    """The answer that a server gets, as text."""
+    return json.dumps(await session.call_tool('ask', {'method': method, 'params': params}, **more))
+
+
+@both
+async def a_function_answers_the_questions_of_servers(client):
+    async def elicit(server, params):
+        await asyncio.sleep(0)
+        return {'action': 'accept', 'content': {'name': f"{server}: {params['message']}"}}
+
+    session = await client.create_session(servers('one')[0], on_elicitation=elicit,
+                                          on_sampling=lambda server, params: {'role': 'assistant', 'model': 'm',
+                                                                              'content': {'type': 'text', 'text': 'yes'}})
+    assert 'one: Name?' in await ask(session, 'elicitation/create', {'message': 'Name?'})
+    assert 'yes' in await ask(session, 'sampling/createMessage', {'messages': [], 'maxTokens': 1})
+
+
+@both
+async def only_questions_that_have_a_function_are_declared(client):
+    session = await client.create_session(servers('one')[0], on_roots=lambda server, params: {'roots': []})
+    assert 'roots' in await ask(session, 'roots/list', {})
+    refused = await ask(session, 'elicitation/create', {'message': 'Name?'})
+    assert '-32601' in refused and 'decline' not in refused, refused
+
+
+@both
+async def an_exception_of_the_function_is_an_error_for_the_server(client):
+    def elicit(server, params):
+        raise ValueError('no person is here')
+
+    session = await client.create_session(servers('one')[0], on_elicitation=elicit)
+    refused = await ask(session, 'elicitation/create', {'message': 'Name?'})
+    assert 'no person is here' in refused and 'decline' not in refused, refused
+
+
+@both
+async def a_question_that_is_withdrawn_is_cancelled(client):
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def elicit(server, params):
+        asked.set()
+        try:
+            await asyncio.sleep(600)
+        finally:
+            over.set()
+
+    session = await client.create_session(servers('one')[0], on_elicitation=elicit)
+    call = await begin(ask(session, 'elicitation/create', {'message': 'Name?'}))
+    await asked.wait()
+    call.cancel()
+    await asyncio.wait_for(over.wait(), 15)
+
+
+@both
+async def functions_get_the_notifications_of_servers(client):
+    logs, lists, resources = asyncio.Queue(), asyncio.Queue(), asyncio.Queue()
+
+    async def on_log(server, params):
+        await asyncio.sleep(0)
+        logs.put_nowait((server, params['level'], params['data']))
+
+    session = await client.create_session(servers('one', 'two')[0], on_log=on_log, on_list_changed=lists.put_nowait,
+                                          on_resource_updated=lambda server, params: resources.put_nowait((server, params)))
+    await session.call_tool('one__log', {'text': 'a message'})
+    assert await asyncio.wait_for(logs.get(), 15) == ('one', 'info', 'a message')
+    await session.request('logging/setLevel', {'level': 'error'})
+    await session.call_tool('one__log', {'text': 'too verbose'})
+    await session.call_tool('two__log', {'text': 'loud', 'level': 'error'})
+    assert await asyncio.wait_for(logs.get(), 15) == ('two', 'error', 'loud')
+    for name in 'tools', 'prompts', 'resources':
+        await session.call_tool('two__notify', {'what': name})
+        assert await asyncio.wait_for(lists.get(), 15) == name
+    await session.request('resources/subscribe', {'uri': 'zoo://a'}, server='two')
+    await session.call_tool('two__notify', {'what': 'updated', 'uri': 'zoo://a'})
+    assert await asyncio.wait_for(resources.get(), 15) == ('two', {'uri': 'zoo://a'})
+    assert logs.empty() and lists.empty() and resources.empty()
+
+
+@both
+async def a_refresh_is_a_change_of_the_lists(client):
+    changed = asyncio.Queue()
+    config, _ = servers('one')
+    session = await client.create_session(config, on_list_changed=changed.put_nowait)
+    config['two'] = config['one']
+    await session.refresh(config)
+    assert await asyncio.wait_for(changed.get(), 15) == 'tools'
+
+
+@both
+async def a_function_gets_the_progress_of_its_call(client):
+    session = await client.create_session(servers('one', 'two')[0])
+
+    async def steps(count, **more):
+        seen = []
+        await session.call_tool('two__progress', {'n': count}, **more,
+                                on_progress=lambda server, params: seen.append((server, params['progress'], params['total'],
+                                                                                params['message'])))
+        return seen # all of them came before the result
+
+    for count, seen in zip((2, 3), await asyncio.gather(steps(2), steps(3, timeout=30))):
+        assert seen == [('two', i, count, f'step {i}') for i in range(1, count + 1)], seen
+    seen = []
+    await session.request('tools/call', {'name': 'progress', '_meta': {'x/y': 1}}, server='one',
+                          on_progress=lambda server, params: seen.append(params['progress']))
+    assert seen == [1, 2, 3], seen
+    assert text(await session.call_tool('one__progress')) == 'done' # nobody listens
+
+
+@both
+async def an_exception_of_a_listener_does_not_end_the_session(client):
+    def fail(server, params):
+        raise ValueError('not for me')
+
+    reported = asyncio.Queue()
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.put_nowait(context['exception']))
+    session = await client.create_session(servers('one')[0], on_log=fail)
+    await session.call_tool('log')
+    await session.call_tool('progress', {'n': 1}, on_progress=fail)
+    for _ in range(2):
+        gc.collect()
+        assert str(await asyncio.wait_for(reported.get(), 15)) == 'not for me'
+    assert text(await session.call_tool('echo', {'text': 'well'})) == 'well'
 
 
 @both
 async def the_end_of_a_server_fails_its_calls(client):
     session = await client.create_session(servers('one')[0])
-    task = asyncio.ensure_future(session.call_tool('block'))
-    await session.call_tool('echo') # both calls have been sent
+    task = await begin(session.call_tool('block'))
+    await session.call_tool('echo') # the call before has been sent
     await error(session.call_tool('crash', {'code': 3}), killick.HUB_FAILED)
     assert (await error(task, killick.HUB_FAILED)).reason == 'exited'
 
@@ -359,7 +529,7 @@ async def the_end_of_a_server_fails_its_calls(client):
 async def close_ends_the_sessions(client):
     config, mark = servers('one')
     session = await client.create_session(config)
-    task = asyncio.ensure_future(session.call_tool('block'))
+    task = await begin(session.call_tool('block'))
     await session.call_tool('echo')
     await client.close()
     assert live(mark) == 0
@@ -386,7 +556,7 @@ async def a_forgotten_client_ends_its_sessions(client):
 CHILD = '''
 import asyncio, json, sys, killick
 async def main():
-    client = killick.Client(daemon=sys.argv[1] == "hub")
+    client = killick.Client(daemon=sys.argv[1] == "shared")
     session = await client.create_session(json.loads(sys.argv[2]))
     print("ready", flush=True)
     await session.call_tool("block")
@@ -397,7 +567,7 @@ asyncio.run(main())
 @both
 async def a_killed_client_ends_its_sessions(client):
     config, mark = servers('one')
-    kind = 'hub' if client._daemon else 'library'
+    kind = 'shared' if client._daemon else 'private'
     child = subprocess.Popen([sys.executable, '-c', CHILD, kind, json.dumps(config)], stdout=subprocess.PIPE,
                              env={**os.environ, 'PYTHONPATH': sys.path[0]})
     assert child.stdout.readline() == b'ready\n' and live(mark) == 1
@@ -430,7 +600,7 @@ async def a_killed_hub_leaves_no_server_and_the_next_session_gets_a_new_hub():
     async with killick.Client() as client:
         session = await client.create_session(config)
         pid = (await client.request('hub.status'))['pid']
-        task = asyncio.ensure_future(session.call_tool('block', server='one'))
+        task = await begin(session.call_tool('block', server='one'))
         await session.call_tool('echo', server='one')
         os.kill(pid, signal.SIGKILL)
         await error(task, killick.CLOSED, 'the hub closed the connection')
@@ -472,16 +642,18 @@ async def events_tell_what_happens():
 
 
 @test
-async def without_a_hub_its_requests_are_refused():
-    async with killick.Client(daemon=False) as client:
-        await error(client.request('hub.status'), killick.HUB_NO_METHOD, 'needs a hub')
-        await error(client.create_session(servers('one')[0], lease=1), killick.HUB_BAD_PARAMS, 'needs a hub')
+async def each_private_hub_is_a_child_of_the_process_and_ends_with_its_client():
+    async with killick.Client(daemon=False) as first, killick.Client(daemon=False) as second:
+        pids = [(await client.request('hub.status'))['pid'] for client in (first, second)]
+        assert len(set(pids)) == 2 and all(os.path.exists(f'/proc/{pid}') for pid in pids), pids
+    assert not any(os.path.exists(f'/proc/{pid}') for pid in pids) # and no zombie is left
 
 
 @test
-async def a_missing_program_or_library_is_named():
+async def a_missing_program_is_named():
     await error(killick.Client(program='/no/such/killick').open(), killick.SYSTEM, '/no/such/killick')
-    await error(killick.Client(daemon=False, library='/no/such.so').open(), killick.SYSTEM, '/no/such.so')
+    for name, words in [('/no/such/killick', '/no/such/killick'), ('/bin/false', 'status 1')]:
+        await error(killick.Client(daemon=False, program=name).open(), killick.SYSTEM, words)
     await error(killick.Client(program='/bin/false').open(), killick.SYSTEM, 'status 1')
     await error(killick.Client(socket='/no/such/socket').open(), killick.SYSTEM, '/no/such/socket')
     await error(killick.Client(program='/bin/true', timeout=0.3).open(), killick.TIMEOUT)
@@ -494,6 +666,78 @@ async def the_packages_have_the_version_of_the_program():
             open(os.path.join(ROOT, 'clients', 'python', 'pyproject.toml')) as project:
         assert json.load(package)['version'] == killick.__version__ == said
         assert f'version = "{said}"\n' in project.read()
+
+
+@test
+async def a_session_of_the_official_sdk_is_held():
+    if importlib.util.find_spec('mcp') is None:
+        raise Skip("the official SDK is not installed: 'pip install mcp', or python3-mcp of Debian unstable")
+    from mcp import ClientSession, StdioServerParameters
+    _, mark = servers('one')
+    server = StdioServerParameters(command=ZOO, args=['mcp'], env={**os.environ, **dict([mark.split('=')])})
+    async with killick.stdio_client(server) as (read, write), ClientSession(read, write) as session:
+        await session.initialize()
+        assert 'echo' in [tool.name for tool in (await session.list_tools()).tools]
+        assert (await session.call_tool('echo', {'text': 'x'})).content[0].text == 'x'
+        await session.call_tool('spawn')
+        await until(lambda: live(mark) == 2, 'the start of the daemon')
+    assert live(mark) == 0
+
+
+# The part of the SDK that killick.stdio_client uses, with bytes for streams. (Debian 12 and 13 have no package of the SDK.)
+SDK = '''
+import asyncio, contextlib, dataclasses
+@dataclasses.dataclass
+class StdioServerParameters:
+    command: str
+    args: list = dataclasses.field(default_factory=list)
+    env: dict = None
+    def model_copy(self, *, update):
+        return dataclasses.replace(self, **update)
+@contextlib.asynccontextmanager
+async def stdio_client(server, errlog=None):
+    process = await asyncio.create_subprocess_exec(server.command, *server.args, stdin=-1, stdout=-1, stderr=errlog, env=server.env)
+    try:
+        yield process.stdout, process.stdin
+    finally:
+        process.stdin.close()
+        await process.wait()
+'''
+
+
+@test
+async def a_server_of_the_sdk_is_held():
+    if importlib.util.find_spec('mcp') is not None:
+        raise Skip('the SDK itself is installed')
+    with tempfile.TemporaryDirectory() as directory:
+        os.makedirs(os.path.join(directory, 'mcp', 'client'))
+        with open(os.path.join(directory, 'mcp', 'client', 'stdio.py'), 'w') as file:
+            file.write(SDK)
+        await error(killick.stdio_client(None).__aenter__(), killick.SYSTEM, "needs the package 'mcp'")
+        sys.path.insert(0, directory)
+        try:
+            stdio = importlib.import_module('mcp.client.stdio')
+            _, mark = servers('one')
+            server = stdio.StdioServerParameters(os.environ['KILLICK'], ['zoo', 'daemon'],
+                                                 {**os.environ, **dict([mark.split('=')])})
+            with open(os.devnull, 'w') as errlog:
+                async with killick.stdio_client(server, errlog) as (read, write):
+                    write.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+                    assert b'"id":1' in await asyncio.wait_for(read.readline(), 15)
+                    await until(lambda: live(mark) >= 2, 'the start of the daemon')
+            assert live(mark) == 0
+        finally:
+            sys.path.remove(directory)
+
+
+@test
+async def the_package_has_complete_types():
+    if shutil.which('mypy') is None:
+        raise Skip("there is no mypy: run 'scripts/bootstrap test', or 'apt-get install mypy'")
+    with tempfile.TemporaryDirectory() as cache:
+        run = subprocess.run(['mypy', '--strict', '--cache-dir', cache, os.path.join(ROOT, 'clients', 'python', 'killick')],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=50)
+    assert run.returncode == 0, run.stdout
 
 
 # --- what a real hub never does ---

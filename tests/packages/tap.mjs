@@ -71,10 +71,13 @@ async function runOne(run) {
   }
 }
 
+// Run all tests, or those whose name has one of the words that are the arguments.
 export async function main() {
+  const words = process.argv.slice(2);
+  const chosen = tests.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   let failed = 0;
-  console.log(`1..${tests.length}`);
-  for (const [index, { name, run }] of tests.entries()) {
+  console.log(`1..${chosen.length}`);
+  for (const [index, { name, run }] of chosen.entries()) {
     let word = 'ok';
     try {
       await runOne(run);

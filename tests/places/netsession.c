@@ -90,7 +90,7 @@ static void close_proved(struct lab *l)
 {
 	struct killick_report *r = NULL;
 
-	EQ(killick_session_close(l->s, &r), 0);
+	EQ(killick_session_close(l->s, &r, NULL), 0);
 	OK(r && r->count > 0);
 	for (size_t i = 0; i < r->count; i++)
 		if (!r->proved)
@@ -163,7 +163,7 @@ TEST(closed_while_cut, .timeout_ms = TEST_MS)
 	lab_open(&l, CABLE_WIRE, "6s");
 	must_call(&l, text, sizeof(text));
 	cable_cut(&l.far.cable, CABLE_NEAR_END);
-	EQ(killick_session_close(l.s, &r), 0);
+	EQ(killick_session_close(l.s, &r, NULL), 0);
 	OK(r && r->count == 1);
 	OK(!r->proved);
 	STREQ(r->endings[0]->proof, "lease");

@@ -1,5 +1,6 @@
 /* catalogue.c - what is kept of servers: in memory, in files, and what drops it. */
 #include "session/catalogue.h"
+#include "session/look.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ TEST(the_next_program_reads_the_files)
 	EQ(loop_open(&loop, NULL, NULL, &err), 0);
 	loop_lock(loop);
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	catalogue_put(&c, "k", "s", &facts);
 	catalogue_put_list(&c, "k", CATALOGUE_PROMPTS, LIST("{\"prompts\":[{\"name\":\"p\"}]}"));
 	catalogue_put_asked(&c, "k");
@@ -104,7 +105,7 @@ TEST(the_next_program_reads_the_files)
 
 	catalogue_init(&c, t_audit.dir);
 	OK(!catalogue_get(&c, "k", "s")); /* a host does not read files */
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	e = catalogue_get(&c, "k", "s");
 	OK(e && e->era == ERA_MODERN && e->asked);
 	STREQ(e->protocol, facts.protocol);
@@ -115,7 +116,7 @@ TEST(the_next_program_reads_the_files)
 	catalogue_done(&c);
 
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	OK(!catalogue_get(&c, "k", "other")); /* the program has changed */
 	snprintf(path, sizeof(path), "%s/catalogue/k", t_audit.dir);
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -139,7 +140,7 @@ TEST(an_entry_gets_old_until_its_server_is_ready_again)
 	EQ(loop_open(&loop, NULL, NULL, &err), 0);
 	loop_lock(loop);
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	catalogue_put(&c, "k", "s", &facts);
 	OK(!catalogue_is_old(catalogue_get(&c, "k", "s")));
 	catalogue_done(&c); /* writes */
@@ -147,7 +148,7 @@ TEST(an_entry_gets_old_until_its_server_is_ready_again)
 	EQ(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	e = catalogue_get(&c, "k", "s");
 	OK(e && catalogue_is_old(e));
 	catalogue_put(&c, "k", "s", &facts); /* the same facts: the file gets the time */
@@ -155,7 +156,7 @@ TEST(an_entry_gets_old_until_its_server_is_ready_again)
 	catalogue_done(&c);
 
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	OK(!catalogue_is_old(catalogue_get(&c, "k", "s")));
 	catalogue_done(&c);
 	loop_unlock(loop);
@@ -164,30 +165,31 @@ TEST(an_entry_gets_old_until_its_server_is_ready_again)
 
 TEST(a_stamp_changes_with_the_program_and_its_script)
 {
-	char script[512], a[CATALOGUE_STAMP_SIZE], b[CATALOGUE_STAMP_SIZE];
+	char script[512];
+	struct look_result a, b;
 	char *argv[] = { "sh", "-x", "nothing", script, NULL }, *envp[] = { "PATH=/bin", NULL };
 	struct recipe r = { .argv = argv, .envp = envp };
 	int fd;
 
 	snprintf(script, sizeof(script), "%s/script", t_audit.dir);
-	catalogue_stamp(&r, a);
-	EQ(strlen(a), CATALOGUE_STAMP_SIZE - 1);
+	look_now(&r, &a);
+	EQ(strlen(a.stamp), CATALOGUE_STAMP_SIZE - 1);
 	fd = open(script, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	OK(fd >= 0);
-	catalogue_stamp(&r, b);
-	OK(strcmp(a, b) != 0);
-	catalogue_stamp(&r, a);
-	STREQ(a, b);
+	look_now(&r, &b);
+	OK(strcmp(a.stamp, b.stamp) != 0);
+	look_now(&r, &a);
+	STREQ(a.stamp, b.stamp);
 	EQ(write(fd, "x", 1), 1);
 	close(fd);
-	catalogue_stamp(&r, b);
-	OK(strcmp(a, b) != 0);
+	look_now(&r, &b);
+	OK(strcmp(a.stamp, b.stamp) != 0);
 	argv[0] = "ls";
-	catalogue_stamp(&r, a);
-	OK(strcmp(a, b) != 0);
+	look_now(&r, &a);
+	OK(strcmp(a.stamp, b.stamp) != 0);
 	r.environment = "far";
-	catalogue_stamp(&r, a);
-	STREQ(a, "");
+	look_now(&r, &a);
+	STREQ(a.stamp, "");
 }
 
 /* A new user, or XDG_CACHE_HOME names a directory that is missing. */
@@ -205,11 +207,11 @@ TEST(missing_parents_of_the_files_are_made_for_this_user_alone)
 	loop_lock(loop);
 	snprintf(path, sizeof(path), "%s/%s", t_audit.dir, made[2]);
 	catalogue_init(&c, path);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	catalogue_put(&c, "k", "s", &facts);
 	catalogue_done(&c); /* writes */
 	catalogue_init(&c, path);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	OK(catalogue_get(&c, "k", "s"));
 	catalogue_done(&c);
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
@@ -227,7 +229,7 @@ static bool catalogue_files_have(struct loop *loop, const char *key)
 	bool has;
 
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	has = catalogue_get(&c, key, "s") != NULL;
 	catalogue_done(&c);
 	return has;
@@ -244,7 +246,7 @@ TEST(files_that_others_could_have_written_are_not_read)
 	EQ(loop_open(&loop, NULL, NULL, &err), 0);
 	loop_lock(loop);
 	catalogue_init(&c, t_audit.dir);
-	catalogue_use_files(&c, loop);
+	catalogue_use_files(&c, loop, NULL);
 	catalogue_put(&c, "k", "s", &facts);
 	catalogue_done(&c); /* writes */
 	snprintf(path, sizeof(path), "%s/catalogue/k", t_audit.dir);

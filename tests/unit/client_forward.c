@@ -319,7 +319,7 @@ TEST(a_cancelled_request_is_cancelled_in_the_server)
 	pass(&w, &p, &p, ERA_LEGACY, NULL, CALL);
 	pass(&w, &q, &q, ERA_LEGACY, NULL, CALL);
 	world_skip(&w);
-	client_cancel_all(w.client, &p);
+	client_lose(w.client, &p);
 	OK(strstr(world_sent(&w), "\"notifications/cancelled\",\"params\":{\"requestId\":2"));
 	EQ(p.code, KILLICK_ERR_CANCELLED);
 	EQ(q.count, 0);
@@ -342,6 +342,27 @@ static void calls_on_done(struct client_call *call, const struct client_result *
 	pass(leaving, &again, &leaving, ERA_LEGACY, NULL, CALL);
 }
 
+TEST(a_request_that_waits_stays_open_when_the_connection_is_lost)
+{
+	AUTO(passed_done) struct passed p, q, r;
+	struct world w;
+
+	world_open_legacy(&w, &legacy);
+	pass(&w, &p, &p, ERA_LEGACY, NULL, CALL);
+	pass(&w, &q, &p, ERA_LEGACY, NULL, CALL);
+	pass(&w, &r, &p, ERA_LEGACY, NULL, CALL);
+	q.call.waits = true;
+	client_lose(w.client, &p);
+	EQ(p.count, 1);
+	EQ(q.count, 0);
+	EQ(r.count, 1);
+	client_lose(w.client, &p);
+	EQ(q.count, 0);
+	client_cancel(&q.call);
+	EQ(q.count, 1);
+	world_close(&w);
+}
+
 TEST(handlers_of_cancelled_requests_may_call_again_or_leave)
 {
 	AUTO(passed_done) struct passed p, q;
@@ -352,11 +373,11 @@ TEST(handlers_of_cancelled_requests_may_call_again_or_leave)
 	pass(&w, &p, &leaving, ERA_LEGACY, NULL, CALL);
 	pass(&w, &q, &leaving, ERA_LEGACY, NULL, CALL);
 	p.call.on_done = calls_on_done;
-	client_cancel_all(w.client, &leaving);
+	client_lose(w.client, &leaving);
 	EQ(p.count + q.count, 2);
 	EQ(again.count, 0); /* made by the handler: it stays */
 	again.call.on_done = leaves_on_done;
-	client_cancel_all(w.client, &leaving);
+	client_lose(w.client, &leaving);
 	EQ(again.count, 1);
 	passed_done(&again);
 	passed_done(&p);
@@ -364,7 +385,7 @@ TEST(handlers_of_cancelled_requests_may_call_again_or_leave)
 	pass(&w, &p, &leaving, ERA_LEGACY, NULL, CALL);
 	pass(&w, &q, &leaving, ERA_LEGACY, NULL, CALL);
 	p.call.on_done = leaves_on_done;
-	client_cancel_all(w.client, &leaving);
+	client_lose(w.client, &leaving);
 	EQ(p.count + q.count, 2);
 	world_close(&w);
 }

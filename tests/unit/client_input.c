@@ -22,10 +22,10 @@ TEST(input_is_gathered_and_the_request_made_again)
 	world_open_modern(&w, &(struct client_spec){ .era = ERA_MODERN, .answers = ANSWERS_ALL });
 	world_call_of(&w, &d, &owner, KILLICK_CALL, "t");
 	world_skip(&w);
-	world_say(&w,
-		  INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"elicitation/"
-			   "create\",\"params\":{\"m\":1}},"
-			   "\"b\\\"\":{\"method\":\"roots/list\"}},\"requestState\":\"s\\n1\"}}");
+	world_say(&w, INPUT(3) "\"inputRequests\":{\"a\":{\"method\":\"elicitation/"
+			       "create\",\"params\":{\"m\":1}},"
+			       "\"b\\\"\":{\"method\":\"roots/"
+			       "list\",\"params\":null}},\"requestState\":\"s\\n1\"}}");
 	EQ(w.ask_count, 2);
 	STREQ(w.asks[0].method, "elicitation/create");
 	STREQ(w.asks[0].params, "{\"m\":1}");
@@ -100,6 +100,8 @@ TEST(input_that_cannot_be_asked_for)
 		"\"inputRequests\":{\"a\":{\"method\":\"roots/list\"},\"b\":{\"method\":\"sampling/"
 		"createMessage\"}}",
 		"\"requestState\":7",
+		"\"inputRequests\":{\"a\":{\"method\":\"roots/list\",\"params\":[\"x\"]}}",
+		"\"inputRequests\":{\"a\":{\"method\":\"roots/list\",\"params\":7}}",
 	};
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;

@@ -227,6 +227,25 @@ TEST(asks_that_were_not_offered_are_refused)
 	world_close(&w);
 }
 
+TEST(asks_whose_params_are_an_array_are_refused)
+{
+	static const char *const methods[] = { "roots/list", "elicitation/create",
+					       "sampling/createMessage" };
+	struct world w;
+
+	world_open_legacy(&w, &(struct client_spec){ .era = ERA_LEGACY, .answers = ANSWERS_ALL });
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":[\"x\"]}",
+			  methods[i]);
+		STREQ(world_sent(&w), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32602,"
+				      "\"message\":\"params are no object\"}}");
+	}
+	EQ(w.ask_count, 0);
+	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"roots/list\",\"params\":{}}");
+	EQ(w.ask_count, 1);
+	world_close(&w);
+}
+
 TEST(the_server_may_cancel_what_it_asked)
 {
 	struct world w;

@@ -86,7 +86,7 @@ TEST(cancellations_of_one_owner_do_not_hide_those_of_another)
 	world_close(&w);
 }
 
-TEST(asks_of_an_owner_that_left_are_declined)
+TEST(asks_of_an_owner_that_left_are_cancelled)
 {
 	AUTO(done_drop) struct done d = { .count = 0 };
 	struct world w;
@@ -100,7 +100,7 @@ TEST(asks_of_an_owner_that_left_are_declined)
 	OK(strstr(world_sent(&w), "\"error\""));
 	world_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"e\",\"method\":\"elicitation/create\"}");
 	STREQ(world_sent(&w),
-	      "{\"jsonrpc\":\"2.0\",\"id\":\"e\",\"result\":{\"action\":\"decline\"}}");
+	      "{\"jsonrpc\":\"2.0\",\"id\":\"e\",\"result\":{\"action\":\"cancel\"}}");
 	answer(&w, 2);
 	OK(ask_for_roots(&w)->owner == &alice);
 	world_close(&w);

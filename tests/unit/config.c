@@ -137,6 +137,7 @@ TEST(config_of_a_plain_server)
 	OK(!s->enabled_tools && !s->disabled_tools);
 	EQ(s->era, CONFIG_LEGACY);
 	EQ(s->restart, RESTART_ON_USE);
+	EQ(s->lost_calls, CONFIG_LOST_AUTO);
 	EQ(s->startup_ms, 180000); /* npx may have to download */
 	EQ(s->idle_ms, 30000);
 	EQ(s->tool_ms, 300000);
@@ -156,7 +157,8 @@ TEST(config_of_all_keys)
 		    "'toolTimeoutSec': 7, 'required': true, 'enabledTools': ['t', "
 		    "'u'], 'disabledTools': ['u'], 'environment': 'local', 'share': "
 		    "'identical', 'limits': {'maxProcs': 64, 'memory': '512M'}, 'era': 'auto', "
-		    "'restart': 'now', 'contain': 'cgroup', 'stderr': '~/x.log'");
+		    "'restart': 'now', 'lostCalls': 'wait', 'contain': 'cgroup', "
+		    "'stderr': '~/x.log'");
 	struct config_server *s = c.servers;
 
 	warnings_are(&c, "");
@@ -174,6 +176,7 @@ TEST(config_of_all_keys)
 	EQ(s->recipe.limits[LIMIT_MEMORY], 512 << 20);
 	EQ(s->era, CONFIG_AUTO);
 	EQ(s->restart, RESTART_NOW);
+	EQ(s->lost_calls, CONFIG_LOST_WAIT);
 	EQ(s->recipe.contain, LEVEL_CGROUP);
 	STREQ(s->stderr_file, "/home/me/x.log");
 	EQ(s->line, 2);
@@ -356,6 +359,8 @@ TEST(config_values_of_the_wrong_kind)
 	REFUSED_ONE("'era': 'old'", "'era' must be 'legacy', 'modern' or 'auto', found 'old'");
 	REFUSED_ONE("'restart': 'always'",
 		    "'restart' must be 'on-use', 'now' or 'never', found 'always'");
+	REFUSED_ONE("'lostCalls': true",
+		    "'lostCalls' must be 'auto', 'wait' or 'fail', found a boolean");
 	REFUSED_ONE("'contain': 'docker'", "'contain' must be 'auto', 'namespace', 'cgroup', "
 					   "'keeper', 'group' or 'job', found 'docker'");
 	REFUSED_ONE("'environment': {'A': 'b'}",
@@ -591,7 +596,7 @@ TEST(config_unknown_keys_are_named_once)
 			       "'a': {'command': 'a', 'autoApprove': [], 'trust': true,\n"
 			       "'foo': 1, 'bar': {'command': 1}},\n"
 			       "'b': {'command': 'b', 'envFile': '.env', 'timeout': 5,\n"
-			       "'url': 'http://x', 'x\\u001b': 0}}}");
+			       "'type': 'stdio', 'url': 'http://x', 'x\\u001b': 0}}}");
 
 	warnings_are(
 		&c,
@@ -652,6 +657,22 @@ TEST(config_remote_servers_are_kept_and_not_started)
 	      "mcp.json:1: server 'a': 'command' is missing");
 }
 
+TEST(config_a_server_with_a_url_and_a_command_needs_a_type)
+{
+	AUTO(config_done)
+	struct config c = good("{'mcpServers': {'a': {'command': 'a', 'type': 'stdio', 'url': "
+			       "'http://x'}, 'b': {'command': 'b', 'url': 'http://x', 'disabled': "
+			       "true}, 'c': {'command': 'c', 'transport': 'http', 'url': "
+			       "'http://x'}}}");
+
+	OK(!c.servers[0].disabled && !c.servers[0].problem);
+	OK(c.servers[1].disabled && !c.servers[1].problem);
+	OK(c.servers[2].remote);
+	REFUSED_ONE("'httpUrl': 'http://x'",
+		    "the server has a 'httpUrl' and a 'command', and clients disagree about which "
+		    "one they use: remove one, or set 'type' to 'stdio'");
+}
+
 TEST(config_disabled_servers_need_no_variables)
 {
 	AUTO(config_done)
@@ -690,6 +711,29 @@ TEST(config_environment_is_small_and_sorted)
 	src.environ_ = NULL;
 	EQ(parse_from(text, &src, &f), 0);
 	list_is(f.servers->recipe.envp, "PATH=/usr/local/bin:/usr/bin:/bin");
+}
+
+/* Behind the proxy of a company, servers and npx need them. */
+TEST(config_passes_variables_for_proxies_and_certificates_on_this_machine)
+{
+	static char *set[] = { "HTTPS_PROXY=http://p",
+			       "no_proxy=.corp",
+			       "SSL_CERT_FILE=/ca",
+			       "NODE_EXTRA_CA_CERTS=/extra",
+			       "NPM_TOKEN=1",
+			       "PATH=/p",
+			       NULL };
+	struct config_source src = { .environ_ = set };
+	AUTO(config_done) struct config c = { .count = 0 };
+
+	EQ(parse_from("{'environments': {'far': {'url': 'ws://h:1'}}, 'mcpServers': {'x': "
+		      "{'command': 'x'}, 'y': {'command': 'y', 'environment': 'far', 'cwd': '/', "
+		      "'env': {'K': 'v'}}}}",
+		      &src, &c),
+	   0);
+	list_is(c.servers[0].recipe.envp, "HTTPS_PROXY=http://p|NODE_EXTRA_CA_CERTS=/extra|PATH=/p|"
+					  "SSL_CERT_FILE=/ca|no_proxy=.corp");
+	list_is(c.servers[1].recipe.envp, "K=v");
 }
 
 TEST(config_env_wins_over_names_and_names_over_defaults)

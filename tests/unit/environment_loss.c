@@ -544,3 +544,100 @@ TEST(a_program_that_does_not_start)
 			  "such file or directory");
 	far_close(&f);
 }
+
+/* --- lines before the first message --- */
+
+static char *ssh_argv[] = { "ssh", "host", NULL }, *ssh_envp[] = { NULL };
+static const struct environment_spec ssh_spec = {
+	.name = "far", .program = ssh_argv, .program_env = ssh_envp, .keeper = "/k"
+};
+
+TEST(lines_before_the_first_message_of_a_program_are_skipped_and_told_once)
+{
+	AUTO(user_done) struct user u = { .link = NULL }, v = { .link = NULL };
+	struct far f;
+	uint64_t id;
+
+	far_open_with(&f, &ssh_spec);
+	EQ(far_link(&f, &u), 0);
+	far_connected();
+	id = far_asked(&f, "initialize");
+	far_say("Welcome to host");
+	far_say("{\"motd\":[1,2]}");
+	far_say("\"\x1b[1mNews\xff\"");
+	far_answer(id, FAR_KILLICK);
+	OK(!far_asked(&f, "initialized"));
+	far_answer(far_asked(&f, "process/start"), "{\"pid\":77,\"level\":\"cgroup\"}");
+	EQ(u.started, 1);
+	OK(far_run(&f, &v, FAR_KILLICK));
+	STREQ(u.err.data, "killick: skipped 3 lines that environment 'far' (ssh host) printed "
+			  "before its first message; the last: '\"?[1mNews?\"'\n");
+	EQ(v.err.len, 0);
+	far_say("Welcome again"); /* not after the first message */
+	fake_pass(0);
+	EQ(u.ended + v.ended, 2);
+	OK(strstr(u.end.text, "the executor sent an invalid message"));
+	far_close(&f);
+}
+
+TEST(lines_before_the_first_message_are_quoted_when_the_program_fails)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open_with(&f, &ssh_spec);
+	EQ(far_link(&f, &u), 0);
+	far_connected();
+	far_say("Welcome to host");
+	far_say("Your password has expired.");
+	fake_break(-ECONNRESET, "ssh exited with 1");
+	EQ(u.ended, 1);
+	STREQ(u.end.text, "environment 'far' (ssh host) cannot be reached (it printed 'Your "
+			  "password has expired.', which is no message): ssh exited with 1");
+	far_close(&f);
+}
+
+static void skips_no_more_than(unsigned lines, size_t bytes)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	char *line = mem_grow(NULL, bytes + 1, 1);
+	struct far f;
+
+	memset(line, 'x', bytes);
+	line[bytes] = '\0';
+	far_open_with(&f, &ssh_spec);
+	EQ(far_link(&f, &u), 0);
+	far_connected();
+	for (unsigned i = 0; i < lines; i++) {
+		far_say("%s", line);
+		OK(!fake.channel->closing);
+	}
+	far_say("%s", line);
+	fake_pass(0);
+	EQ(u.ended, 1);
+	OK(u.end.refused);
+	OK(strstr(u.end.text, "which is no message): no message within its first "));
+	free(line);
+	far_close(&f);
+}
+
+TEST(a_program_that_prints_no_message_is_given_up_after_64_lines_or_16_KiB)
+{
+	skips_no_more_than(64, 10);
+	skips_no_more_than(1, 16 << 10);
+}
+
+TEST(a_websocket_may_not_begin_with_a_text_that_is_no_message)
+{
+	AUTO(user_done) struct user u = { .link = NULL };
+	struct far f;
+
+	far_open(&f);
+	EQ(far_link(&f, &u), 0);
+	far_connected();
+	far_say("Welcome to host");
+	fake_pass(0);
+	EQ(u.ended, 1);
+	OK(strstr(u.end.text, "the executor sent an invalid message"));
+	far_close(&f);
+}

@@ -490,6 +490,44 @@ TEST(unknown_notifications_are_ignored)
 	far_close(&f);
 }
 
+/* The report of an executor becomes part of a larger JSON text of this program. */
+TEST(the_report_of_an_executor_that_would_break_our_own_report_is_not_used)
+{
+	static const char *const times[] = { "1e999", "-1e999", "-1.5", "1e300" };
+	char deep[1200];
+	struct far f;
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		AUTO(user_done) struct user u = { .link = NULL };
+		char report[64];
+
+		snprintf(report, sizeof(report), "{\"stop_ms\":%s,\"proof\":[\"waitid\"]}",
+			 times[i]);
+		far_open(&f);
+		OK(far_run(&f, &u, FAR_KILLICK));
+		far_closed("k1", 1, report);
+		EQ(u.ended, 1);
+		OK(u.end.stop_ms == 0);
+		EQ(u.end.proof, LINK_PROOF_WAITID);
+		far_close(&f);
+	}
+	for (int depth = 10; depth <= 500; depth += 490) {
+		AUTO(user_done) struct user u = { .link = NULL };
+		int n = snprintf(deep, sizeof(deep), "{\"proof\":[\"waitid\"],\"x\":");
+
+		memset(deep + n, '[', (size_t)depth);
+		memset(deep + n + depth, ']', (size_t)depth);
+		memcpy(deep + n + 2 * depth, "}", 2);
+		far_open(&f);
+		OK(far_run(&f, &u, FAR_KILLICK));
+		far_closed("k1", 1, deep);
+		EQ(u.ended, 1);
+		STREQ(u.report, "");
+		EQ(u.end.proof, 0);
+		far_close(&f);
+	}
+}
+
 TEST(early_output_is_bounded)
 {
 	AUTO(user_done) struct user u = { .link = NULL };

@@ -1,5 +1,10 @@
 /* executor.c - the executor's side of the protocol: every method, every error, every state. */
+#include <sys/resource.h>
+
+#include "executor/orders.h"
+#include "executor/spec.h"
 #include "unit/executor_talk.h"
+#include "wire/wire.h"
 
 TEST(the_handshake)
 {
@@ -185,7 +190,8 @@ TEST(invalid_starts_are_refused)
 		  "-32602,\"message\":\"memory '1X' is not a size" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{},\"tty\":"
 		  "false,\"sandbox\":{}}",
-		  "-32600,\"message\":\"this executor has no sandbox: nothing was started\"" },
+		  "-32600,\"message\":\"this executor has no sandbox: nothing was started; start the "
+		  "executor with --sandbox bwrap\"" },
 		{ "{\"processId\":\"a\",\"argv\":[\"x\"],\"cwd\":\"file:///\",\"env\":{},\"tty\":"
 		  "false,\"enforceManagedNetwork\":true}",
 		  "-32600,\"message\":\"this executor has no managed network" },
@@ -504,3 +510,85 @@ TEST(writes_survive_their_connection)
 	EQ(f->in.len, 480000);
 	far_close();
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* whose malloc would abort */
+#define TEXT_BYTES (8u << 20)
+
+/* params with a string of TEXT_BYTES in place of the %s. */
+static char *with_long_text(const char *params)
+{
+	const char *at = strstr(params, "%s");
+	struct buf b = BUF_INIT(BUF_ANY_SIZE);
+
+	buf_add(&b, params, (size_t)(at - params));
+	buf_adds(&b, "\"\\n"); /* an escape: base64 has to be copied, too */
+	for (size_t i = 0; i < TEXT_BYTES; i += 16)
+		buf_adds(&b, "0123456789abcdef");
+	buf_addf(&b, "\"%s", at + 2);
+	return buf_take(&b);
+}
+
+/* No allocation of TEXT_BYTES succeeds any more. */
+static void leave_no_memory(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+	struct rlimit lim;
+
+	OK(f && fscanf(f, "%lu", &pages) == 1);
+	fclose(f);
+	lim.rlim_cur = lim.rlim_max = pages * 4096 + TEXT_BYTES / 2;
+	EQ(setrlimit(RLIMIT_AS, &lim), 0);
+}
+
+TEST(a_string_for_which_there_is_no_memory_is_an_error_of_its_request)
+{
+#define WHERE ",\"cwd\":\"file:///\",\"tty\":false,"
+	static const struct {
+		const char *params, *error;
+		bool start;
+	} rows[] = {
+		{ "{\"processId\":%s}", "there is no memory for processId", true },
+		{ "{\"processId\":\"p\",\"argv\":[%s]}", "there is no memory for argv", true },
+		{ "{\"processId\":\"p\",\"argv\":[\"x\"],\"arg0\":%s" WHERE "\"env\":{}}",
+		  "there is no memory for arg0", true },
+		{ "{\"processId\":\"p\",\"argv\":[\"x\"]" WHERE "\"env\":{\"A\":%s}}",
+		  "there is no memory for A", true },
+		{ "{\"processId\":\"p\",\"argv\":[\"x\"]" WHERE "\"env\":{%s:\"\"}}",
+		  "there is no memory for env", true },
+		{ "{\"processId\":\"p\",\"chunk\":\"\",\"writeId\":%s}",
+		  "there is no memory for writeId", false },
+		{ "{\"processId\":\"p\",\"chunk\":%s,\"writeId\":\"1\"}",
+		  "there is no memory for chunk", false },
+	};
+	static const size_t count = sizeof(rows) / sizeof(*rows);
+	char *no_variables[] = { NULL }, *texts[sizeof(rows) / sizeof(*rows)];
+	struct json params[sizeof(rows) / sizeof(*rows)];
+
+	for (size_t i = 0; i < count; i++) {
+		texts[i] = with_long_text(rows[i].params);
+		EQ(json_check(texts[i], strlen(texts[i]), 0, &params[i], NULL), 0);
+	}
+	leave_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		struct buf bytes = BUF_INIT(WIRE_MESSAGE_MAX);
+		struct err e = ERR_INIT;
+
+		if (rows[i].start) {
+			struct spec s;
+
+			EQ(spec_read(&s, params[i], no_variables, &e), RPC_INTERNAL);
+			spec_done(&s);
+		} else {
+			struct orders_write w;
+
+			EQ(orders_read_write(params[i], &w, &bytes, &e), RPC_INTERNAL);
+			orders_write_done(&w);
+		}
+		STREQ(e.text, rows[i].error);
+		buf_done(&bytes);
+	}
+	for (size_t i = 0; i < count; i++) /* not earlier: that would make room */
+		free(texts[i]);
+}
+#endif

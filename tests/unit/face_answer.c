@@ -55,6 +55,29 @@ TEST(a_legacy_client_gets_the_bytes_of_the_server)
 	world_close(&w);
 }
 
+/* A client that ignores case could read another id, and end a request to another server. */
+TEST(members_that_differ_only_in_case_are_not_passed_on)
+{
+	static const char *const lines[][2] = {
+		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"a\":1},\"ID\":9}",
+		  "{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"result\":{\"a\":1}}" },
+		{ "{\"jsonrpc\":\"2.0\",\"Id\":9,\"id\":5,\"error\":{\"code\":1,\"message\":\"m\"}"
+		  "}",
+		  "{\"jsonrpc\":\"2.0\",\"id\":\"c2\",\"error\":{\"code\":1,\"message\":\"m\"}}" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"id\":5,\"result\":{}}",
+		  "{\"jsonrpc\":\"2.0\",\"id\":\"c3\",\"result\":{}}" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{},\"RESULT\":{\"b\":2}}",
+		  "{\"jsonrpc\":\"2.0\",\"id\":\"c4\",\"result\":{}}" },
+	};
+
+	world_open_legacy(&w, "2025-06-18", "{}");
+	next_id = 0;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		STREQ(pass("tools/call", "\"name\":\"x\",", false, lines[i][0], ERA_LEGACY),
+		      lines[i][1]);
+	world_close(&w);
+}
+
 TEST(a_modern_client_gets_the_bytes_of_a_modern_server)
 {
 	world_open_modern(&w);

@@ -190,28 +190,71 @@ TEST(a_request_that_does_not_wait_leaves_room_for_others)
 	world_close(&w);
 }
 
-TEST(a_client_that_does_not_read_is_closed)
+/* The client reads nothing: its requests wait, and the owner is told to read no answers. */
+TEST(a_client_that_does_not_read_is_not_served_and_keeps_its_connection)
 {
 	size_t len = 1u << 20;
 	char *result = malloc(len + 20);
 	int head = snprintf(result, 20, "{\"t\":\"");
-	unsigned i;
+	unsigned answered = 0;
 
 	memset(result + head, 'x', len);
 	snprintf(result + head + len, 10, "\"}");
 	world_open_legacy(&w, "2025-11-25", "{}");
-	world_say(&w, REQUEST("\"open\"", "tools/list", ""));
-	for (i = 1; i < 200 && !w.closed; i++) {
+	for (unsigned i = 1; i < 100; i++) {
 		world_say(&w, REQUEST("%u", "tools/list", ""), i);
-		if (w.count > i)
-			face_answer_result(world_take(&w, i), world_json(result));
-		OK(w.closed || channel_unsent(w.face->channel) <= FACE_UNSENT_MAX + 2 * len);
+		while (answered < w.count)
+			face_answer_result(world_take(&w, answered++), world_json(result));
 		world_turn();
+		OK(channel_unsent(w.face->channel) <= CHANNEL_FULL + 2 * len);
 	}
+	OK(w.full && answered > 30 && answered < 40);
+	EQ(w.closed, 0);
+	EQ(face_stalled_ms(w.face), 0);
+	world_pass(60000);
+	EQ(face_stalled_ms(w.face), 60000);
+	EQ(w.closed, 0);                    /* the owner decides */
+	for (unsigned i = 0; i < 60; i++) { /* the client reads, and the rest is served */
+		OK(*world_got(&w));
+		while (answered < w.count)
+			face_answer_result(world_take(&w, answered++), world_json(result));
+	}
+	OK(answered > 60);
+	world_pass(60000);
+	face_cut(w.face, "too slow");
+	world_turn();
 	EQ(w.closed, 1);
-	STREQ(w.why, "the client does not read its messages");
-	OK(i > 60 && i < 80);
-	EQ(w.cancelled, 1);
+	STREQ(w.why, "too slow");
+	free(result);
+	world_close(&w);
+}
+
+/* The answers to lists are made by the owner: they do not grow without limit either. */
+TEST(notifications_are_dropped_and_lists_refused_while_far_too_much_is_unread)
+{
+	size_t len = FACE_UNSENT_MAX + (4u << 20); /* more than the socket takes */
+	char *result = malloc(len + 20);
+	int head = snprintf(result, 20, "{\"t\":\"");
+	size_t unsent;
+
+	memset(result + head, 'x', len);
+	snprintf(result + head + len, 10, "\"}");
+	world_open_legacy(&w, "2025-11-25", "{}");
+	world_say(&w, REQUEST("1", "tools/list", ""));
+	world_say(&w, REQUEST("2", "tools/list", ""));
+	EQ(w.count, 2);
+	face_answer_result(world_take(&w, 0), world_json(result));
+	unsent = channel_unsent(w.face->channel);
+	OK(unsent > FACE_UNSENT_MAX);
+	for (int i = 0; i < 100; i++) {
+		face_note(w.face, NULL, KILLICK_EVENT_LOG, world_json("{\"level\":\"error\"}"));
+		face_notify(w.face, "notifications/x", world_json("{}"));
+	}
+	EQ(channel_unsent(w.face->channel), unsent);
+	face_answer_result(world_take(&w, 1), world_json(result));
+	OK(channel_unsent(w.face->channel) < unsent + 1000);
+	OK(strstr(world_got(&w), "\"id\":1,"));
+	check_error("2", -32603);
 	free(result);
 	world_close(&w);
 }
@@ -277,6 +320,32 @@ TEST(the_end_of_input_without_open_requests_closes)
 	close(in);
 	world_turn();
 	EQ(w.closed, 1);
+	world_close(&w);
+}
+
+/* Answers still come: the rest of the requests is not cancelled. */
+TEST(answers_after_the_end_of_input_keep_the_connection)
+{
+	static const char text[] = REQUEST("1", "tools/list", MODERN) "\n" REQUEST(
+		"2", "tools/list", MODERN) "\n" REQUEST("3", "tools/list", MODERN) "\n";
+	int in;
+
+	world_open_pipes(&w, &in);
+	EQ(write(in, text, sizeof(text) - 1), sizeof(text) - 1);
+	close(in);
+	world_turn();
+	EQ(w.count, 3);
+	for (unsigned i = 0; i < 2; i++) {
+		world_pass(FACE_LINGER_MS - 1);
+		EQ(w.closed, 0);
+		face_answer_result(world_take(&w, i), world_json("{}"));
+		OK(*world_got(&w));
+	}
+	world_pass(FACE_LINGER_MS - 1);
+	EQ(w.closed, 0);
+	world_pass(1);
+	EQ(w.closed, 1);
+	EQ(w.cancelled, 1);
 	world_close(&w);
 }
 

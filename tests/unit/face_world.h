@@ -20,122 +20,8 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "mcp/face.h"
-#include "fake_clock.h"
+#include "fake_loop.h"
 #include "../t_line.h"
-
-#define FAKE_WATCHES 64
-#include "fake_watches.h"
-
-/* --- the loop --- */
-
-static struct ring world_tasks;
-
-bool loop_has_process(const struct loop *l)
-{
-	(void)l;
-	return false;
-}
-
-void loop_expect(struct loop *l, struct loop_watch *w)
-{
-	(void)l;
-	(void)w;
-}
-
-bool loop_later(struct loop *l, struct loop_task *t, void (*fn)(struct loop_task *t))
-{
-	(void)l;
-	t->fn = fn;
-	if (!world_tasks.next)
-		ring_init(&world_tasks);
-	if (!ring_is_in(&t->in_loop))
-		ring_add(&world_tasks, &t->in_loop);
-	return true;
-}
-
-void loop_task_stop(struct loop_task *t)
-{
-	ring_remove(&t->in_loop);
-}
-
-char *loop_scratch(struct loop *l, size_t *out_size)
-{
-	static char scratch[64 << 10];
-
-	(void)l;
-	*out_size = sizeof(scratch);
-	return scratch;
-}
-
-bool loop_is_mine(const struct loop *l)
-{
-	(void)l;
-	return true;
-}
-
-void loop_check(struct loop *l)
-{
-	(void)l;
-}
-
-int64_t loop_last_reading(const struct loop *l)
-{
-	(void)l;
-	return fake_now_us;
-}
-
-static bool world_run_watches(void)
-{
-	bool ran = false;
-
-	for (size_t i = 0; i < FAKE_WATCHES; i++) {
-		struct loop_watch *w = fake_watches[i];
-		struct pollfd p = { .fd = w ? w->fd : -1 };
-		uint32_t events;
-
-		if (!w)
-			continue;
-		p.events = (short)((w->events & POLLER_IN ? POLLIN : 0) |
-				   (w->events & POLLER_OUT ? POLLOUT : 0));
-		if (poll(&p, 1, 0) <= 0)
-			continue;
-		events = (p.revents & POLLIN ? POLLER_IN : 0) |
-			 (p.revents & POLLOUT ? POLLER_OUT : 0) |
-			 (p.revents & POLLERR ? POLLER_ERR : 0) |
-			 (p.revents & POLLHUP ? POLLER_HUP : 0);
-		w->on_ready(w, events);
-		ran = true;
-	}
-	return ran;
-}
-
-static bool world_run_tasks(void)
-{
-	bool ran = false;
-
-	if (!world_tasks.next)
-		ring_init(&world_tasks);
-	for (struct ring *n; (n = ring_first(&world_tasks)) != NULL; ran = true) {
-		struct loop_task *t = CONTAINER_OF(n, struct loop_task, in_loop);
-
-		ring_remove(n);
-		t->fn(t);
-	}
-	return ran;
-}
-
-/* Run handlers until none is due. */
-static void world_turn(void)
-{
-	bool ran = true;
-
-	for (int i = 0; ran; i++) {
-		assert(i < 100000);
-		ran = world_run_watches();
-		ran |= world_run_tasks();
-		ran |= fake_fire(fake_now_us);
-	}
-}
 
 /* --- the owner --- */
 
@@ -159,6 +45,7 @@ struct world {
 	char notes[2000]; /* notifications of the client, a line each */
 	char watched[400];
 	bool slow_watches; /* on_watch: face_watched follows */
+	bool full; /* the last on_full */
 	unsigned closed;
 	char why[240];
 	char answers[2000]; /* to asks, a line each */
@@ -234,6 +121,14 @@ static void world_on_notification(void *ctx, const struct message *m)
 		  (int)m->params.len, m->params.at ? m->params.at : "");
 }
 
+static void world_on_full(void *ctx, bool full)
+{
+	struct world *w = ctx;
+
+	assert(w->full != full);
+	w->full = full;
+}
+
 static bool world_on_watch(void *ctx, const char *uri, bool on)
 {
 	struct world *w = ctx;
@@ -256,6 +151,7 @@ static const struct face_events world_events = {
 	.on_cancelled = world_on_cancelled,
 	.on_notification = world_on_notification,
 	.on_watch = world_on_watch,
+	.on_full = world_on_full,
 	.on_closed = world_on_closed,
 };
 

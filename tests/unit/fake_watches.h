@@ -22,7 +22,9 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events,
 	while (i < FAKE_WATCHES && fake_watches[i])
 		i++;
 	assert(i < FAKE_WATCHES);
-	*w = (struct loop_watch){ .fd = fd, .events = events, .on_ready = on_ready };
+	*w = (struct loop_watch){
+		.fd = fd, .events = events, .on_ready = on_ready, .id = own_of(fd)
+	};
 	fake_watches[i] = w;
 	return 0;
 }

@@ -526,3 +526,43 @@ TEST(json_faults_are_at_the_first_wrong_byte)
 			EQ(before.offset, fault.offset);
 	}
 }
+
+TEST(json_folds_ignores_case)
+{
+	static const struct {
+		const char *text, *name;
+		bool folds;
+	} rows[] = {
+		{ "\"id\"", "id", true },
+		{ "\"ID\"", "id", true },
+		{ "\"\\u0049D\"", "id", true },
+		{ "\"\xc4\xb0"
+		  "d\"",
+		  "id", true },
+		{ "\"\xc4\xb1"
+		  "d\"",
+		  "id", true },
+		{ "\"idx\"", "id", false },
+		{ "\"i\"", "id", false },
+		{ "\"\"", "id", false },
+		{ "\"id\\u0000\"", "id", false },
+		{ "\"id\xc3\xa4\"", "id", false },
+		{ "7", "id", false },
+		{ "\"PARAM\xc5\xbf\"", "params", true },
+		{ "\"progressTo\xe2\x84\xaa"
+		  "en\"",
+		  "progressToken", true },
+		{ "\"progress\\u0054o\\u212Aen\"", "progressToken", true },
+		{ "\"progressTokem\"", "progressToken", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct json_fault fault;
+		struct json v;
+
+		EQ(json_check(rows[i].text, strlen(rows[i].text), 0, &v, &fault), 0);
+		if (json_folds(v, rows[i].name) != rows[i].folds)
+			FAIL("%s and %s", rows[i].text, rows[i].name);
+	}
+	OK(!json_folds(JSON_NONE, "id"));
+}

@@ -221,6 +221,20 @@ TEST(proc_holds_a_process_by_its_start)
 	EQ(proc_hold(pid, st.start), -ESRCH);
 }
 
+TEST(ignored_signals_are_told_from_heeded_ones)
+{
+	const uint64_t hup = 1ULL << (SIGHUP - 1), usr1 = 1ULL << (SIGUSR1 - 1),
+		       last = 1ULL << (SIGRTMAX - 1);
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	uint64_t heeded = 0;
+
+	sigaction(SIGHUP, &ignore, NULL);
+	sigaction(SIGRTMAX, &ignore, NULL);
+	OK(proc_is_own(&heeded));
+	OK(!(heeded & (hup | last)));
+	OK(heeded & usr1);
+}
+
 /* Is /proc seen as ours by a process in a pid namespace that has none mounted? */
 TEST(proc_of_another_pid_namespace_is_detected)
 {
@@ -228,14 +242,14 @@ TEST(proc_of_another_pid_namespace_is_detected)
 	int status;
 
 	OK(ours != 0);
-	OK(proc_is_own());
+	OK(proc_is_own(NULL));
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (unshare(CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0)) < 0)
 			_exit(77);
 		pid_t inner = fork();
 		if (inner == 0)
-			_exit(!proc_is_own() && proc_pid_namespace() != ours ? 0 : 1);
+			_exit(!proc_is_own(NULL) && proc_pid_namespace() != ours ? 0 : 1);
 		_exit(inner > 0 && waitpid(inner, &status, 0) == inner && status == 0 ? 0 : 1);
 	}
 	status = t_wait_child(pid, 5000);

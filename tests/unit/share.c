@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../t.h"
+#include "session/look.h"
 #include "session/share_words.h"
 
 TEST(words_for_state_are_found_in_names)
@@ -226,12 +227,12 @@ TEST(a_program_is_found_in_the_path_of_the_server)
 	char *argv[] = { "sh", NULL }, *full[] = { "/bin/sh", NULL };
 	char *envp[] = { "PATH=/nowhere:/bin", NULL };
 	struct recipe r = { .argv = argv, .envp = envp }, f = { .argv = full, .envp = envp };
-	struct share_key a = { .recipe = &r }, b = { .recipe = &f };
+	struct look_result a, b;
 
-	share_key_look(&a);
-	share_key_look(&b);
+	look_now(&r, &a);
+	look_now(&f, &b);
 	OK(a.program.inode && a.program.inode == b.program.inode);
 	argv[0] = "there-is-no-such-program";
-	share_key_look(&a);
+	look_now(&r, &a);
 	EQ(a.program.inode, 0);
 }

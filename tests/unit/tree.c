@@ -94,6 +94,22 @@ TEST(tree_lists_more_children_than_one_read_holds)
 	close_all(&t);
 }
 
+/* A process that is about to exit when the killing begins was not killed. */
+TEST(tree_counts_only_killed_processes_as_killed)
+{
+	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE, .killing = true };
+	pid_t exits = fork();
+
+	if (exits == 0)
+		_exit(0);
+	OK(exits > 0 && clone_with(SIGCHLD) > 0);
+	OK(!waitid(P_PID, (id_t)exits, &(siginfo_t){ 0 }, WEXITED | WNOWAIT));
+	tree_ready(&t);
+	EQ(tree_kill(&t, 5000), 0);
+	EQ(t.killed, 1);
+	close_all(&t);
+}
+
 TEST(tree_without_processes_is_empty)
 {
 	struct tree t = { .level = LEVEL_KEEPER, .cg = CGROUP_NONE };

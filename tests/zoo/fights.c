@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -572,6 +573,55 @@ int zoo_stopboth(int argc, char **argv)
 	if (keepers.hold > 0)
 		fights_stop(keepers.hold);
 	return zoo_serve(ZOO_LEAVE);
+}
+
+/* As long as the keeper lives: a keeper that is continued has the next SIGSTOP pending before it
+ * runs an instruction. */
+static void fights_keep_stopped(long aim)
+{
+	setsid();
+	zoo_ignore_all();
+	zoo_ready();
+	while (!zoo_expired() && fights_is_keeper((pid_t)aim))
+		for (int i = 0; i < 10000; i++)
+			kill((pid_t)aim, SIGSTOP);
+}
+
+int zoo_stopflood(int argc, char **argv)
+{
+	int count = 0;
+
+	(void)argc, (void)argv;
+	zoo_fight_begin();
+	for (; count < 6 && keepers.hold && keepers.watch; count++)
+		zoo_child(fights_keep_stopped, count % 2 ? keepers.hold : keepers.watch);
+	zoo_await(ZOO_FIGHT_CHILDREN + count);
+	return zoo_serve(ZOO_LEAVE);
+}
+
+/* What a sandbox may do before it starts the server: from now on, this process and its children can
+ * send signals only to each other (Landlock, Linux 6.12). */
+static bool fights_scope_signals(void)
+{
+	const struct {
+		uint64_t fs, net, scoped;
+	} rules = { .scoped = 2 };
+	const long create_ruleset = 444, restrict_self = 446; /* on every architecture */
+	int fd = (int)syscall(create_ruleset, &rules, sizeof(rules), 0);
+	bool ok = fd >= 0 && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+		  !syscall(restrict_self, fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+int zoo_scopeflood(int argc, char **argv)
+{
+	if (fights_scope_signals())
+		return zoo_stopflood(argc, argv);
+	fprintf(stderr, "killick-zoo: scopeflood: landlock: %s\n", strerror(errno));
+	return ZOO_CANNOT;
 }
 
 /* --- the kernel's own promise --- */

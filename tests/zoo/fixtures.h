@@ -32,6 +32,8 @@ int zoo_heir(int argc, char **argv);
 int zoo_norecord(int argc, char **argv);
 int zoo_flood(int argc, char **argv);
 int zoo_stopboth(int argc, char **argv);
+int zoo_stopflood(int argc, char **argv);
+int zoo_scopeflood(int argc, char **argv);
 int zoo_nopdeath(int argc, char **argv);
 int zoo_freeze(int argc, char **argv); /* fights_places.c */
 int zoo_freezeboth(int argc, char **argv);
@@ -44,6 +46,12 @@ int zoo_setns(int argc, char **argv);
 int zoo_setnsout(int argc, char **argv);
 int zoo_setnsbare(int argc, char **argv);
 int zoo_setnslost(int argc, char **argv);
+/* +caller SOCKET LINE...: an orphan with an empty environment that connects to the hub, sends the
+ * lines, prints the answers, and keeps the connection. */
+int zoo_caller(int argc, char **argv);
+/* +descendant SOCKET LINE: 10 times a caller that sends the line, and whose ancestors exit at that
+ * moment; prints the answers. */
+int zoo_descendant(int argc, char **argv);
 
 /* The keepers of this server: its parent and grandparent. 0: does not exist, not visible, or not
  * called killick. For the server's first process only. */

@@ -24,6 +24,8 @@ static const struct zoo_mode fixtures[] = {
 	{ "flood", zoo_flood,
 	  "sends its keepers signals without pause and keeps the hold stopped" },
 	{ "stopboth", zoo_stopboth, "stops both keepers" },
+	{ "stopflood", zoo_stopflood, "the same again and again, without pause" },
+	{ "scopeflood", zoo_scopeflood, "tries the same in a sandbox for signals (Landlock)" },
 	{ "nopdeath", zoo_nopdeath, "clears its parent-death signal (PR_SET_PDEATHSIG)" },
 	{ "freeze", zoo_freeze, "moves its hold into a cgroup and freezes that" },
 	{ "freezeboth", zoo_freezeboth, "the same with hold and watch" },
@@ -38,7 +40,9 @@ static const struct zoo_mode fixtures[] = {
 	{ "setnsbare", zoo_setnsbare, "the first, without environment" },
 	{ "setnslost", zoo_setnslost, "the second, without environment" },
 	{ "mcp", zoo_protocol, "a whole MCP server [way to misbehave; --list names them]" },
-	/* Not a server: what `setuid` executes itself as. */
+	/* Not servers: callers of the hub; what `setuid` executes itself as. */
+	{ "+caller", zoo_caller, NULL },
+	{ "+descendant", zoo_descendant, NULL },
 	{ "+linger", zoo_lingerer, NULL },
 	{ NULL, NULL, NULL },
 };

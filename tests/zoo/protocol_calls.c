@@ -200,6 +200,23 @@ bool before_samples(const struct request *rq)
 	return true;
 }
 
+bool before_askflood(const struct request *rq)
+{
+	static char text[1 << 20];
+
+	memset(text, 'x', sizeof(text) - 1);
+	for (int i = 0; request_calls(rq, "echo") && i < 400; i++) {
+		protocol_say("{\"jsonrpc\":\"2.0\",\"id\":\"q%d\",\"method\":"
+			     "\"sampling/createMessage\",\"params\":{\"messages\":[],"
+			     "\"maxTokens\":1,\"systemPrompt\":\"%s\"}}",
+			     i, text);
+		protocol_say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+			     "\"params\":{\"requestId\":\"q%d\"}}",
+			     i);
+	}
+	return false;
+}
+
 bool before_asksall(const struct request *rq)
 {
 	static const char *const methods[] = { "tools/list", "tasks/get", "x", "", "initialize" };

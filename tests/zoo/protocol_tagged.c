@@ -393,6 +393,12 @@ void begin_tagged(void)
 	tools_on_answer = link_answered;
 }
 
+void begin_folds(void)
+{
+	begin_tagged();
+	scan_folds = true;
+}
+
 bool before_tagged(const struct request *rq)
 {
 	struct span declared = scan_member(rq->params, "capabilities");

@@ -38,6 +38,7 @@ bool before_shifting(const struct request *rq);
 bool before_cancels(const struct request *rq);
 void after_lateprogress(const struct request *rq);
 bool before_samples(const struct request *rq);
+bool before_askflood(const struct request *rq);
 bool before_asksall(const struct request *rq);
 bool before_closeout(const struct request *rq);
 void after_closein(const struct request *rq);
@@ -50,6 +51,7 @@ void begin_tasks(void);
 
 /* protocol_tagged.c: every kind of state, with tags */
 void begin_tagged(void);
+void begin_folds(void);
 bool before_tagged(const struct request *rq);
 void put_lies(const char *line, size_t len);
 

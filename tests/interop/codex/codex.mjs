@@ -30,20 +30,22 @@ const toml = (entries) =>
 const write = (file, ...lines) => writeFileSync(file, lines.flat().join("\n") + "\n");
 
 // What codex reads: one server on one executor, { url } or { program }, and a model. It asks nobody
-// else anything.
+// else anything. executor.sandbox: a mode of codex. executor.first: codex itself works there, too,
+// with a model that codex knows and gives its own tools for files.
 export function writeHome(home, { modelUrl, executor, server }) {
 	const [program, ...args] = executor.program ?? [];
 	const { name, command, cwd, env } = server;
 
 	write(join(home, "environments.toml"),
+		toml(executor.first ? { default: "host" } : {}),
 		"[[environments]]",
 		toml({ id: "host", ...program ? { program, args } : { url: executor.url } }));
 	write(join(home, "config.toml"),
 		toml({
-			model: "interop", model_provider: "interop",
+			model: executor.first ? "gpt-5.5" : "interop", model_provider: "interop",
 			check_for_update_on_startup: false,
 			// of the model's own commands, which are ours
-			approval_policy: "never", sandbox_mode: "danger-full-access",
+			approval_policy: "never", sandbox_mode: executor.sandbox ?? "danger-full-access",
 		}),
 		"[features]", // these fetch something, or start a shell
 		toml({ plugins: false, apps: false, shell_snapshot: false }),

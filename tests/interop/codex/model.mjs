@@ -1,7 +1,8 @@
 // model.mjs - stands in for the model: as much of the Responses API as codex needs, on loopback.
 //
 // A script is a list of steps, { server, tool, arguments } to have a tool called (without server:
-// one of codex's own) or { say } to end the turn. Which step it is follows from the results that
+// one of codex's own; with `input`, a text, in place of arguments: one without a schema) or { say }
+// to end the turn. Which step it is follows from the results that
 // the request holds, so a request that is made again gets the same answer.
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -25,6 +26,11 @@ function nameOf(tools, { server, tool }) {
 
 function answerOf(step, request, id) {
 	const name = step?.tool ? nameOf(request.tools, step) : null;
+	if (name && step.input)
+		return {
+			type: "custom_tool_call", id: `ctc_${id}`, call_id: `call_${id}`, ...name,
+			status: "completed", input: step.input,
+		};
 	if (name)
 		return {
 			type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, ...name,
@@ -47,6 +53,7 @@ export class Model {
 		this.script = script;
 		this.results = []; // what the tools answered, as the model was told
 		this.turns = 0; // requests that were answered
+		this.asked = ""; // the last request
 		this.onResult = onResult;
 		this.server = createServer((request, response) => {
 			this.serve(request, response).catch((e) => response.destroy(e));
@@ -72,8 +79,10 @@ export class Model {
 			response.writeHead(404).end("{}");
 			return;
 		}
-		const body = JSON.parse(Buffer.concat(parts).toString());
-		const outputs = body.input.filter((item) => item.type === "function_call_output");
+		this.asked = Buffer.concat(parts).toString();
+		const body = JSON.parse(this.asked);
+		const outputs = body.input.filter((item) =>
+			["function_call_output", "custom_tool_call_output"].includes(item.type));
 		this.results = outputs.map((item) => textOf(item.output));
 		if (outputs.length)
 			await this.onResult(outputs.length, this.results.at(-1));

@@ -5,6 +5,9 @@
 // leaves, is interrupted in a call, is killed in a call, loses its connection in a call. Afterwards
 // an auditor must find nobody. On codex's own executor the same server leaves survivors, or the
 // auditor is blind.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { TAG, Tree, look, lookUntilEmpty, scrub, show } from "../auditor.mjs";
 import { bailOut, finish, result } from "../tap.mjs";
 import { comment, until, within } from "./child.mjs";
@@ -24,6 +27,10 @@ const BIG = 1 << 20;
 
 const programs = { killick: process.env.KILLICK, zoo: process.env.ZOO };
 const codex = findCodex();
+const canSandbox = () => spawnSync("bwrap", [
+	"--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--dev", "/dev",
+	"--proc", "/proc", "true",
+]).status === 0;
 const said = (run) => run ? comment(`${run.said.out}\n${run.said.err}`) : "";
 
 // Codex with a new home, and a hostile server on the executor. body gets the scene { server,
@@ -37,6 +44,7 @@ async function withTurn(name, executor, script, body, more = []) {
 	const model = new Model(script(server.name), audit);
 	let turn;
 	try {
+		executor.prepare?.(server.cwd);
 		writeHome(dir, { modelUrl: await model.open(), executor, server });
 		turn = startTurn(codex, dir, server.cwd, { [TAG]: client.tag });
 		await body({ server, client, model, turn, audit });
@@ -128,6 +136,58 @@ async function expectShell(name, executor) {
 	}, [jobs]);
 }
 
+// A command of the model in the sandbox mode of codex: it writes to the directory of the turn, and
+// outside of all that codex lets it write to.
+async function expectSandbox(name, executor, sandbox, inside) {
+	const script = "(touch here && echo inside) 2>&1; (touch /usr/here && echo outside) 2>&1; exit 0";
+	const turn = () => [
+		{ tool: "exec_command", arguments: { cmd: script, environment_id: "host" } },
+		{ say: "done" },
+	];
+	await withTurn(name, { ...executor, sandbox }, turn, async ({ model, turn: run }) => {
+		const { code } = await within(TURN_MS, "codex", run.exited);
+		const said = model.results.join("\n");
+		const ok = code === 0 && said.includes("/usr/here': Read-only") &&
+			!/^outside/m.test(said) && /^inside/m.test(said) === inside;
+		result(ok, `${name}: ${sandbox} is enforced`, said.replaceAll("\n", " | "));
+	});
+}
+
+// A patch of the model: codex reads, writes, moves and removes files by the executor, and finds the
+// instructions and the skill that are there.
+async function expectPatch(name, executor, sandbox, allowed) {
+	const patch = [
+		"*** Begin Patch", "*** Add File: sub/deep/new.txt", "+hello",
+		"*** Update File: old.txt", "*** Move to: moved/name.txt", "@@", "-two", "+three",
+		"*** Delete File: gone.txt", "*** End Patch", "",
+	].join("\n");
+	const turn = () => [{ tool: "apply_patch", input: patch }, { say: "done" }];
+	const prepare = (cwd) => {
+		mkdirSync(join(cwd, ".agents/skills/greet"), { recursive: true });
+		writeFileSync(join(cwd, ".agents/skills/greet/SKILL.md"),
+			"---\nname: greet\ndescription: greets in the interop test\n---\nGreet.\n");
+		writeFileSync(join(cwd, "AGENTS.md"), "Instructions of the interop test.\n");
+		writeFileSync(join(cwd, "old.txt"), "one\ntwo\n");
+		writeFileSync(join(cwd, "gone.txt"), "x\n");
+	};
+	const read = (file) => existsSync(file) ? readFileSync(file, "utf8") : null;
+	const at = { ...executor, sandbox, first: true, prepare };
+
+	await withTurn(name, at, turn, async ({ model, server, turn: run }) => {
+		const { code } = await within(TURN_MS, "codex", run.exited);
+		const files = ["sub/deep/new.txt", "moved/name.txt", "old.txt", "gone.txt"]
+			.map((file) => read(join(server.cwd, file)));
+		const expected = allowed ? ["hello\n", "one\nthree\n", null, null] :
+			[null, null, "one\ntwo\n", "x\n"];
+		const ok = code === 0 && JSON.stringify(files) === JSON.stringify(expected);
+		result(ok, `${name}: ${sandbox}: a patch ${allowed ? "is applied" : "changes nothing"}`,
+			ok ? "" : `${JSON.stringify(files)} ${model.results}\n# ${said(run)}`);
+		result(model.asked.includes("Instructions of the interop test") &&
+			model.asked.includes("greets in the interop test"),
+		`${name}: ${sandbox}: instructions and skills are found`);
+	});
+}
+
 // The connection is lost while a tool is at work: codex comes back for the answer.
 async function expectResume(name, { url }) {
 	const script = (server) => [
@@ -199,6 +259,16 @@ if (codex.missing) {
 	console.log(`# codex ${codex.version}`);
 	await overSocket(ours);
 	await allOf(`${ours.name} as a program`, asProgram(ours));
+	await expectPatch(ours.name, asProgram(ours), "danger-full-access", true);
+	if (canSandbox()) {
+		const sandboxed = asProgram({ ...ours, argv: [...ours.argv, "--sandbox", "bwrap"] });
+		await expectSandbox(ours.name, sandboxed, "workspace-write", true);
+		await expectSandbox(ours.name, sandboxed, "read-only", false);
+		await expectPatch(ours.name, sandboxed, "workspace-write", true);
+		await expectPatch(ours.name, sandboxed, "read-only", false);
+	} else {
+		console.log("# bwrap does not work here: no sandbox is tested");
+	}
 	await expectSurvivors(codexExecutor(codex));
 	finish();
 }

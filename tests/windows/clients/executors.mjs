@@ -29,8 +29,10 @@ const WORD = "there and back";
 const ECHO = [{ server: NAME, tool: "echo", arguments: { text: WORD } }, { say: "done" }];
 const HANG = [{ server: NAME, tool: "hang" }];
 const [wine, killickExe, program, killick] = process.argv.slice(2);
-if (!existsSync(killick))
-	skipAll(`no ${killick}: codex on Windows was not tested with killick on Linux`);
+const zoo = join(dirname(killick), "tests/zoo/killick-zoo"); // of the build for Linux: `make` alone does not build it
+for (const needed of [killick, zoo])
+	if (!existsSync(needed))
+		skipAll(`no ${needed}, which make test builds: codex on Windows was not tested with killick on Linux`);
 const scratch = mkdtempSync(join(dirname(killickExe), "executors-"));
 const runtime = mkdtempSync(join(tmpdir(), "killick-"));
 process.env.KILLICK_RUNTIME_DIR = runtime;
@@ -64,7 +66,7 @@ function newLinuxServer(dir) {
 	const script = `sleep 60 & echo >"${file}"; exec "$ZOO" mcp`;
 	return {
 		name: NAME, command: "/bin/sh", args: ["-c", script], cwd: "/tmp",
-		env: { ZOO: join(dirname(killick), "tests/zoo/killick-zoo"), TAG: tag }, tag,
+		env: { ZOO: zoo, TAG: tag }, tag,
 		hasStarted: () => existsSync(file),
 	};
 }

@@ -122,7 +122,7 @@ static bool lab_close(struct lab *l, const char *step)
 	char *json = NULL;
 	bool ok = false;
 
-	if (killick_session_close(l->s, &r) == 0 && r->count == 1) {
+	if (killick_session_close(l->s, &r, NULL) == 0 && r->count == 1) {
 		const struct killick_ending *e = r->endings[0];
 
 		ok = strcmp(e->proof, "job") == 0 && strcmp(e->step, step) == 0 &&
@@ -131,7 +131,7 @@ static bool lab_close(struct lab *l, const char *step)
 	json = killick_report_json(r);
 	if (!ok)
 		printf("# %s\n", json ? json : "no report");
-	free(json);
+	killick_text_free(json);
 	killick_report_free(r);
 	killick_session_free(l->s);
 	killick_free(l->k);
@@ -145,7 +145,8 @@ static void test_life(void)
 	struct lab l;
 
 	check(lab_open(&l, "polite"), "a session opens");
-	check(killick_status(l.s, &st) == 0 && strcmp(st->servers[0]->level, "job") == 0,
+	check(killick_session_status(l.s, &st, NULL) == 0 &&
+		      strcmp(st->servers[0]->level, "job") == 0,
 	      "its server is held at level job");
 	killick_status_free(st);
 	check(lab_echo(&l, ECHO_ARG, "hi"), "a tool answers");
@@ -276,7 +277,7 @@ static int run_config(struct killick *k, const char *config, const char *file)
 		server_file(own, sizeof(own), file, i);
 		n += read_pids(own, pids + n);
 	}
-	ok = killick_session_close(s, &r) == 0 && r->count == SERVERS && r->proved;
+	ok = killick_session_close(s, &r, NULL) == 0 && r->count == SERVERS && r->proved;
 	for (int i = 0; i < n; i++)
 		ok = ok && is_gone(pids[i], 0);
 	killick_report_free(r);
@@ -313,7 +314,7 @@ static void test_refusal(void)
 	const char *said = "";
 
 	if (killick_open(NULL, &k, &e) == 0 && killick_session_open(k, &o, &s, &e) == 0 &&
-	    killick_status(s, &st) == 0)
+	    killick_session_status(s, &st, NULL) == 0)
 		said = st->servers[0]->error;
 	check(strstr(said, "not found") != NULL, "a command that does not exist is named: %s",
 	      said);
@@ -370,11 +371,11 @@ static void test_handle(void)
 	pid_file("handle", file, sizeof(file));
 	if (killick_open(&host, &k, &e) == 0 && killick_session_open(k, &o, &s, &e) == 0)
 		for (int i = 0; i < CALLS; i++)
-			sent += killick_start(s, &rq, NULL) == 0;
+			sent += killick_start(s, &rq, NULL, NULL) == 0;
 	check(sent == CALLS && killick_fd(k) == -1 && killick_handle(k),
 	      "handle: %d calls are started", sent);
 	while (answered < sent && WaitForSingleObject(killick_handle(k), WAIT_MS) == WAIT_OBJECT_0)
-		killick_dispatch(k);
+		killick_dispatch(k, NULL);
 	check(answered == CALLS, "handle: %d answers come in killick_dispatch", answered);
 	killick_session_free(s);
 	killick_free(k);
