@@ -76,7 +76,7 @@ static void own_stop(void *state)
 {
 	struct own *o = state;
 
-	killick_session_close(o->s, NULL);
+	killick_session_close(o->s, NULL, NULL);
 	killick_session_free(o->s);
 	killick_free(o->k);
 	o->s = NULL;
@@ -109,7 +109,7 @@ static void fly(struct flight *f)
 	more = f->to_start > 0;
 	f->to_start -= more;
 	pthread_mutex_unlock(&f->lock);
-	if (more && killick_start(f->own->s, &f->rq, NULL))
+	if (more && killick_start(f->own->s, &f->rq, NULL, NULL))
 		exit(70);
 }
 
@@ -119,7 +119,7 @@ static bool own_dispatch(struct flight *f)
 	struct pollfd p = { .fd = killick_fd(f->own->k), .events = POLLIN };
 
 	while (f->to_end > 0)
-		if (poll(&p, 1, SERVER_DEADLINE_MS) <= 0 || killick_dispatch(f->own->k) < 0)
+		if (poll(&p, 1, SERVER_DEADLINE_MS) <= 0 || killick_dispatch(f->own->k, NULL) < 0)
 			return false;
 	return true;
 }
@@ -197,7 +197,7 @@ static double own_launch(void *state, const struct lib *b, size_t count)
 	if (!own_open(o, b, count))
 		return -1;
 	ms = (now_us() - t0) / 1e3;
-	if (!killick_status(o->s, &st))
+	if (!killick_session_status(o->s, &st, NULL))
 		for (size_t i = 0; i < st->count; i++)
 			ready += st->servers[i]->state == KILLICK_READY;
 	killick_status_free(st);
@@ -211,7 +211,7 @@ static double own_end(void *state)
 	double t0 = now_us(), ms;
 	bool proved;
 
-	killick_session_close(o->s, &report);
+	killick_session_close(o->s, &report, NULL);
 	ms = (now_us() - t0) / 1e3;
 	proved = report && report->proved;
 	killick_report_free(report);
