@@ -256,13 +256,15 @@ struct span control_wait_any(struct control *c, const long *ids, size_t count)
 			continue;
 		}
 		if (left <= 0 || !t_wait_fd(c->fd, POLLIN, (int)left))
-			FAIL("the hub did not answer request %ld in %d ms", ids[0], MATE_MS);
+			FAIL("the hub sent nothing for %d ms and did not answer request %ld",
+			     MATE_MS, ids[0]);
 		c->at = realloc(c->at, c->len + (1 << 16));
 		OK(c->at);
 		n = read(c->fd, c->at + c->len, 1 << 16);
 		if (n <= 0)
 			FAIL("the hub has closed the control connection");
 		c->len += (size_t)n;
+		end = t_now_ms() + MATE_MS; /* other lines may come first, and many of them */
 	}
 }
 
