@@ -231,8 +231,13 @@ static void trace_all(pid_t pid, bool freeze)
 
 			if (waitid(P_PID, (id_t)task, &info,
 				   WEXITED | WSTOPPED | __WALL | WNOHANG | WNOWAIT) < 0 ||
-			    info.si_code == CLD_EXITED || info.si_code == CLD_KILLED)
-				break; /* the thread has ended */
+			    info.si_code == CLD_EXITED || info.si_code == CLD_KILLED) {
+				/* the thread has ended: the process is not reported as
+				 * ended before its tracer has reaped this thread */
+				if (task != pid)
+					waitpid(task, NULL, __WALL | WNOHANG);
+				break;
+			}
 			if (info.si_pid)
 				waitpid(task, NULL, __WALL | WNOHANG);
 			sched_yield();
