@@ -60,3 +60,16 @@ static inline void ring_remove(struct ring *r)
 	r->next->prev = r->prev;
 	r->prev = r->next = NULL;
 }
+
+/* Remove and return the first element, or NULL. */
+static inline struct ring *ring_take(struct ring *head)
+{
+	struct ring *r = ring_first(head);
+
+	if (r) {
+		head->next = r->next;
+		r->next->prev = head;
+		r->prev = r->next = NULL;
+	}
+	return r;
+}

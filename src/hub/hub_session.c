@@ -237,7 +237,7 @@ static void hub_session_answer_closers(struct hub_session *s)
 {
 	struct emit j;
 
-	for (struct ring *n; (n = ring_first(&s->closers));) {
+	for (struct ring *n; (n = ring_take(&s->closers));) {
 		struct hub_wait *w = CONTAINER_OF(n, struct hub_wait, in_session);
 
 		if (w->answer && reply_begin(&w->answer->reply, &j)) {

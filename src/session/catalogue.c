@@ -167,8 +167,10 @@ static void catalogue_changed(struct catalogue *c, struct catalogue_entry *e)
 	e->bytes = catalogue_size(e);
 	c->bytes += e->bytes;
 	while (c->count > 1 && (c->count > CATALOGUE_MAX || c->bytes > CATALOGUE_BYTES)) {
-		struct catalogue_entry *oldest = catalogue_entry_of(ring_first(&c->entries));
+		struct catalogue_entry *oldest;
 
+		assert(!ring_is_empty(&c->entries));
+		oldest = catalogue_entry_of(c->entries.next);
 		if (oldest == e) /* the newest one stays */
 			break;
 		if (oldest->dirty && c->in_files && !c->workers)

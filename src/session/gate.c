@@ -150,8 +150,10 @@ void gate_run(struct server *sv)
 	struct lease *l;
 
 	while (server_has_client(sv) && !sv->lost && (l = gate_next(sv)) != NULL) {
-		struct gate_entry *e = gate_entry_of(ring_first(&l->gate.queue));
+		struct gate_entry *e;
 
+		assert(!ring_is_empty(&l->gate.queue)); /* a lease in turn has a queue */
+		e = gate_entry_of(l->gate.queue.next);
 		gate_forget(e);
 		if (l->gate.queued) { /* the other leases come first now */
 			ring_remove(&l->gate.in_turns);
