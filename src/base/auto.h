@@ -9,8 +9,8 @@
 
 #define AUTO(fn) __attribute__((cleanup(fn)))
 
-/* p is the address of a pointer of any type: its bytes are copied, because a `char *` may not be read
- * as a `void *`. */
+/* p is the address of a pointer of any type: its bytes are copied, because a `char *` may not be
+ * read as a `void *`. */
 static inline void mem_drop(void *p)
 {
 	void *block;
