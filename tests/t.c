@@ -136,6 +136,17 @@ int t_wait_child(pid_t pid, int timeout_ms)
 	return r == pid ? status : -1;
 }
 
+pid_t t_fork_as(pid_t pid)
+{
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls,
+			set_tid, set_tid_size;
+	} args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
+	long r = syscall(SYS_clone3, &args, sizeof(args));
+
+	return r < 0 ? -errno : (pid_t)r;
+}
+
 pid_t t_spawn(char *const *argv, const int *stdio)
 {
 	int said[2], error = 0;

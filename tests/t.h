@@ -78,6 +78,10 @@ int t_wait_fd(int fd, int events, int timeout_ms);
 /* Wait for the end of a child and reap it. Returns its wait status, or -1 at the deadline (the
  * child is not killed). */
 int t_wait_child(pid_t pid, int timeout_ms);
+/* fork(), but the child has this pid, which no process has now. Returns 0 in the child, the pid in
+ * the parent, or -errno: it needs root. It leaves the pids of all other processes alone, which a
+ * write to ns_last_pid would not: tests that run beside this test would get pids again at once. */
+pid_t t_fork_as(pid_t pid);
 /* Start a program with the environment of this process. stdio: three descriptors, -1: that of this
  * process. Returns the pid; fails the test when the program cannot be executed. */
 pid_t t_spawn(char *const *argv, const int *stdio);

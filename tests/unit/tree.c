@@ -145,20 +145,6 @@ TEST(tree_keeps_the_status_of_main)
 	close_all(&t);
 }
 
-/* A process with that pid, which exits with status 3. -errno: not allowed here. */
-static pid_t clone_as(pid_t pid)
-{
-	struct {
-		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls,
-			set_tid, set_tid_size;
-	} args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
-	long r = syscall(SYS_clone3, &args, sizeof(args));
-
-	if (r == 0)
-		_exit(3);
-	return r < 0 ? -errno : (pid_t)r;
-}
-
 /* In a tree that lingers, a later process may get the number that the main process had. */
 TEST(tree_keeps_the_status_of_main_when_its_pid_is_used_again)
 {
@@ -175,7 +161,9 @@ TEST(tree_keeps_the_status_of_main_when_its_pid_is_used_again)
 	while (!tree_reap(&t))
 		usleep(1000);
 	OK(t.exited);
-	again = clone_as(t.main);
+	again = t_fork_as(t.main);
+	if (again == 0)
+		_exit(3);
 	if (again < 0)
 		SKIP("a process with a pid of our choice: %s", strerror(-again));
 	EQ(again, t.main);
